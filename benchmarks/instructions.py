@@ -110,7 +110,9 @@ def run(words: Sequence[str] = ()) -> int:
 
 
 def is_regression(now: Loop, before: Loop) -> bool:
-    """Whether a loop does the same work with more instructions, or with some that should not be."""
+    """Return whether a loop does the same work with more instructions, or with some that should not
+    be.
+    """
     wrong, known = ((loop.spills, loop.gathers, loop.calls) for loop in (now, before))
     more = any(one > other for one, other in zip(wrong, known, strict=True))
     return more or now.overhead > _TOLERANCE * before.overhead

@@ -185,7 +185,7 @@ def _same_module(one: str, other: str) -> bool:
 
 
 def _is_usable(root: str) -> bool:
-    """Whether `root.ir` exists; nothing is loaded but the (small) package root."""
+    """Return whether `root.ir` exists; nothing is loaded but the (small) package root."""
     if f"{root}.ir" in sys.modules:
         return True
     try:

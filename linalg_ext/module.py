@@ -272,13 +272,13 @@ def as_module(source: ModuleLike) -> Module:
 
 
 def _holds_compute_type(text: str | bytes) -> bool:
-    """Whether some op may carry a compute type; bytecode has its strings in plain text."""
+    """Return whether some op may carry a compute type; bytecode has its strings in plain text."""
     name = "linalg_ext.compute_type"
     return name in text if isinstance(text, str) else name.encode() in text
 
 
 def _may_hold_exported(text: str | bytes) -> bool:
-    """Whether some op may be of TOSA or StableHLO; bytecode has the names in plain text."""
+    """Return whether some op may be of TOSA or StableHLO; bytecode has the names in plain text."""
     names = ("tosa", "stablehlo")
     return any((name in text if isinstance(text, str) else name.encode() in text) for name in names)
 

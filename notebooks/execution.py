@@ -139,7 +139,7 @@ def differences(stored: Notebook, fresh: Notebook) -> str:
 
 
 def varies(cell: Notebook) -> bool:
-    """Whether the output of a cell is of this machine or this moment."""
+    """Return whether the output of a cell is of this machine or this moment."""
     return VARIES in cell.metadata.get("tags", ())
 
 

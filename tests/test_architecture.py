@@ -45,7 +45,7 @@ def _tier(room: str) -> int | None:
 
 
 def _is_upward(found: Import) -> bool:
-    """Whether an import goes against the order of the rooms."""
+    """Return whether an import goes against the order of the rooms."""
     if found.imported.partition(".")[0] != "linalg_ext" or not found.room:
         return False  # another package; or the package root, which offers every room
     if found.room == found.imported_room:

@@ -39,7 +39,7 @@ def translated(text: str, filename: str) -> Translation:
 
 
 def is_linalg_op(name: str, context: ir.Context) -> bool:
-    """Whether an op is one of linalg, in this version of it or in another."""
+    """Return whether an op is one of linalg, in this version of it or in another."""
     return name in _ONCE or context.is_registered_operation(name)
 
 

@@ -194,7 +194,7 @@ def _log(kernel: Kernel) -> None:
 
 
 def _is_registered(name: str) -> bool:
-    """Whether a registered library has a function of the name that a module declares."""
+    """Return whether a registered library has a function of the name that a module declares."""
     return any(library.declared(name) for library in in_force())
 
 
@@ -229,7 +229,8 @@ _CALLS = frozenset({"func.call_indirect", "llvm.call"})
 
 
 def _is_open_ended(module: ir.Module) -> bool:
-    """Whether a call may take long although another was short: a loop of its own, or foreign code.
+    """Return whether a call may take long although another was short: a loop of its own, or foreign
+    code.
 
     Ops on whole arrays take about the same time at every call, for all shapes are known.
     """
@@ -246,7 +247,7 @@ def _is_open_ended(module: ir.Module) -> bool:
 
 
 def _is_foreign(op: ir.Operation) -> bool:
-    """Whether this declares a function that others define."""
+    """Return whether this declares a function that others define."""
     return op.name in ("func.func", "llvm.func") and not len(op.regions[0].blocks)
 
 

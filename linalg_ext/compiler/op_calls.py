@@ -281,6 +281,6 @@ def _run(
 
 
 def _is_elementwise(definition: OpDefinition) -> bool:
-    """Whether an element of an output depends on the same element of each input alone."""
+    """Return whether an element of an output depends on the same element of each input alone."""
     indices = {access for accesses in definition.accesses.values() for access in accesses}
     return len(indices - {()}) <= 1 and not definition.reduction_dims

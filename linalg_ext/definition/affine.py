@@ -83,7 +83,7 @@ class AffineExpr:
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether no dimension occurs: built from symbols and constants alone."""
+        """Return whether no dimension occurs: built from symbols and constants alone."""
         return not any(isinstance(leaf, AffineDim) for leaf in self.leaves())
 
     @property
@@ -221,7 +221,7 @@ class AffineMap:
 
     @property
     def is_projected_permutation(self) -> bool:
-        """Whether every result is a plain dimension, none of them twice."""
+        """Return whether every result is a plain dimension, none of them twice."""
         return all(isinstance(result, AffineDim) for result in self.results) and len(
             set(self.results)
         ) == len(self.results)
@@ -292,7 +292,7 @@ def _terms(expr: AffineExpr) -> tuple[AffineExpr, AffineExpr] | None:
 
 
 def _misplaced(lhs: AffineExpr, rhs: AffineExpr) -> bool:
-    """Whether both are dimensions, or both symbols, of a map, the later one first."""
+    """Return whether both are dimensions, or both symbols, of a map, the later one first."""
     if isinstance(lhs, _PlacedDim) and isinstance(rhs, _PlacedDim):
         return lhs.position > rhs.position
     if isinstance(lhs, _PlacedSymbol) and isinstance(rhs, _PlacedSymbol):
@@ -321,7 +321,7 @@ def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
 
 
 def _is_quotient(expr: AffineExpr, dividend: AffineExpr, divisor: AffineExpr) -> bool:
-    """Whether an expression is `dividend floordiv divisor`."""
+    """Return whether an expression is `dividend floordiv divisor`."""
     return expr == AffineBinary(AffineKind.FLOORDIV, dividend, divisor)
 
 

@@ -100,7 +100,9 @@ class ComputeForm:
 
     @cached_property
     def accumulates(self) -> bool:
-        """Whether some point adds to what another left: an accumulator must hold it meanwhile."""
+        """Return whether some point adds to what another left: an accumulator must hold it
+        meanwhile.
+        """
         return any(a.reduction is not None for a in self.definition.assignments)
 
     def at_every_point(self, *, saturate: bool = False) -> OpDefinition:

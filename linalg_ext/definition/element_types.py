@@ -54,7 +54,7 @@ def family(element: str) -> Family | None:
 
 
 def is_integer(element: str) -> bool:
-    """Whether it is an integer of more than one bit, or an index."""
+    """Return whether it is an integer of more than one bit, or an index."""
     return family(element) in ("integer", "index")
 
 
@@ -65,7 +65,7 @@ def width(element: str) -> int:
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Whether every value of one element type is a value of another, infinities left aside."""
+    """Return whether every value of one element type is a value of another, infinities left aside."""
     if wide == narrow or family(narrow) == "boolean":
         return True
     if part := _COMPLEX.fullmatch(wide):
@@ -85,7 +85,7 @@ def holds(wide: str, narrow: str) -> bool:
 
 
 def has_function(element: str, function: str) -> bool:
-    """Whether a function that is no cast has a meaning for an element type."""
+    """Return whether a function that is no cast has a meaning for an element type."""
     match family(element):
         case "float":
             return function == "select" or function not in _BITS | _UNSIGNED

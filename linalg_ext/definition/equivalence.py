@@ -85,7 +85,7 @@ def canonical(definition: OpDefinition) -> OpDefinition:
 
 
 def equivalent(one: OpDefinition, other: OpDefinition) -> bool:
-    """Whether two definitions have the same canonical form."""
+    """Return whether two definitions have the same canonical form."""
     return canonical(one) == canonical(other)
 
 

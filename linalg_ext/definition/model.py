@@ -138,7 +138,7 @@ class Assignment:
 
     @property
     def reads_target(self) -> bool:
-        """Whether the value before the op matters."""
+        """Return whether the value before the op matters."""
         return any(
             isinstance(expr, Access) and expr.operand == self.target.operand
             for expr in self.value.walk()
@@ -272,7 +272,8 @@ class OpDefinition:
 
     @cached_property
     def is_rank_polymorphic(self) -> bool:
-        """Whether the op is declared on rank-0 operands and so applies element-wise at any rank.
+        """Return whether the op is declared on rank-0 operands and so applies element-wise at any
+        rank.
 
         No dimension alone does not say so: `O[0] = A[0, 0]` has none, and its operands have ranks.
         """
@@ -356,7 +357,7 @@ class OpDefinition:
         return form
 
     def equivalent(self, other: OpDefinition) -> bool:
-        """Whether another definition is the same operation.
+        """Return whether another definition is the same operation.
 
         Names of dimensions, symbols, type variables and operands do not matter, nor do the order
         of the iteration space, documentation and interfaces. The order of the operands does.

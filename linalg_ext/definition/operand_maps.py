@@ -331,7 +331,7 @@ def fits(
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> bool:
-    """Whether shapes fit together, with some operands read by other indices.
+    """Return whether shapes fit together, with some operands read by other indices.
 
     Args:
         definition: the op, at its rank.

@@ -36,19 +36,19 @@ def element_table(types: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_cast(expr: ScalarExpr) -> bool:
-    """Whether an expression is a cast."""
+    """Return whether an expression is a cast."""
     return isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE
 
 
 def is_computed(expr: ScalarExpr) -> bool:
-    """Whether an expression is more than an operand, a constant or a position, cast or not."""
+    """Return whether an expression is more than an operand, a constant or a position, cast or not."""
     while is_cast(expr):
         (expr,) = expr.operands
     return isinstance(expr, Apply)
 
 
 def is_unsigned(expr: ScalarExpr) -> bool:
-    """Whether an expression is a function of unsigned integers."""
+    """Return whether an expression is a function of unsigned integers."""
     return isinstance(expr, Apply) and expr.function.name.endswith("_unsigned")
 
 
@@ -155,7 +155,7 @@ class Retyper:
         return inner, is_out_unsigned
 
     def reads_unsigned(self, expr: ScalarExpr) -> bool:
-        """Whether a value is made of operands that casts read as unsigned, and of no others."""
+        """Return whether a value is made of operands that casts read as unsigned, and of no others."""
         found = {
             e.function
             for e in expr.walk()
@@ -167,7 +167,7 @@ class Retyper:
         return found == {_UNSIGNED}
 
     def is_condition(self, expr: ScalarExpr) -> bool:
-        """Whether an expression is the answer of a comparison, or made of such by logic."""
+        """Return whether an expression is the answer of a comparison, or made of such by logic."""
         if not isinstance(expr, Apply) or self._element(expr) != "i1":
             return False
         if expr.function.is_predicate:
@@ -194,7 +194,7 @@ class Retyper:
         return self._converted(chain[1], chain[0].function)
 
     def _is_exact(self, expr: ScalarExpr) -> bool:
-        """Whether an expression computes with integers what a float compute type need not.
+        """Return whether an expression computes with integers what a float compute type need not.
 
         A hash of the position, a difference to a zero point: no float does it better.
         """
@@ -208,7 +208,7 @@ class Retyper:
         )
 
     def _is_of_integers(self, comparison: Apply) -> bool:
-        """Whether a comparison is one of integers alone, and the compute type one of floats."""
+        """Return whether a comparison is one of integers alone, and the compute type one of floats."""
         if family(self.compute_element) not in ("float", "complex"):
             return False
         return not any(
@@ -248,7 +248,7 @@ class Retyper:
         return Apply(function, (expr,), self.compute)
 
     def _loses(self, chain: list[Apply], inner: ScalarExpr) -> bool:
-        """Whether a chain of casts loses something of what it is applied to."""
+        """Return whether a chain of casts loses something of what it is applied to."""
         current = self._element(inner)
         for cast in reversed(chain):
             target = self._element(cast)

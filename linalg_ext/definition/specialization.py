@@ -173,7 +173,9 @@ class _Specializer:
         return expr
 
     def _ignores_sign(self, source: TypeVar | None, target: TypeVar | None) -> bool:
-        """Whether a cast is the same with and without a sign: a narrower integer, floats alone."""
+        """Return whether a cast is the same with and without a sign: a narrower integer, floats
+        alone.
+        """
         before, after = self._element(source), self._element(target)
         if after == "i1" or not _is_integer(before):
             return after == "i1" or not _is_integer(after)

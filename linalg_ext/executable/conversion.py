@@ -36,7 +36,7 @@ _PYTHON_NAMES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "comple
 
 
 def is_python_number(value: Any) -> bool:
-    """Whether this is one of Python's own numbers: it takes the dtype of what it meets."""
+    """Return whether this is one of Python's own numbers: it takes the dtype of what it meets."""
     return isinstance(value, PYTHON_NUMBERS) and not isinstance(value, np.generic)
 
 

@@ -30,7 +30,7 @@ _MODULE = "module.mlirbc"
 
 
 def is_keeping() -> bool:
-    """Whether kernels that are made now are kept."""
+    """Return whether kernels that are made now are kept."""
     return kernel_cache.key_of() is not None
 
 

@@ -24,7 +24,7 @@ _FROM = "from_dlpack"
 
 
 def has_guests(values: Iterable[Any], out: Any = None) -> bool:
-    """Whether a call has arrays of other libraries, or an `out=` that is more than NumPy's."""
+    """Return whether a call has arrays of other libraries, or an `out=` that is more than NumPy's."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
     given = out if isinstance(out, tuple | list) else (out,)
@@ -114,7 +114,9 @@ class Guests:
 
 
 def _may_be_written(out: Any) -> bool:
-    """Whether something is no plain array of NumPy's, and has memory that a result may go to."""
+    """Return whether something is no plain array of NumPy's, and has memory that a result may go
+    to.
+    """
     if out is None or type(out) is np.ndarray or isinstance(out, np.ma.MaskedArray | np.generic):
         return False
     return is_exported(out) or _interface(out) is not None

@@ -10,7 +10,7 @@ _MAX_WORK: Any = 100_000  # NumPy's stub knows the two special values only
 
 
 def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Whether one byte at least belongs to both. Two interleaved views share none.
+    """Return whether one byte at least belongs to both. Two interleaved views share none.
 
     The exact answer can be hard to find; where it is, the answer is yes.
     """
@@ -23,7 +23,7 @@ def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool
 
 
 def overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
-    """Whether two elements may share a byte, as in a broadcast array or a sliding window."""
+    """Return whether two elements may share a byte, as in a broadcast array or a sliding window."""
     if array.size == 0:
         return False
     reach = array.itemsize

@@ -45,7 +45,7 @@ def compared(left: LocatedText, right: LocatedText) -> list[Run]:
 
 
 def _closes(line: object) -> bool:
-    """Whether a line says nothing: it is the same as another only beside one that is."""
+    """Return whether a line says nothing: it is the same as another only beside one that is."""
     return line in ("}", "")
 
 

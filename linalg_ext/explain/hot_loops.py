@@ -34,7 +34,7 @@ class Instruction:
 
     @property
     def is_on_vectors(self) -> bool:
-        """Whether it names a vector register."""
+        """Return whether it names a vector register."""
         return _VECTOR.search(self.operands) is not None
 
     @property
@@ -45,7 +45,7 @@ class Instruction:
 
     @property
     def is_store(self) -> bool:
-        """Whether it writes to memory."""
+        """Return whether it writes to memory."""
         first = self.operands.partition(",")[0]
         return self.name.startswith(_STORE) and ("[" in first or self.name.startswith("st"))
 

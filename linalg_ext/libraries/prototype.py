@@ -80,7 +80,7 @@ class OperandType:
         return None
 
     def takes_layout_of(self, other: OperandType) -> bool:
-        """Whether it takes the strides of an operand without a copy."""
+        """Return whether it takes the strides of an operand without a copy."""
         if self.strides is None or other.strides is None:
             return other.strides is None
         return all(has for has, needs in zip(other.strides, self.strides, strict=True) if needs)

@@ -102,7 +102,7 @@ class Library:
 
     @property
     def is_closed(self) -> bool:
-        """Whether new code does without it."""
+        """Return whether new code does without it."""
         return self not in registered.in_force()
 
     def close(self) -> None:

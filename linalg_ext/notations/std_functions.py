@@ -232,5 +232,5 @@ def arity_of(function: StdFunction) -> int:
 
 
 def is_cast(function: StdFunction) -> bool:
-    """Whether it changes the element type."""
+    """Return whether it changes the element type."""
     return function.function.kind is FunctionKind.TYPE

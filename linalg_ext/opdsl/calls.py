@@ -26,7 +26,7 @@ def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
 
 
 def _is_ir(value: object) -> bool:
-    """Whether this is a value or an op of MLIR."""
+    """Return whether this is a value or an op of MLIR."""
     return any(cls.__name__ in ("Value", "_OperationBase", "OpView") for cls in type(value).__mro__)
 
 

@@ -23,7 +23,7 @@ class ModulePass(Transformation):
         self._accepts, _ = selector(on, pass_name)
 
     def has_work(self, names: Collection[str]) -> bool:
-        """Whether some op of these names is one that it looks at."""
+        """Return whether some op of these names is one that it looks at."""
         return any(map(self._accepts, names))
 
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:

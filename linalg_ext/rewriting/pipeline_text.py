@@ -177,7 +177,7 @@ _EXPECTED = "passes with commas between: canonicalize,func.func(cse),pass{option
 
 
 def _is_rooted(text: str) -> bool:
-    """Whether one `builtin.module(...)` holds the whole pipeline."""
+    """Return whether one `builtin.module(...)` holds the whole pipeline."""
     match = re.match(rf"\s*(?:{re.escape(MODULE)}|any)\s*\(", text)
     return match is not None and _closing(text, match.end() - 1) == len(text.rstrip()) - 1
 

@@ -93,7 +93,7 @@ class Rewrite(Transformation):
                 upstream.apply_patterns_and_fold_greedily(op, patterns)
 
     def has_work(self, names: Collection[str]) -> bool:
-        """Whether some op of these names is one of its root ops."""
+        """Return whether some op of these names is one of its root ops."""
         return any(map(self._accepts, names))
 
     def _drive(

@@ -84,7 +84,7 @@ class Transformation(ABC):
         report.uncounted = written != _written(after)
 
     def has_work(self, names: Collection[str]) -> bool:
-        """Whether it may do anything where the only ops are of these names."""
+        """Return whether it may do anything where the only ops are of these names."""
         return True
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:

@@ -42,7 +42,7 @@ class Descriptor(NamedTuple):
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
+        """Return whether the elements lie in row-major order without gaps."""
         return all(
             size == 1 or stride == expected
             for size, stride, expected in zip(

@@ -75,7 +75,7 @@ class _Versioned(ctypes.Structure):
 
 
 def is_exported(value: Any) -> bool:
-    """Whether an object hands over its memory by DLPack, and is no array of NumPy's."""
+    """Return whether an object hands over its memory by DLPack, and is no array of NumPy's."""
     return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic | type)
 
 

@@ -64,7 +64,9 @@ def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None
 
 
 def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
-    """Whether one of `libraries` itself has `name`: not the process, nor what the library needs."""
+    """Return whether one of `libraries` itself has `name`: not the process, nor what the library
+    needs.
+    """
     for library in libraries:
         address = _looked_up(library, name)
         if address is not None and _is_in(library, address):

@@ -17,7 +17,7 @@ class _Probe:
 
 
 def is_as_expected() -> bool:
-    """Whether each thing that is read lies where it is looked for, asked of some objects."""
+    """Return whether each thing that is read lies where it is looked for, asked of some objects."""
 
     def word(of: Any, offset: int) -> int:
         return ctypes.c_int64.from_address(id(of) + offset).value

@@ -102,7 +102,7 @@ class ResultPool:
 
     @property
     def enabled(self) -> bool:
-        """Whether large arrays get blocks; set it to False for `numpy.empty` throughout.
+        """Return whether large arrays get blocks; set it to False for `numpy.empty` throughout.
 
         Intermediate results then take fresh memory of the system's in every call.
         """

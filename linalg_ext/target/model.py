@@ -175,7 +175,7 @@ class Target:
 
     @property
     def has_fma(self) -> bool:
-        """Whether a multiplication and an addition are one instruction, rounded once.
+        """Return whether a multiplication and an addition are one instruction, rounded once.
 
         Where it is not, `vector.fma` becomes two, and `math.fma` a call of libm for each element.
         """
@@ -183,7 +183,9 @@ class Target:
 
     @property
     def has_masks(self) -> bool:
-        """Whether loads and stores under a mask are instructions that do not fault beside it."""
+        """Return whether loads and stores under a mask are instructions that do not fault beside
+        it.
+        """
         return bool({"avx", "sve"} & self.features)
 
     def flops_per_cycle(self, dtype: object) -> int:

@@ -23,7 +23,7 @@ from linalg_ext.tracing.elements import (
 
 
 def is_integer(x: Element) -> bool:
-    """Whether an element is of an integer dtype or boolean."""
+    """Return whether an element is of an integer dtype or boolean."""
     return x.dtype.kind in "iub"
 
 
@@ -88,7 +88,9 @@ def fmod(x: Element, y: Element) -> Element:
 
 
 def _safe_divisor(x: Element, y: Element) -> tuple[Element, Element]:
-    """Whether the divisor is 0 or -1, which a machine's division does not survive, and 1 then."""
+    """Return whether the divisor is 0 or -1, which a machine's division does not survive, and 1
+    then.
+    """
     is_special = y.equals(0)
     if x.dtype.kind == "i":
         is_special = is_special | y.equals(-1)
@@ -203,26 +205,26 @@ def compare(name: str) -> Callable[[Element, Element], Element]:
 
 
 def is_infinite(x: Element) -> Element:
-    """Whether it is infinite, or a part of it is."""
+    """Return whether it is infinite, or a part of it is."""
     if x.dtype.kind == "c":
         return is_infinite(real(x)) | is_infinite(imaginary(x))
     return constant(False, BOOL) if is_integer(x) else apply("abs", x).equals(math.inf)
 
 
 def is_finite(x: Element) -> Element:
-    """Whether it is neither infinite nor NaN, in both parts."""
+    """Return whether it is neither infinite nor NaN, in both parts."""
     if x.dtype.kind == "c":
         return is_finite(real(x)) & is_finite(imaginary(x))
     return constant(True, BOOL) if is_integer(x) else apply("abs", x) < math.inf
 
 
 def is_nan(x: Element) -> Element:
-    """Whether it is NaN, or a part of it is."""
+    """Return whether it is NaN, or a part of it is."""
     return x.is_nan()
 
 
 def sign_bit(x: Element) -> Element:
-    """Whether the sign is negative, that of -0.0 too."""
+    """Return whether the sign is negative, that of -0.0 too."""
     return x < 0 if is_integer(x) else apply("copysign", x.like(1), x) < 0
 
 

@@ -93,7 +93,7 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tr
 
 
 def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether a dtype, or that of a value, can be cast to another."""
+    """Return whether a dtype, or that of a value, can be cast to another."""
     return np.can_cast(getattr(from_, "dtype", from_), as_dtype(to))
 
 

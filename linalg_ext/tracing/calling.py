@@ -182,7 +182,7 @@ class Parameters:
                 )
 
     def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
-        """Whether a traced value is among the arguments."""
+        """Return whether a traced value is among the arguments."""
         leaves, _ = flatten([list(arguments), dict(named)])
         return any(isinstance(leaf, Traced) for leaf in leaves)
 

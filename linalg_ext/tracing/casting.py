@@ -15,7 +15,7 @@ from linalg_ext.tracing.traced import Number, Traced
 
 
 def is_weak(value: Any) -> bool:
-    """Whether a value is a Python number, which takes the dtype of what it meets."""
+    """Return whether a value is a Python number, which takes the dtype of what it meets."""
     return (
         isinstance(value, Size)
         or type(value) in (int, float, complex)

@@ -76,15 +76,15 @@ class Element:
         return apply("ge", self, other)
 
     def equals(self, other: Element | float) -> Element:
-        """Whether two are equal."""
+        """Return whether two are equal."""
         return apply("eq", self, other)
 
     def differs(self, other: Element | float) -> Element:
-        """Whether two differ, as NaN does from itself."""
+        """Return whether two differ, as NaN does from itself."""
         return apply("ne", self, other)
 
     def is_nan(self) -> Element:
-        """Whether it is NaN; no integer is."""
+        """Return whether it is NaN; no integer is."""
         return self.differs(self) if self.dtype.kind not in "iub" else constant(False, BOOL)
 
     def like(self, number: complex) -> Element:

@@ -86,7 +86,7 @@ def _normal_item(item: Any) -> list[Any]:
 
 
 def is_array(item: Any) -> bool:
-    """Whether an item of an index is an array of places."""
+    """Return whether an item of an index is an array of places."""
     return isinstance(item, np.ndarray) or (isinstance(item, Traced) and item.ndim > 0)
 
 

@@ -220,7 +220,7 @@ class Quotient:
 
 
 def same(left: AnySize, right: AnySize) -> bool | None:
-    """Whether two sizes are equal; None where a call alone tells."""
+    """Return whether two sizes are equal; None where a call alone tells."""
     difference = left - right
     return None if isinstance(difference, Size) else difference == 0
 

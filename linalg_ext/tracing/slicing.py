@@ -37,7 +37,7 @@ class Part:
     is_backwards: bool = False
 
     def is_all_of(self, size: AnySize) -> bool:
-        """Whether it takes an axis of a size as it is."""
+        """Return whether it takes an axis of a size as it is."""
         return (
             self.step == 1 and not self.is_dropped and _is(self.offset, 0) and _is(self.size, size)
         )

@@ -117,7 +117,7 @@ def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) ->
 
 
 def _comparator(dtype: DType) -> Callable[[Element, Element], Element]:
-    """Whether one element comes before another, as NumPy orders a dtype."""
+    """Return whether one element comes before another, as NumPy orders a dtype."""
     if dtype.kind in "iub":
         return lambda a, b: a < b
     return _complex_before if dtype.kind == "c" else _before

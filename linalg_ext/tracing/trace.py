@@ -85,7 +85,9 @@ class Trace:
         return size
 
     def agree(self, left: AnySize, right: AnySize, what: str) -> bool:
-        """Whether two sizes may be equal; where a call alone tells, it is demanded of the call."""
+        """Return whether two sizes may be equal; where a call alone tells, it is demanded of the
+        call.
+        """
         left, right = self.resolved(left), self.resolved(right)
         answer = same(left, right)
         if answer is not None:
@@ -99,7 +101,7 @@ class Trace:
         return True
 
     def at_least(self, left: AnySize, right: AnySize, what: str) -> bool:
-        """Whether a size may be no less than another; demanded of the call where it tells."""
+        """Return whether a size may be no less than another; demanded of the call where it tells."""
         difference = self.resolved(left) - self.resolved(right)
         if not isinstance(difference, Size):
             return difference >= 0

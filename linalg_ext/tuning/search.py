@@ -230,7 +230,7 @@ def _copies(arrays: Sequence[Any]) -> list[Any]:
 
 
 def _agree(results: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Whether results differ by no more than another order of sums explains."""
+    """Return whether results differ by no more than another order of sums explains."""
     return all(map(_is_close, results, expected))
 
 

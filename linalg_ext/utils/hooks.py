@@ -50,5 +50,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def is_dask(value: object) -> bool:
-    """Whether this is a collection of dask's, such as a dask array: it has handlers of its own."""
+    """Return whether this is a collection of dask's, such as a dask array: it has handlers of its
+    own.
+    """
     return hasattr(type(value), "__dask_graph__")

@@ -95,7 +95,7 @@ def test_an_output_has_a_size_for_each_index(name: str) -> None:
 
 
 def _is_held(op: StructuredOp) -> bool:
-    """Whether upstream's YAML can hold an op."""
+    """Return whether upstream's YAML can hold an op."""
     try:
         to_yaml(op)
     except NotationError:

@@ -51,7 +51,7 @@ def records_of(target: Any) -> list[Any]:
 
 
 def is_native(call: Callable[[], Any]) -> bool:
-    """Whether `call` runs no Python of the library's."""
+    """Return whether `call` runs no Python of the library's."""
     seen: list[str] = []
 
     def watch(frame: FrameType, event: str, _: Any) -> None:

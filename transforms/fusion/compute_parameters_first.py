@@ -111,7 +111,7 @@ def _needs(op: Any) -> list[Any]:
 
 
 def _is_small(op: Any) -> bool:
-    """Whether an op computes few elements one by one, and does nothing else."""
+    """Return whether an op computes few elements one by one, and does nothing else."""
     if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
         return False
     type_: Any = op.results[0].type

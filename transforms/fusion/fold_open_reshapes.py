@@ -63,7 +63,7 @@ def _folded(op: Any) -> Any:
 
 
 def _is_same(source: Any, group: Sequence[int], result: Any, new: Sequence[int]) -> bool:
-    """Whether the axes of a group have the sizes that they had before."""
+    """Return whether the axes of a group have the sizes that they had before."""
     return len(group) == len(new) and all(
         is_eq(by_origin(size_of(source, old)), by_origin(size_of(result, axis)))
         for old, axis in zip(group, new, strict=True)

@@ -90,7 +90,7 @@ def _is_kept(op: ir.Operation, lengths: dict[Any, int]) -> bool:
 
 
 def _is_repeated(op: Any) -> bool:
-    """Whether an op that reads the only result asks for an element several times.
+    """Return whether an op that reads the only result asks for an element several times.
 
     So does one that reads what is computed of these elements alone, and could be fused as well.
     """
@@ -106,7 +106,7 @@ def _is_repeated(op: Any) -> bool:
 
 
 def _repeats(op: Any, operand: int) -> bool:
-    """Whether an op has a loop of several rounds that read the same elements of an operand."""
+    """Return whether an op has a loop of several rounds that read the same elements of an operand."""
     indexed = maps_of(op)[operand].results
     along = {each.position for each in indexed if isinstance(each, ir.AffineDimExpr)}
     return any(rounds != 1 for dim, rounds in extents_of(op).items() if dim not in along)

@@ -49,7 +49,7 @@ _MOVABLE = ("arith.", "affine.", "index.", "gml_st.")
 
 
 def may_move(op: ir.Operation) -> bool:
-    """Whether an op computes the same wherever its operands are, and nothing else."""
+    """Return whether an op computes the same wherever its operands are, and nothing else."""
     if op.name in ("tensor.dim", "memref.dim"):
         return True
     return op.name.startswith(_MOVABLE) and op.name != "gml_st.materialize" and not len(op.regions)

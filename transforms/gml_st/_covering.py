@@ -68,7 +68,7 @@ def _mover(offset: Number, places: dict[ir.Value, int]) -> int | None:
 
 
 def _is_stepped(loop: AnyLoop, at: int, offset: Number, size: Number, whole: Number) -> bool:
-    """Whether tiles stand side by side from the beginning to the end."""
+    """Return whether tiles stand side by side from the beginning to the end."""
     lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
     ends = is_eq(lower, 0) is True and is_eq(upper, whole) is True
     return ends and is_eq(size, minimum(step, whole - offset)) is True

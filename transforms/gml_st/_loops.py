@@ -65,7 +65,7 @@ def with_output(
 
 
 def has_room(op: ir.Operation) -> bool:
-    """Whether a loop can have one more output."""
+    """Return whether a loop can have one more output."""
     return len(op.results) < OUTPUT_SLOTS
 
 

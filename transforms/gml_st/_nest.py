@@ -114,7 +114,7 @@ class Nest:
 
 
 def is_view_at(value: ir.Value, destination: ir.Value, set_: ir.Value | None) -> bool:
-    """Whether a value is what a set of the destination names already."""
+    """Return whether a value is what a set of the destination names already."""
     op = producer(value)
     if op is None or op.name != "gml_st.materialize":
         return value == destination and set_ is None
@@ -123,7 +123,7 @@ def is_view_at(value: ir.Value, destination: ir.Value, set_: ir.Value | None) ->
 
 
 def is_same_set(one: ir.Value, other: ir.Value) -> bool:
-    """Whether two sets are made in the same way of the same values."""
+    """Return whether two sets are made in the same way of the same values."""
     if one == other:
         return True
     made, also = producer(one), producer(other)

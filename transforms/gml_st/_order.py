@@ -9,7 +9,7 @@ from linalg_ext.gml_st.ir.op_views import LOOPS
 
 
 def used_outside(producer: ir.Operation, body: ir.Block) -> bool:
-    """Whether somebody uses an op who is neither in the body of a loop nor the loop."""
+    """Return whether somebody uses an op who is neither in the body of a loop nor the loop."""
     return any(
         not is_below(use.owner.operation, body)
         for result in producer.results
@@ -19,7 +19,7 @@ def used_outside(producer: ir.Operation, body: ir.Block) -> bool:
 
 
 def is_below(op: ir.Operation, body: ir.Block) -> bool:
-    """Whether an op is in a block, or in a region inside it."""
+    """Return whether an op is in a block, or in a region inside it."""
     block: ir.Block | None = op.block
     while block is not None and block != body:
         owner = block.owner
@@ -30,7 +30,7 @@ def is_below(op: ir.Operation, body: ir.Block) -> bool:
 
 
 def comes_after(op: ir.Operation, other: ir.Operation) -> bool:
-    """Whether an op stands after another one of the same block, or inside one that does."""
+    """Return whether an op stands after another one of the same block, or inside one that does."""
     while op.block != other.block:
         owner = op.block.owner
         if owner is None or owner.operation.name == "builtin.module":

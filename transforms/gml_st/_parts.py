@@ -56,7 +56,7 @@ def _set(source: ir.Value, part: Tile | Point) -> ir.Value:
 
 
 def is_whole(source: ir.Value, part: Tile) -> bool:
-    """Whether a tile is known to be all of a tensor."""
+    """Return whether a tile is known to be all of a tensor."""
     return all(
         is_eq(offset, 0) is True and is_eq(stride, 1) is True and is_eq(size, whole) is True
         for offset, size, stride, whole in zip(

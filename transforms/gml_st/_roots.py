@@ -25,7 +25,7 @@ from linalg_ext.symbolic.integers import Number
 
 
 def is_root(value: ir.Value) -> bool:
-    """Whether a superset is all there is: a tensor, a memref, a `gml_st.space`."""
+    """Return whether a superset is all there is: a tensor, a memref, a `gml_st.space`."""
     op = producer(value)
     return is_container(value.type) or (op is not None and op.name == "gml_st.space")
 
@@ -88,6 +88,6 @@ def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:
 
 
 def is_known(subset: Tile | Point) -> bool:
-    """Whether all numbers of a subset are known."""
+    """Return whether all numbers of a subset are known."""
     tile = as_tile(subset)
     return all(isinstance(n, int) for n in (*tile.offsets, *tile.sizes, *tile.strides))

@@ -29,11 +29,11 @@ class Choice:
 
     @property
     def is_greedy(self) -> bool:
-        """Whether it is left to the pass what is worth it."""
+        """Return whether it is left to the pass what is worth it."""
         return not self.producers and not self.arguments
 
     def wants(self, producer: ir.Operation) -> bool:
-        """Whether a producer is meant by itself."""
+        """Return whether a producer is meant by itself."""
         return self.is_greedy or is_meant(producer, self.producers)
 
     def named_inputs(self, loop: AnyLoop) -> list[ir.Value]:
@@ -48,7 +48,7 @@ class Choice:
 
 
 def is_meant(op: ir.Operation, names: tuple[str, ...]) -> bool:
-    """Whether an op is one of those that are named, by its name or by its label."""
+    """Return whether an op is one of those that are named, by its name or by its label."""
     return op.name in names or label_of(op) in names
 
 

@@ -91,7 +91,7 @@ def _given_for_argument(view: AnyLoop, value: ir.Value) -> ir.Value | None:
 
 
 def _keeps_sizes(view: AnyLoop, at: int) -> bool:
-    """Whether an output has the same sizes after each iteration."""
+    """Return whether an output has the same sizes after each iteration."""
     if not isinstance(view, LoopView):
         return True
     end, argument = view.terminator, view.region_outs[at]

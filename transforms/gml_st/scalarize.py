@@ -57,7 +57,7 @@ _INSERT = "tensor.insert_slice"
 
 
 def _is_single(type_: ir.Type) -> bool:
-    """Whether a type is that of a tensor of one element."""
+    """Return whether a type is that of a tensor of one element."""
     return isinstance(type_, ir.RankedTensorType) and all(size == 1 for size in type_.shape)
 
 

@@ -136,7 +136,7 @@ def meant_ops(root: ir.Operation, request: Request) -> list[ir.Operation]:
 
 
 def _is_tileable(op: ir.Operation) -> bool:
-    """Whether a rule serves an op, which computes something of tensors."""
+    """Return whether a rule serves an op, which computes something of tensors."""
     if op.name in _VIEWS or op.name.startswith(("arith.", "gml_st.")):
         return False
     try:
@@ -148,7 +148,7 @@ def _is_tileable(op: ir.Operation) -> bool:
 
 
 def _gives_a_result(op: ir.Operation) -> bool:
-    """Whether an op computes what no other op computes with: it is shown, or handed back."""
+    """Return whether an op computes what no other op computes with: it is shown, or handed back."""
     return _is_tileable(op) and not any(
         _is_computed_with(use.owner.operation) for result in op.results for use in result.uses
     )

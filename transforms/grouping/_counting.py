@@ -142,7 +142,7 @@ class Counting:
         return self.figures.level_of(2 * moved)
 
     def _is_given(self, value: Value) -> bool:
-        """Whether a value is there before the call: an argument, or a constant."""
+        """Return whether a value is there before the call: an argument, or a constant."""
         if value.node == ARGUMENTS:
             return True
         return self.members.state.node(value.node).work.kind == FREE

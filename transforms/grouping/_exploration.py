@@ -121,7 +121,7 @@ class Exploration:
 
     @property
     def is_over(self) -> bool:
-        """Whether the budget is spent: a strategy returns then."""
+        """Return whether the budget is spent: a strategy returns then."""
         return self._is_over(self.tried)
 
     @property
@@ -278,7 +278,7 @@ class Exploration:
             self._make(move)
 
     def is_new(self, move: Move) -> bool:
-        """Whether a legal move leads to a state that was not asked about before, by its key."""
+        """Return whether a legal move leads to a state that was not asked about before, by its key."""
         self.state.apply(move)
         try:
             key = self.state.key()
@@ -304,7 +304,7 @@ class Exploration:
 
 
 def _leaves_tiling(move: Move) -> bool:
-    """Whether groups are tiled after a move as they say then."""
+    """Return whether groups are tiled after a move as they say then."""
     if isinstance(move, Insert | Split):
         return TILING in dict(notes_of(move.annotations))
     return isinstance(move, Annotate)

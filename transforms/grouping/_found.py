@@ -83,7 +83,9 @@ class Found:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether it was measured to be faster, or is clearly so by the model, than no groups."""
+        """Return whether it was measured to be faster, or is clearly so by the model, than no
+        groups.
+        """
         if self.measured:
             return bool(self.plan)
         return self.cost.seconds < (1 - MARGIN) * self.together

@@ -79,7 +79,9 @@ class Members:
         return self._reads[node]
 
     def is_for_free(self, value: Value) -> bool:
-        """Whether a value is nowhere in memory: one number in every place, made in the group."""
+        """Return whether a value is nowhere in memory: one number in every place, made in the
+        group.
+        """
         return value.node in self.inside and self.work[value.node].is_constant
 
 
@@ -164,7 +166,7 @@ def _with_epilogues(
 
 
 def _is_over(members: Members, nest: Nest, product: Work) -> bool:
-    """Whether a nest is element-wise, and gives one element for each that a product gives."""
+    """Return whether a nest is element-wise, and gives one element for each that a product gives."""
     work = members.work[nest.main]
     return work.is_elementwise and work.writes[0].elements == product.writes[0].elements
 
@@ -195,7 +197,9 @@ def _rows_alike(members: Members, before: Nest, nest: Nest) -> bool:
 
 
 def _is_attention(members: Members, nests: Sequence[Nest]) -> bool:
-    """Whether two contractions stand around exponentials and sums of rows, and nothing before."""
+    """Return whether two contractions stand around exponentials and sums of rows, and nothing
+    before.
+    """
     products = [at for at, nest in enumerate(nests) if members.work[nest.main].kind == CONTRACTION]
     if len(products) != 2 or products != [0, len(nests) - 1]:
         return False

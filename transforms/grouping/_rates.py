@@ -51,13 +51,13 @@ def arithmetic(
 
 
 def is_contiguous(work: Work) -> bool:
-    """Whether the loops are one over memory: all operands lie as the result does."""
+    """Return whether the loops are one over memory: all operands lie as the result does."""
     own = tuple((loop,) for loop in range(len(work.loops)))
     return all(access.axes in (own, ()) for access in (*work.reads, *work.writes))
 
 
 def is_of_matrices(work: Work) -> bool:
-    """Whether both operands of a contraction have dimensions of their own, of more than 1."""
+    """Return whether both operands of a contraction have dimensions of their own, of more than 1."""
     return len(work.reads) >= 2 and min(_sizes(work)[:2]) > 1
 
 

@@ -124,7 +124,7 @@ def _computes(state: State, item: int) -> bool:
 
 
 def _is_made_of_nothing(state: State, item: int) -> bool:
-    """Whether an op reads no tensor but its destination: a fill, say."""
+    """Return whether an op reads no tensor but its destination: a fill, say."""
     node = state.node(item)
     if not node.is_cheap:
         return False

@@ -131,15 +131,15 @@ class State:
         return self._users.get(item, ())
 
     def is_group(self, item: int) -> bool:
-        """Whether an item is a group."""
+        """Return whether an item is a group."""
         return item in self._groups
 
     def is_nested(self, item: int) -> bool:
-        """Whether an item stands in a group."""
+        """Return whether an item stands in a group."""
         return self._parents[item] != ROOT
 
     def is_copy(self, item: int) -> bool:
-        """Whether an item is a copy of a node."""
+        """Return whether an item is a copy of a node."""
         return item in self._copies
 
     @property

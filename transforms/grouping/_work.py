@@ -99,12 +99,12 @@ class Work:
 
     @property
     def is_product(self) -> bool:
-        """Whether it multiplies and adds: a contraction or a convolution."""
+        """Return whether it multiplies and adds: a contraction or a convolution."""
         return self.kind in (CONTRACTION, WINDOW) and "multiply_add" in dict(self.operations)
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether each iteration gives one element, and nothing is reduced."""
+        """Return whether each iteration gives one element, and nothing is reduced."""
         return self.kind == LOOPS and not self.reduced and not self.is_scalar
 
     def tiled(self, sizes: Mapping[int, int]) -> Work:

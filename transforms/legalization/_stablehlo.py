@@ -27,7 +27,7 @@ def signless(type_: Any) -> Any:
 
 
 def is_unsigned(type_: Any) -> bool:
-    """Whether a tensor is of unsigned integers."""
+    """Return whether a tensor is of unsigned integers."""
     element = type_.element_type
     return isinstance(element, ir.IntegerType) and element.is_unsigned
 

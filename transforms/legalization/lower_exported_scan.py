@@ -178,7 +178,7 @@ class _Scan:
 
     @property
     def _is_wider(self) -> bool:
-        """Whether what is carried has another type than what is given."""
+        """Return whether what is carried has another type than what is given."""
         return bool(self.carried != self._given)
 
     def _widened(self, element: Any) -> Any:

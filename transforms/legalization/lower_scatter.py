@@ -112,7 +112,7 @@ class _Lowering:
         return list(choice.results)
 
     def _is_inside(self, places: list[Any]) -> Any:
-        """Whether a window lies in the destination whole; None where it always does."""
+        """Return whether a window lies in the destination whole; None where it always does."""
         held = []
         for place, last in zip(places, self.lasts, strict=True):
             if isinstance(place, int):

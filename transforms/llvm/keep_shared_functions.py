@@ -114,7 +114,7 @@ def _symbol(op: ir.Operation, attribute: str) -> str:
 
 
 def _may_be_kept(function: Any) -> bool:
-    """Whether a function is a part of the entry's work, and nobody has decided on it before."""
+    """Return whether a function is a part of the entry's work, and nobody has decided on it before."""
     attributes = function.attributes
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False
@@ -125,7 +125,7 @@ def _may_be_kept(function: Any) -> bool:
 
 
 def _is_plain(type_: ir.Type) -> bool:
-    """Whether a value of a type is a pointer, or a scalar, and no more."""
+    """Return whether a value of a type is a pointer, or a scalar, and no more."""
     if not isinstance(type_, ir.MemRefType):
         return True
     if not type_.has_static_shape:

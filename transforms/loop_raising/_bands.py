@@ -74,7 +74,7 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
 
 
 def _may_repeat(op: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether an op in front of a loop, or behind it, may be done in each of its iterations."""
+    """Return whether an op in front of a loop, or behind it, may be done in each of its iterations."""
     return is_pure(op) or (is_load(op) and not Memory().may_overwrite(loop, op))
 
 
@@ -109,6 +109,6 @@ def _level(loop: ir.Operation, read: IndexReader) -> Level | Left:
 
 
 def _is_fixed(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> bool:
-    """Whether a number is the same in all iterations."""
+    """Return whether a number is the same in all iterations."""
     seen = linear(number, loops, read)
     return seen is not None and not any(seen.factors)

@@ -23,7 +23,7 @@ def induction_variable(loop: ir.Operation) -> ir.Value:
 
 
 def counts_in_indices(loop: ir.Operation) -> bool:
-    """Whether a loop counts in values of type index, compared with signs."""
+    """Return whether a loop counts in values of type index, compared with signs."""
     return (
         isinstance(induction_variable(loop).type, ir.IndexType)
         and "unsignedCmp" not in loop.attributes

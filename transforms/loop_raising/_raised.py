@@ -44,7 +44,7 @@ class _Element:
 
     @property
     def is_written(self) -> bool:
-        """Whether it is an output."""
+        """Return whether it is an output."""
         return bool(self.stores)
 
 
@@ -161,7 +161,7 @@ def _dims(band: Band) -> tuple[str, ...]:
 
 
 def _is_combined(output: _Element) -> bool:
-    """Whether an iteration combines an element with what it was, by an associative op."""
+    """Return whether an iteration combines an element with what it was, by an associative op."""
     if len(output.ops) != 2 or not is_load(output.ops[0]):
         return False
     load, store = output.ops

@@ -102,7 +102,9 @@ class _Place:
         memref.StoreOp(value, self.buffer, list(self.indices))
 
     def holds(self, value: ir.Value, loop: ir.Operation) -> bool:
-        """Whether a value was loaded from here, and nothing is written between that and a loop."""
+        """Return whether a value was loaded from here, and nothing is written between that and a
+        loop.
+        """
         op = producer(value)
         if op is None or not is_load(op) or op.block != loop.block:
             return False

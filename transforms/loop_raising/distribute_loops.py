@@ -88,7 +88,7 @@ class _Body:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether there is a loop and something else that has an effect, or another loop."""
+        """Return whether there is a loop and something else that has an effect, or another loop."""
         return any(map(_holds_loop, self._ops)) and len(self._statements()) > 1
 
     def _statements(self) -> list[int]:
@@ -116,7 +116,7 @@ class _Body:
         return parts, False
 
     def _must_stay(self, one: Part, other: Part) -> bool:
-        """Whether all of one part before all of another would be another program."""
+        """Return whether all of one part before all of another would be another program."""
         if any(self._changes(at) for at in set(one) & set(other)):
             return True
         for at, behind in itertools.product(one, other):
@@ -127,7 +127,9 @@ class _Body:
         return False
 
     def _changes(self, at: int) -> bool:
-        """Whether an op that two parts need is one that may give something else the second time."""
+        """Return whether an op that two parts need is one that may give something else the second
+        time.
+        """
         op = self._ops[at]
         if is_pure(op):
             return False

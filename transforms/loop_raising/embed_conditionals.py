@@ -171,7 +171,7 @@ def _guard(inner: ir.Operation, own: Sequence[ir.Operation], upper: ir.Value) ->
 
 
 def _can_be_guarded(inner: ir.Operation) -> bool:
-    """Whether all values stay between two loops that stand in a loop."""
+    """Return whether all values stay between two loops that stand in a loop."""
     *own, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
     groups = [list(group) for _, group in itertools.groupby(own, lambda op: op.name == FOR)]
     return all(
@@ -200,7 +200,7 @@ def _move(ops: Sequence[ir.Operation], place: ir.Operation) -> None:
 
 
 def _runs(loop: ir.Operation) -> bool:
-    """Whether a loop is known to run once at least."""
+    """Return whether a loop is known to run once at least."""
     read = IndexReader()
     lower, upper, _ = list(loop.operands)[:3]
     return is_le(read(lower) + 1, read(upper)) is True

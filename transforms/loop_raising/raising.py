@@ -39,12 +39,12 @@ def outermost(root: ir.Operation) -> list[ir.Operation]:
 
 
 def is_tensor(value: ir.Value) -> bool:
-    """Whether a value is a tensor of any kind."""
+    """Return whether a value is a tensor of any kind."""
     return isinstance(value.type, ir.RankedTensorType | ir.UnrankedTensorType)
 
 
 def is_on_tensors(loop: ir.Operation) -> bool:
-    """Whether a nest carries tensors or reads elements of them."""
+    """Return whether a nest carries tensors or reads elements of them."""
     inside = select(loop, lambda _: True)
     return any(map(is_tensor, (value for op in (loop, *inside) for value in op.operands)))
 

@@ -96,7 +96,7 @@ def _undo(loop: ir.Operation, most_parts: int, report: Report) -> None:
 
 
 def _is_inside_loop(op: ir.Operation, root: ir.Operation) -> bool:
-    """Whether another `scf.for` below a root is around an op."""
+    """Return whether another `scf.for` below a root is around an op."""
     around = op.parent
     while around is not None and around.operation != root:
         if around.operation.name == FOR:

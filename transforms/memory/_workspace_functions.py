@@ -125,7 +125,7 @@ def declare(module: ir.Operation) -> bool:
 
 
 def _is_declared_so(symbols: ir.SymbolTable, op: Any) -> bool:
-    """Whether a symbol of a module is the same function of the C library's."""
+    """Return whether a symbol of a module is the same function of the C library's."""
     known = symbols[ir.StringAttr(op.attributes["sym_name"]).value].operation
     return bool(
         known.name == op.name

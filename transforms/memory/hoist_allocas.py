@@ -53,7 +53,9 @@ def hoist_allocas(module: ir.Operation) -> Report:
 
 
 def _is_in_a_loop(alloca: Any) -> bool:
-    """Whether it is static, and between it and its function is nothing but loops and branches."""
+    """Return whether it is static, and between it and its function is nothing but loops and
+    branches.
+    """
     if len(alloca.operands) or alloca.parent.name == "func.func":
         return False
     parent = alloca.parent

@@ -43,7 +43,7 @@ class FloatFormat:
 
     @property
     def has_infinity(self) -> bool:
-        """Whether the exponent of all ones holds infinity and the NaNs, as in IEEE 754."""
+        """Return whether the exponent of all ones holds infinity and the NaNs, as in IEEE 754."""
         return self.overflow != self.nan
 
 

@@ -118,6 +118,6 @@ def _width(type_: Any) -> int:
 
 
 def _is_safe(divisor: Any) -> bool:
-    """Whether a divisor is a constant other than 0 and -1 (in all its elements)."""
+    """Return whether a divisor is a constant other than 0 and -1 (in all its elements)."""
     value = element_of_constant(divisor)
     return isinstance(value, ir.IntegerAttr) and value.value not in (0, -1)

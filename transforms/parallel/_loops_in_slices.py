@@ -83,7 +83,7 @@ class ParallelLoop:
 
     @property
     def is_worth_sharing(self) -> bool:
-        """Whether it is, or may be where the run makes it long."""
+        """Return whether it is, or may be where the run makes it long."""
         if self.trips is None:
             return True
         return self.trips > 1 and self.nanoseconds * self.trips >= _partition.WORTH_SHARING

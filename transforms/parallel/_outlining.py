@@ -38,7 +38,7 @@ def taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
 
 
 def is_repeated(value: ir.Value) -> bool:
-    """Whether a function has a copy of what gives a value, instead of the value."""
+    """Return whether a function has a copy of what gives a value, instead of the value."""
     return not isinstance(value.owner, ir.Block) and value.owner.name in _REPEATED
 
 

@@ -57,12 +57,14 @@ class Work:
 
     @property
     def is_open(self) -> bool:
-        """Whether only the run tells how long it takes, or how long the loops are."""
+        """Return whether only the run tells how long it takes, or how long the loops are."""
         return any(step.is_open for step in self.steps)
 
     @property
     def packs(self) -> bool:
-        """Whether a slice does over again what others did: it packs what it shares with them."""
+        """Return whether a slice does over again what others did: it packs what it shares with
+        them.
+        """
         return any(step.is_contraction for step in self.steps)
 
     @property

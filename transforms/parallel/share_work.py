@@ -118,7 +118,7 @@ class Sharing(Enum):
 
 
 def sharing_of(module: ir.Operation) -> Sharing:
-    """Whether work of the entry can be shared by two threads; nothing is changed."""
+    """Return whether work of the entry can be shared by two threads; nothing is changed."""
     entry = entry_with_status(module)
     if entry is None:
         return Sharing.NONE

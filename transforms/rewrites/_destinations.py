@@ -16,7 +16,7 @@ from ._views import ViewKind, view_of
 
 
 def reads_destination(op: ir.Operation, position: int) -> bool:
-    """Whether what an output of a structured op held before matters to it.
+    """Return whether what an output of a structured op held before matters to it.
 
     Args:
         op: the op.

@@ -166,7 +166,7 @@ def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:
 
 
 def _is_only_read(value: ir.Value) -> bool:
-    """Whether all that use a value are inputs of ops that may take maps."""
+    """Return whether all that use a value are inputs of ops that may take maps."""
     for use in value.uses:
         user = use.owner.operation
         if not may_take_maps(user.name) or not has_body(user):
@@ -235,7 +235,7 @@ def _put_in_place(
 
 
 def _may_fold(op: ir.Operation, value: ir.Value, kinds: Collection[ViewKind]) -> bool:
-    """Whether it is worth asking for the op's maps."""
+    """Return whether it is worth asking for the op's maps."""
     if op.name == "linalg.generic" and ViewKind.RESHAPE in kinds:
         return True
     view = view_of(value)

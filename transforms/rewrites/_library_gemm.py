@@ -140,7 +140,8 @@ class _Matrix:
   %{x}_column_stride = arith.addi %{x}_strides#{columns}, %zero : index"""
 
     def _directions(self, x: str) -> str:
-        """Whether it lies by rows, or by columns: along an axis of one element any stride will do.
+        """Return whether it lies by rows, or by columns: along an axis of one element any stride
+        will do.
 
         The stride of the other axis must leave room for a row, or a column.
         """

@@ -80,7 +80,9 @@ def _product(a: Indices, b: Indices, c: Indices, dims: Indices) -> list[Indices]
 
 
 def _asks_where_it_is(op: ir.Operation) -> bool:
-    """Whether the body knows its place in the iteration space, whose order then is part of it."""
+    """Return whether the body knows its place in the iteration space, whose order then is part of
+    it.
+    """
     if not len(op.regions):
         return False
     return any(inner.operation.name == "linalg.index" for inner in op.regions[0].blocks[0])

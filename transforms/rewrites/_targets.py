@@ -38,13 +38,15 @@ _NO_TARGETS = frozenset(
 
 
 def may_take_maps(op_name: str) -> bool:
-    """Whether ops of this name are looked at: structured ones, but those that arrange elements."""
+    """Return whether ops of this name are looked at: structured ones, but those that arrange
+    elements.
+    """
     dialect = op_name.partition(".")[0]
     return holds_maps(op_name) or (dialect == "linalg" and op_name not in _NO_TARGETS)
 
 
 def has_body(op: ir.Operation) -> bool:
-    """Whether an op has a body that says what it does at a point, or is one of ours."""
+    """Return whether an op has a body that says what it does at a point, or is one of ours."""
     if op.name in extension_ops.NAMES:
         return True
     return len(op.regions) == 1 and len(op.regions[0].blocks) == 1

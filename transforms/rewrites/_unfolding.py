@@ -108,7 +108,7 @@ def _destination(op: ir.Operation, position: int, order: Sequence[int]) -> ir.Va
 
 
 def _only_moves(op: ir.Operation) -> bool:
-    """Whether an op is a generic that yields its one input."""
+    """Return whether an op is a generic that yields its one input."""
     if op.name != "linalg.generic" or len(op.operands) != 2 or COMPUTE_TYPE in op.attributes:
         return False
     body = op.regions[0].blocks[0]

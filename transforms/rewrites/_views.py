@@ -87,7 +87,7 @@ def view_of(value: ir.Value) -> View | None:
 
 
 def is_unit(value: ir.Value, axis: int) -> bool:
-    """Whether a tensor is known to have one element along an axis."""
+    """Return whether a tensor is known to have one element along an axis."""
     shape = ir.ShapedType(value.type)
     return not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1
 

@@ -89,7 +89,7 @@ def infer_compute_type(op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-
 
 
 def _computes(definition: OpDefinition) -> bool:
-    """Whether an op does more than to move, cast and choose elements."""
+    """Return whether an op does more than to move, cast and choose elements."""
     return any(
         isinstance(expr, Apply)
         and expr.function.kind is not FunctionKind.TYPE

@@ -141,7 +141,7 @@ def _accept(op: ir.Operation, element: str) -> str:
 
 
 def _only_rounds(recognized: RecognizedOp) -> bool:
-    """Whether an op is a cast that loses something."""
+    """Return whether an op is a cast that loses something."""
     definition, types = recognized.definition, recognized.types
     functions = {e.function.kind for e in definition.expressions() if isinstance(e, Apply)}
     inputs, outputs = (
@@ -170,7 +170,7 @@ def _fits(value: ir.Value, element: str) -> bool:
 
 
 def _is_read(use: ir.OpOperand) -> bool:
-    """Whether a use is an input of a structured op on tensors, not what it writes to."""
+    """Return whether a use is an input of a structured op on tensors, not what it writes to."""
     user = use.owner.operation
     is_structured = user.name.startswith(("linalg.", "linalg_ext.")) and len(user.results) > 0
     return is_structured and use.operand_number < len(user.operands) - len(user.results)
@@ -254,13 +254,13 @@ class _Chain:
         return found
 
     def _crosses(self, result: ir.Value, element: str) -> bool:
-        """Whether another op with the compute type reads a result."""
+        """Return whether another op with the compute type reads a result."""
         return _fits_either_way(result, element) and any(
             self._stays(use, element) for use in result.uses
         )
 
     def _stays(self, use: ir.OpOperand, element: str) -> bool:
-        """Whether a use is an input of an op with the compute type."""
+        """Return whether a use is an input of an op with the compute type."""
         return _is_read(use) and self.compute.get(use.owner.operation.results[0]) == element
 
 

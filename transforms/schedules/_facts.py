@@ -39,14 +39,14 @@ class Loops:
 
 
 def has_loops(op: ir.Operation) -> bool:
-    """Whether `loops_of` has an answer."""
+    """Return whether `loops_of` has an answer."""
     if op.name in _BY_RESULT | _BY_SOURCE | _BY_DESTINATION:
         return True
     return has_maps(op)
 
 
 def has_maps(op: ir.Operation) -> bool:
-    """Whether an op of linalg says how its operands are indexed."""
+    """Return whether an op of linalg says how its operands are indexed."""
     if not op.name.startswith("linalg.") or op.name in _OF_BODIES:
         return False
     return bool(linalg.get_indexing_maps(op))
@@ -79,7 +79,7 @@ def softmax_dims(op: ir.Operation) -> tuple[int, ...]:
 
 
 def on_tensors(op: ir.Operation) -> bool:
-    """Whether an op makes new tensors; else it writes to buffers."""
+    """Return whether an op makes new tensors; else it writes to buffers."""
     return len(op.results) > 0
 
 

@@ -130,7 +130,7 @@ def _script(
 
 
 def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> bool:
-    """Whether an op is vectorized by parts: places of a window, or terms of a reduction."""
+    """Return whether an op is vectorized by parts: places of a window, or terms of a reduction."""
     if not has_maps(op):
         return False
     maps = indexing_maps(op)
@@ -272,7 +272,7 @@ _COMBINERS = frozenset(
 
 
 def _reduces_by_one_op(op: ir.Operation) -> bool:
-    """Whether each result of a reduction is what it was before, combined by one op."""
+    """Return whether each result of a reduction is what it was before, combined by one op."""
     body = op.regions[0].blocks[0]
     ops = [each.operation for each in body.operations]
     yielded = list(ops[-1].operands)

@@ -106,16 +106,18 @@ class LaneSort:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether it sorts such rows in less time than merges do."""
+        """Return whether it sorts such rows in less time than merges do."""
         return self._block > 0
 
     @property
     def is_always(self) -> bool:
-        """Whether there are as many rows as a block has; else `has_block` tells when it runs."""
+        """Return whether there are as many rows as a block has; else `has_block` tells when it
+        runs.
+        """
         return isinstance(self._shape[self._rows], int)
 
     def has_block(self) -> Any:
-        """Whether there are as many rows as a block has, an i1."""
+        """Return whether there are as many rows as a block has, an i1."""
         return compare("sge", self._shape[self._rows], self._block)
 
     def sort(self, given: Sequence[Any], into: Sequence[Any]) -> list[Any]:

@@ -47,7 +47,7 @@ class MergeSort:
 
     @property
     def needs_spare(self) -> bool:
-        """Whether a row may be longer than a block."""
+        """Return whether a row may be longer than a block."""
         return not (isinstance(self._size, int) and self._size <= BLOCK)
 
     def sort(self, rows: Sequence[Any], spare: Sequence[Any]) -> list[Any]:
@@ -220,7 +220,7 @@ class MergeSort:
         return counted(first, stop, [left, right, *written], remaining)[2:]
 
     def _is_smaller(self, source: list[Any], left: Any, right: Any) -> Any:
-        """Whether the element on the right comes before the one on the left."""
+        """Return whether the element on the right comes before the one on the left."""
         return self._comes_before(
             [tensor.extract(row, [right]) for row in source],
             [tensor.extract(row, [left]) for row in source],

@@ -184,7 +184,7 @@ class RadixSort:
         return made[: self._count], made[self._count :], table
 
     def _is_one(self, word: _Word, rows: Sequence[Any], table: Any, digits: list[Any]) -> Any:
-        """Whether all elements have one digit, at each of some."""
+        """Return whether all elements have one digit, at each of some."""
         value = self._word(word, rows, index(0))
         all_are: Any = None
         for digit in digits:

@@ -43,7 +43,7 @@ class RowSort:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether what is sorted must be where it goes."""
+        """Return whether what is sorted must be where it goes."""
         return self._digits is None
 
     def sort(self, given: Sequence[Any], rows: Sequence[Any], scratch: Sequence[Any]) -> list[Any]:

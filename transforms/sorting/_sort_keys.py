@@ -141,7 +141,7 @@ class _Reader:
         self._signs: dict[int, set[bool]] = {}
 
     def reads(self, value: Any) -> bool:
-        """Whether a condition is made of comparisons of keys alone; takes note of these."""
+        """Return whether a condition is made of comparisons of keys alone; takes note of these."""
         if known_condition(value) is not None:
             return True
         op = self._makers.get(value)
@@ -280,7 +280,7 @@ def _seen(case: int, left: int, right: int) -> int:
 
 
 def _relates(name: str, case: int) -> bool:
-    """Whether a predicate holds in a case."""
+    """Return whether a predicate holds in a case."""
     if name.startswith("ALWAYS"):
         return name == "ALWAYSTRUE"
     if case in _INTEGER_CASES:
@@ -295,7 +295,7 @@ def _predicate(op: Any) -> str:
 
 
 def _is_logic(op: Any) -> bool:
-    """Whether it combines conditions."""
+    """Return whether it combines conditions."""
     if any(str(operand.type) != "i1" for operand in op.operands):
         return False
     if op.name == "arith.cmpi":

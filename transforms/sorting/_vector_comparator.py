@@ -11,7 +11,7 @@ from linalg_ext.transforms.ir_utils.walking import producer
 
 
 def is_on_vectors(block: Any) -> bool:
-    """Whether all that a block does to scalars may be done to vectors."""
+    """Return whether all that a block does to scalars may be done to vectors."""
     *ops, last = (op.operation for op in block.operations)
     made = producer(last.operands[0])
     if made not in ops or made.name == "arith.constant":

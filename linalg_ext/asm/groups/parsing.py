@@ -124,7 +124,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
 
 
 def _is_ended(source: SourceText, begin: int, end: int) -> bool:
-    """Whether the terminator of a group stands in its body, not in that of another."""
+    """Return whether the terminator of a group stands in its body, not in that of another."""
     reader = Reader(source, begin)
     while (token := reader.peek()).start < end and token.text:
         if token.text.strip('"') == _YIELD:

@@ -111,7 +111,7 @@ def parse_op(
 
 
 def _is_spelled(op: SpelledOp) -> bool:
-    """Whether something of it is not in upstream's syntax."""
+    """Return whether something of it is not in upstream's syntax."""
     return op.is_foreign or any(
         clause.name == COMPUTE_TYPE or SUGAR.fullmatch(clause.name) for clause in op.clauses
     )
@@ -177,7 +177,7 @@ class _OpParser:
         return True
 
     def _starts_clause(self, token: Token) -> bool:
-        """Whether a word is no op of the next line: none of those is followed by `=`."""
+        """Return whether a word is no op of the next line: none of those is followed by `=`."""
         if not token.is_word:
             return False
         after = Reader(self._reader.source, token.end).peek().text

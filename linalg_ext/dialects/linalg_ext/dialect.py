@@ -21,7 +21,7 @@ class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminat
     values: Sequence[ext.Operand[Any]]
 
     def verify_invariants(self) -> bool:
-        """Whether it ends a region of an op of this dialect."""
+        """Return whether it ends a region of an op of this dialect."""
         parent = self.operation.parent
         if parent is not None and parent.name.startswith("linalg_ext."):
             return True

@@ -54,7 +54,7 @@ class _GroupOp(LinalgExt.Operation):
     )
 
     def verify_region_invariants(self) -> bool:
-        """Whether the op keeps its rules; those in it are sound before it is looked at."""
+        """Return whether the op keeps its rules; those in it are sound before it is looked at."""
         return is_verified(self, check_group)
 
 
@@ -75,7 +75,7 @@ class GroupYieldOp(LinalgExt.Operation, name="group_yield", traits=[ir.IsTermina
     vars().update({f"value_{n}": None for n in range(MOST_INITS)})
 
     def verify_invariants(self) -> bool:
-        """Whether it ends a group."""
+        """Return whether it ends a group."""
         parent = self.operation.parent
         if parent is not None and parent.name in GROUPS:
             return True

@@ -22,7 +22,7 @@ class GatherOp(LinalgExt.Operation, name="gather", traits=[ext.Pure]):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_destination_style_op)
 
 
@@ -36,7 +36,7 @@ class ScatterOp(LinalgExt.Operation, name="scatter", traits=[ext.Pure]):
     combiner: ext.Region
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_destination_style_op)
 
 

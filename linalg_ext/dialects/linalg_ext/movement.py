@@ -26,7 +26,7 @@ class ConcatenateOp(LinalgExt.Operation, name="concatenate", traits=[ext.Pure]):
     result = ext.result(kw_only=True)
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_destination_style_op)
 
 
@@ -38,7 +38,7 @@ class ReverseOp(LinalgExt.Operation, name="reverse", traits=[ext.Pure]):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_destination_style_op)
 
 
@@ -52,7 +52,7 @@ class DynamicBroadcastInDimOp(
     result: ext.Result[Any] = ext.result(kw_only=True)
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_destination_style_op)
 
 

@@ -40,7 +40,7 @@ class SortOp(LinalgExt.Operation, name="sort", traits=[ext.Pure]):
     )
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_destination_style_op)
 
 

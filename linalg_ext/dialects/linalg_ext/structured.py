@@ -42,7 +42,7 @@ class _StructuredOp(LinalgExt.Operation, traits=[ext.Pure]):
     vars().update(dict.fromkeys(LETTERS))
 
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, check_extension_op)
 
 

@@ -36,7 +36,7 @@ class RangeOp(LinalgExt.Operation, name="range", traits=[ext.Pure]):
 
 class _ViewOp(LinalgExt.Operation):
     def verify_invariants(self) -> bool:
-        """Whether the op keeps its rules."""
+        """Return whether the op keeps its rules."""
         return is_verified(self, view_ops.check_view_op)
 
 

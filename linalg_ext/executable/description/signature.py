@@ -38,7 +38,7 @@ class ArrayType(NamedTuple):
 
     @property
     def is_static(self) -> bool:
-        """Whether every dimension is known."""
+        """Return whether every dimension is known."""
         return None not in self.shape
 
     @property

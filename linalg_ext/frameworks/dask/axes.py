@@ -241,7 +241,7 @@ def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
 def same_but_for_sizes(
     one: ir.Operation, other: ir.Operation, *, ignore_maps: bool = False
 ) -> bool:
-    """Whether two functions do the same, but for how long their tensors are.
+    """Return whether two functions do the same, but for how long their tensors are.
 
     A size that a function computes with is a number in it: at other sizes it is another.
 

@@ -41,7 +41,7 @@ class Given:
 
     @property
     def is_chunked(self) -> bool:
-        """Whether it is dask's."""
+        """Return whether it is dask's."""
         return isinstance(self.array, da.Array)
 
 

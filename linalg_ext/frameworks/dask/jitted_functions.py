@@ -216,7 +216,7 @@ class _Call:
         return found
 
     def _is_uniform(self, axes: FunctionAxes, cut: Mapping[str, tuple[int, ...]]) -> bool:
-        """Whether the function does the same to blocks of all these sizes.
+        """Return whether the function does the same to blocks of all these sizes.
 
         Each size is one more trace; its kernel costs many times as much where the blocks are.
         """

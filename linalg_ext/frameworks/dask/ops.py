@@ -167,7 +167,7 @@ class _Call:
 
     @property
     def _is_in_parts(self) -> bool:
-        """Whether blocks may give parts of sums."""
+        """Return whether blocks may give parts of sums."""
         return bool(self._definition.reduction_dims - self.whole.keys())
 
     def _dtype_of_blocks(self, dtype: DType) -> DType:
@@ -175,7 +175,9 @@ class _Call:
         return self._compute_type if self._compute_type and self._is_in_parts else dtype
 
     def _starts_on_blocks(self, output: str) -> bool:
-        """Whether each block starts from its part of `init`: nothing of it is in other blocks."""
+        """Return whether each block starts from its part of `init`: nothing of it is in other
+        blocks.
+        """
         return self._apart.combine[output] is None or not self._is_in_parts
 
     def given(self) -> list[Given]:
@@ -233,7 +235,7 @@ class _Call:
 def _follow(
     definition: OpDefinition, inputs: Mapping[str, Shape], attributes: CallAttributes
 ) -> bool:
-    """Whether the shapes of the outputs follow from those of the inputs."""
+    """Return whether the shapes of the outputs follow from those of the inputs."""
     try:
         resolve_shapes(definition, inputs, {}, attributes)
     except ShapeError:

@@ -154,7 +154,7 @@ def _mode(node: Any) -> Any:
 
 
 def _is_of_open_scale(node: Any) -> bool:
-    """Whether a node puts corners on corners by factors that only the run tells."""
+    """Return whether a node puts corners on corners by factors that only the run tells."""
     said = {each.name: onnx().helper.get_attribute_value(each) for each in node.attribute}
     by_sizes = len(node.input) > 3 and node.input[3]
     return said.get("coordinate_transformation_mode") == b"align_corners" and not by_sizes

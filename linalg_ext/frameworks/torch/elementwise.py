@@ -78,7 +78,7 @@ def hypot(x: Any, y: Any) -> Any:
 
 
 def isfinite(x: Any) -> Any:
-    """Whether they are numbers, and not infinite."""
+    """Return whether they are numbers, and not infinite."""
     # Of what is not finite, the difference from itself is no number.
     return x - x == 0
 
@@ -113,7 +113,7 @@ def _parts(x: Any) -> tuple[Any, ...]:
 
 
 def signbit(x: Any) -> Any:
-    """Whether they are negative, a zero too; a NaN is not here."""
+    """Return whether they are negative, a zero too; a NaN is not here."""
     if not x.is_floating_point():
         return x < 0
     # Of the zero that is negative the reciprocal tells.

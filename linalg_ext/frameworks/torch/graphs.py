@@ -79,12 +79,12 @@ def name_in(location: str, names: Collection[str]) -> str | None:
 
 
 def is_free(node: Any) -> bool:
-    """Whether a node takes a value apart, or counts, and computes no tensor."""
+    """Return whether a node takes a value apart, or counts, and computes no tensor."""
     return node.target is operator.getitem or not holds_tensors(node.meta.get("val"))
 
 
 def holds_tensors(value: Any) -> bool:
-    """Whether what a node gives is a tensor, or holds one."""
+    """Return whether what a node gives is a tensor, or holds one."""
     if isinstance(value, list | tuple):
         return any(map(holds_tensors, value))
     return isinstance(value, torch().Tensor)

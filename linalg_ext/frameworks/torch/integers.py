@@ -105,6 +105,6 @@ def _are_whole(*values: Any) -> bool:
 
 
 def _is_whole(x: Any) -> bool:
-    """Whether a tensor is of integers of more than a bit."""
+    """Return whether a tensor is of integers of more than a bit."""
     kind = x.dtype
     return not (kind.is_floating_point or kind.is_complex or kind is torch().bool)

@@ -42,7 +42,7 @@ class Options:
 
     @property
     def is_checked(self) -> bool:
-        """Whether the code checks what only the run can tell."""
+        """Return whether the code checks what only the run can tell."""
         return Settings.current().checked if self.checked is None else self.checked
 
 

@@ -76,7 +76,7 @@ class Expected:
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is a tensor."""
+        """Return whether it is a tensor."""
         return isinstance(self.like, torch().Tensor)
 
 
@@ -121,7 +121,7 @@ class Program:
 
     @cached_property
     def _takes_tensors_alone(self) -> bool:
-        """Whether a call has positional tensors and nothing else."""
+        """Return whether a call has positional tensors and nothing else."""
         positional, named = self.in_spec.child(0), self.in_spec.child(1)
         return (
             not named.num_leaves
@@ -139,7 +139,7 @@ class Program:
         return found if is_known else None
 
     def _is_plain(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-        """Whether nothing can be wrong with a call: a question, which costs a microsecond."""
+        """Return whether nothing can be wrong with a call: a question, which costs a microsecond."""
         expected = self._plain
         if expected is None or keywords or len(arguments) != len(expected):
             return False

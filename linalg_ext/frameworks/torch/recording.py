@@ -206,7 +206,7 @@ class Tensors:
         return "constant", self.new(tensor, told)
 
     def constants_among(self, *values: Any) -> bool:
-        """Whether there are tensors with elements in trees of arguments."""
+        """Return whether there are tensors with elements in trees of arguments."""
         known = set(map(id, self.constants))
         return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
 

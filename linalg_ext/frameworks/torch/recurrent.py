@@ -76,7 +76,7 @@ def layers(
 
 
 def _is_ours(input: Any, state: Sequence[Any]) -> bool:
-    """Whether a recurrence is a loop here: not the gradient of one with projections."""
+    """Return whether a recurrence is a loop here: not the gradient of one with projections."""
     if _is_projected(state) and torch().is_grad_enabled():
         return False
     return input.dtype in (torch().float32, torch().float64)

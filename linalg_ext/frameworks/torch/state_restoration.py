@@ -43,7 +43,7 @@ def _content(value: Any) -> list[Any] | None:
 
 
 def _restored(module: Any, attributes: dict[str, tuple[Any, Any]]) -> bool:
-    """Whether a module is as it was; it is so in the end."""
+    """Return whether a module is as it was; it is so in the end."""
     own = vars(module)
     changed: set[str] = set(own.keys() ^ attributes.keys())
     for name in own.keys() & attributes.keys():
@@ -58,7 +58,7 @@ def _restored(module: Any, attributes: dict[str, tuple[Any, Any]]) -> bool:
 
 
 def _is_same(now: Any, before: Any, content: list[Any] | None) -> bool:
-    """Whether an attribute is the object that it was, or a container of the same ones."""
+    """Return whether an attribute is the object that it was, or a container of the same ones."""
     if content is None or type(now) is not type(before):
         return now is before
     return list(map(id, _flat(_content(now)))) == list(map(id, _flat(content)))

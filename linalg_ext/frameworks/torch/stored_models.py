@@ -70,7 +70,7 @@ class Sought:
         kernel_cache.write(self.key, f"model {type(self.model).__name__}", record, {})
 
     def _is_recorded(self, program: Program) -> bool:
-        """Whether the exporter saw the inputs and results that were recorded."""
+        """Return whether the exporter saw the inputs and results that were recorded."""
         recording = self.recording
         forms = zip([each.like for each in program.inputs], recording.leaves, strict=True)
         return (
@@ -200,5 +200,5 @@ def _are_equal(one: Any, other: Any) -> bool:
 
 
 def _is_plain(result: tuple[str, Any]) -> bool:
-    """Whether a result, where it is a constant, can be written down."""
+    """Return whether a result, where it is a constant, can be written down."""
     return isinstance(result[1], bool | int | float | str | None)

@@ -78,7 +78,7 @@ def between(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Group
 
 
 def _has_several_open(op: ir.Operation) -> bool:
-    """Whether several sizes are open before a view, or after it."""
+    """Return whether several sizes are open before a view, or after it."""
     counts = [
         sum(type_.is_dynamic_dim(axis) for axis in range(type_.rank))
         for type_ in (own_type(op.operands[0].type), own_type(op.results[0].type))

@@ -178,7 +178,7 @@ def _yield(reading: Reading, body: Body, reader: Reader) -> None:
 
 
 def _is_tile(reading: Reading, each: Slice) -> bool:
-    """Whether a slice has the rank of what it is of."""
+    """Return whether a slice has the rank of what it is of."""
     part, whole = (shaped(reading.canonical(type_)) for type_ in (each.part_type, each.type))
     return part is not None and whole is not None and len(part.sizes) == len(whole.sizes)
 

@@ -65,12 +65,12 @@ def shaped(text: str) -> Shaped | None:
 
 
 def is_element(text: str) -> bool:
-    """Whether a type is that of a single element, in either spelling."""
+    """Return whether a type is that of a single element, in either spelling."""
     return text.strip() in (ELEMENT, "!gml_st.point")
 
 
 def is_set(text: str) -> bool:
-    """Whether a type is one of `gml_st`."""
+    """Return whether a type is one of `gml_st`."""
     return text.lstrip().startswith("!gml_st.")
 
 

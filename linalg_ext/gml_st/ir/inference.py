@@ -99,7 +99,7 @@ def materialized_type(source: ir.Type, set_: ir.Value) -> ir.Type:
 
 
 def is_view_of(type_: ir.Type, inferred: ir.Type) -> bool:
-    """Whether a type is the inferred one, or a memref that says less of its strides."""
+    """Return whether a type is the inferred one, or a memref that says less of its strides."""
     if type_ == inferred:
         return True
     if not isinstance(type_, ir.MemRefType) or not isinstance(inferred, ir.MemRefType):

@@ -91,7 +91,7 @@ def rank_of(set_: ir.Value) -> int | None:
 
 
 def is_filter(set_: ir.Value) -> bool:
-    """Whether a set is one of `gml_st.filter`, whose elements are no rectangle."""
+    """Return whether a set is one of `gml_st.filter`, whose elements are no rectangle."""
     op = producer(set_)
     return op is not None and op.name == "gml_st.filter"
 
@@ -138,7 +138,9 @@ def _read_operands(op: ir.Operation) -> list[ir.Value]:
 
 
 def is_defined_inside(value: ir.Value, block: ir.Block) -> bool:
-    """Whether a value is an argument of a block, or of one inside it, or made in one of these."""
+    """Return whether a value is an argument of a block, or of one inside it, or made in one of
+    these.
+    """
     return _is_inside(_home(value), block)
 
 

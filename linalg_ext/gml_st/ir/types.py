@@ -60,22 +60,22 @@ def element_set_type() -> ir.Type:
 
 
 def is_element(type_: ir.Type) -> bool:
-    """Whether a type is that of a single element."""
+    """Return whether a type is that of a single element."""
     return _name_of(type_) == ELEMENT
 
 
 def is_subset(type_: ir.Type) -> bool:
-    """Whether a type is a subset type, well written or not."""
+    """Return whether a type is a subset type, well written or not."""
     return _name_of(type_) == SUBSET
 
 
 def is_set(type_: ir.Type) -> bool:
-    """Whether a type is one of this dialect: a subset or a single element."""
+    """Return whether a type is one of this dialect: a subset or a single element."""
     return is_subset(type_) or is_element(type_)
 
 
 def is_container(type_: ir.Type) -> bool:
-    """Whether a type is one that subsets are taken of: a ranked tensor or memref."""
+    """Return whether a type is one that subsets are taken of: a ranked tensor or memref."""
     return isinstance(type_, ir.RankedTensorType | ir.MemRefType)
 
 

@@ -232,7 +232,7 @@ def _is_maybe_empty(set_: ir.Value) -> bool:
 
 
 def _steps_into_itself(set_: ir.Value, ivs: Sequence[ir.Value], dim: int, step: int) -> bool:
-    """Whether a tile begins at an induction variable, and the next one begins inside it."""
+    """Return whether a tile begins at an induction variable, and the next one begins inside it."""
     op = producer(set_)
     if op is None or op.name != "gml_st.tile":
         return False

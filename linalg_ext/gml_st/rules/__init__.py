@@ -93,7 +93,7 @@ def rule_of(op: ir.Operation) -> Rule:
 
 
 def has_rule(op: ir.Operation) -> bool:
-    """Whether some rule serves an op."""
+    """Return whether some rule serves an op."""
     try:
         rule_of(op)
     except Unserved:

@@ -72,7 +72,7 @@ def as_generic(
 
 
 def reads_positions(op: ir.Operation) -> bool:
-    """Whether the body of a structured op asks where in the domain it is."""
+    """Return whether the body of a structured op asks where in the domain it is."""
     return any(True for region in op.regions for _ in _positions(region.blocks[0]))
 
 

@@ -73,7 +73,7 @@ class Domain:
         return full(self.sizes)
 
     def spans(self, part: Tile, dim: int) -> bool:
-        """Whether a part is known to hold all of a dimension, in order."""
+        """Return whether a part is known to hold all of a dimension, in order."""
         return (
             is_eq(part.offset(dim), 0) is True
             and is_eq(part.stride(dim), 1) is True

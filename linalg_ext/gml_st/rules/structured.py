@@ -53,7 +53,7 @@ _STRICT = frozenset(("linalg.transpose", "linalg.broadcast", "linalg.reduce", "l
 
 
 def maps_tensors(op: ir.Operation) -> bool:
-    """Whether an op has indexing maps and works on tensors."""
+    """Return whether an op has indexing maps and works on tensors."""
     if op.name in EXTENSION_OPS:
         return True
     if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):

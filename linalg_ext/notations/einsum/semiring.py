@@ -37,7 +37,7 @@ class Semiring:
 
     @property
     def needs_non_negative(self) -> bool:
-        """Whether `x * (a + b) = x * a + x * b` holds for no negative `x`."""
+        """Return whether `x * (a + b) = x * a + x * b` holds for no negative `x`."""
         return self.is_ordered and self.multiply is BINARY["mul"]
 
     def __str__(self) -> str:

@@ -43,7 +43,7 @@ class Term:
 
     @property
     def has_ellipsis(self) -> bool:
-        """Whether it stands for dimensions without a label."""
+        """Return whether it stands for dimensions without a label."""
         return ELLIPSIS in self.labels
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Subscripts:
 
     @property
     def has_ellipsis(self) -> bool:
-        """Whether some operand has dimensions without a label."""
+        """Return whether some operand has dimensions without a label."""
         return any(term.has_ellipsis for term in self.inputs)
 
     def bind(self, shapes: Sequence[Shape]) -> Contraction:

@@ -41,7 +41,7 @@ class Token:
 
     @property
     def is_word(self) -> bool:
-        """Whether it is a bare word, such as `ins`."""
+        """Return whether it is a bare word, such as `ins`."""
         return _WORD.fullmatch(self.text) is not None
 
 
@@ -170,7 +170,7 @@ class CodeFilter:
         self._known = 0  # a place of code, on the line that was asked for last
 
     def is_code(self, position: int) -> bool:
-        """Whether no string and no comment holds this place."""
+        """Return whether no string and no comment holds this place."""
         start = max(self._known, self._text.rfind("\n", self._known, position) + 1)
         while (found := _STRING_OR_COMMENT.search(self._text, start, position)) is not None:
             if found[0] in ("//", '"'):

@@ -188,7 +188,7 @@ class Field:
 
     @property
     def is_null(self) -> bool:
-        """Whether it is `null`, `~` or nothing at all."""
+        """Return whether it is `null`, `~` or nothing at all."""
         return self.node.tag == "tag:yaml.org,2002:null"
 
     @property

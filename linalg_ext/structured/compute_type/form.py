@@ -59,12 +59,12 @@ class OpInComputeType:
 
     @property
     def is_on_tensors(self) -> bool:
-        """Whether it has results; else it writes to memrefs."""
+        """Return whether it has results; else it writes to memrefs."""
         return len(self.op.results) > 0
 
     @property
     def is_so_already(self) -> bool:
-        """Whether the op computes so without being told."""
+        """Return whether the op computes so without being told."""
         if any(output.is_cast for output in self.form.outputs) and self.form.accumulates:
             return False
         answers = self.form.answers
@@ -136,7 +136,7 @@ class OpInComputeType:
         outputs: Sequence[ir.Value],
         results: Sequence[ir.Type],
     ) -> bool:
-        """Whether the named op computes a definition on such operands."""
+        """Return whether the named op computes a definition on such operands."""
         text = self._text(inputs, outputs, results)
         if text not in self.form.answers:
             self.form.answers[text] = self._parsed_means(wanted, text)
@@ -273,7 +273,7 @@ def build_definition(
 
 
 def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp) -> bool:
-    """Whether an op computes a definition at element types."""
+    """Return whether an op computes a definition at element types."""
     return specialize(definition, types).equivalent(found.definition)
 
 

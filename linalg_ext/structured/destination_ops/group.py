@@ -120,7 +120,7 @@ def check_group(op: ir.Operation) -> None:
 
 
 def in_preserved_group(op: ir.Operation) -> bool:
-    """Whether an op stands in a group that must stay together."""
+    """Return whether an op stands in a group that must stay together."""
     parent = op.parent
     while parent is not None:
         if parent.name in GROUPS and PRESERVE in parent.attributes:
@@ -130,7 +130,8 @@ def in_preserved_group(op: ir.Operation) -> bool:
 
 
 def may_be_fused(*ops: ir.Operation) -> bool:
-    """Whether groups do not part some ops: all are of one, or it is not said of which they are.
+    """Return whether groups do not part some ops: all are of one, or it is not said of which they
+    are.
 
     With an op of a preserved group go those of that group alone.
     """
@@ -220,7 +221,7 @@ def _captured(op: ir.Operation) -> ir.Value | None:
 
 
 def is_within(value: ir.Value, op: ir.Operation) -> bool:
-    """Whether a value is defined inside a region of `op`, at whatever depth."""
+    """Return whether a value is defined inside a region of `op`, at whatever depth."""
     owner = value.owner
     above = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
     while above is not None:

@@ -68,7 +68,7 @@ def check_elements(value: ir.Value, name: str, destination: ir.Value) -> None:
 
 
 def differ(left: int | None, right: int | None) -> bool:
-    """Whether two sizes, None where they are dynamic, are known to differ."""
+    """Return whether two sizes, None where they are dynamic, are known to differ."""
     return left is not None and right is not None and left != right
 
 

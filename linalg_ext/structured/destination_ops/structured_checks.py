@@ -82,7 +82,7 @@ def _check_covered(definition: OpDefinition) -> None:
 
 
 def _check_meaning(op: ir.Operation, result: ir.Type) -> None:
-    """Whether the functions of the op are there for the type that it computes in."""
+    """Return whether the functions of the op are there for the type that it computes in."""
     computed = result
     if COMPUTE_TYPE in op.attributes:
         attribute = op.attributes[COMPUTE_TYPE]

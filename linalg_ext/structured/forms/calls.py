@@ -229,7 +229,7 @@ def require_insertion_point(definition: OpDefinition) -> None:
 def is_mixed_type(
     definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value] | None
 ) -> bool:
-    """Whether operands of one type variable are of several element types."""
+    """Return whether operands of one type variable are of several element types."""
     values = [*zip(definition.inputs, given, strict=False)]
     values += [*zip(definition.outputs, outputs or (), strict=False)]
     elements: dict[str, set[str]] = {}

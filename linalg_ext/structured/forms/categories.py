@@ -100,7 +100,7 @@ def _built(
 
 
 def _has_meaning(name: str, element: ir.Type) -> bool:
-    """Whether upstream's body builder has an answer; where it has not, it ends the process."""
+    """Return whether upstream's body builder has an answer; where it has not, it ends the process."""
     if name == "select":
         return True
     if is_float(element):
@@ -113,7 +113,9 @@ def _has_meaning(name: str, element: ir.Type) -> bool:
 
 
 def _multiplies(element: ir.Type) -> bool:
-    """Whether upstream multiplies numbers of a type: its body builder does not survive index."""
+    """Return whether upstream multiplies numbers of a type: its body builder does not survive
+    index.
+    """
     return isinstance(element, (ir.FloatType, ir.IntegerType))
 
 

@@ -56,7 +56,7 @@ class MatmulForm:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the op means this without being given maps."""
+        """Return whether the op means this without being given maps."""
         return self.maps == tuple(each.split()[0] for each in _ACCEPTED[self.op_name][1:])
 
 
@@ -113,7 +113,9 @@ def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
 
 
 def _multiplies(recognized: RecognizedOp) -> bool:
-    """Whether upstream multiplies operands of these element types: of others its builder dies."""
+    """Return whether upstream multiplies operands of these element types: of others its builder
+    dies.
+    """
     if not recognized.is_uniform:
         return False
     values = (*recognized.inputs, *recognized.outputs)

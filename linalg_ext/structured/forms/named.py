@@ -41,7 +41,7 @@ def _signature(bound: BoundOp) -> tuple[str, ...]:
 
 
 def _means_the_same(bound: BoundOp) -> bool:
-    """Whether upstream's op has the maps and the body of the generic form."""
+    """Return whether upstream's op has the maps and the body of the generic form."""
     if any(len(accesses) > 1 for accesses in bound.definition.accesses.values()):
         return False
     scratch = ir.Module.create(ir.Location.unknown())

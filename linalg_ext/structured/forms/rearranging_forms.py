@@ -112,7 +112,7 @@ def _loops(op: ir.Operation) -> list[bool]:
 
 
 def _can_be_copied(op: ir.Operation) -> bool:
-    """Whether the body is a list of ops that mean the same in another op."""
+    """Return whether the body is a list of ops that mean the same in another op."""
     body = [inner.operation for inner in op.regions[0].blocks[0]]
     return all(inner.name != "linalg.index" and not len(inner.regions) for inner in body)
 

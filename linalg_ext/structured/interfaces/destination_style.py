@@ -77,7 +77,9 @@ def check_destination_style(
 
 
 def is_destination_style(op: ir.Operation | ir.OpView) -> bool:
-    """Whether an op has destinations and keeps the rules: whether `destination_style` takes it."""
+    """Return whether an op has destinations and keeps the rules: whether `destination_style` takes
+    it.
+    """
     operation = operation_of(op)
     rule = rule_of(operation)
     return rule is not None and not any(broken_rules(operation, rule.inits(operation)))
@@ -156,17 +158,17 @@ class DestinationStyle:
 
     @property
     def has_tensor_semantics(self) -> bool:
-        """Whether the op is on tensors, and gives new ones; False too where it has neither."""
+        """Return whether the op is on tensors, and gives new ones; False too where it has neither."""
         return any(is_tensor(value.type) for value in self.op.operands)
 
     @property
     def has_buffer_semantics(self) -> bool:
-        """Whether the op is on buffers, and writes to them; False too where it has neither."""
+        """Return whether the op is on buffers, and writes to them; False too where it has neither."""
         return any(is_buffer(value.type) for value in self.op.operands)
 
     @property
     def has_dynamic_shape(self) -> bool:
-        """Whether any size of any operand is known only when the program runs."""
+        """Return whether any size of any operand is known only when the program runs."""
         return any(
             not ir.ShapedType(value.type).has_static_shape
             for value in self.op.operands
@@ -174,15 +176,15 @@ class DestinationStyle:
         )
 
     def is_input(self, operand: OperandLike) -> bool:
-        """Whether an operand is an input."""
+        """Return whether an operand is an input."""
         return not self.is_init(operand)
 
     def is_init(self, operand: OperandLike) -> bool:
-        """Whether an operand is a destination."""
+        """Return whether an operand is a destination."""
         return position_of(self.op, operand) in self.init_positions
 
     def is_scalar(self, operand: OperandLike) -> bool:
-        """Whether an operand is neither tensor nor buffer."""
+        """Return whether an operand is neither tensor nor buffer."""
         return not is_shaped(self._value(operand).type)
 
     def rank(self, operand: OperandLike) -> int:
@@ -219,7 +221,7 @@ class DestinationStyle:
         return self.init_positions[self._result_number(result)]
 
     def uses_initial_value(self, init: OperandLike) -> bool:
-        """Whether what a destination holds before the op may matter to the results.
+        """Return whether what a destination holds before the op may matter to the results.
 
         False is a promise: it may be memory that nobody has written to. Of an `scf.forall`, for
         example, it is never given, whatever its body writes.

@@ -26,19 +26,19 @@ def never(op: ir.Operation, position: int) -> bool:
 
 
 def structured_reads(op: ir.Operation, position: int) -> bool:
-    """Whether a structured op reads a destination, or may leave elements of it as they were."""
+    """Return whether a structured op reads a destination, or may leave elements of it as they were."""
     return payload_reads(op, position) or not _writes_all(op, position)
 
 
 def payload_reads(op: ir.Operation, position: int) -> bool:
-    """Whether the body uses the element of an operand."""
+    """Return whether the body uses the element of an operand."""
     arguments = op.regions[0].blocks[0].arguments
     # A body that has no argument for a destination cannot use it.
     return position < len(arguments) and is_used(arguments[position])
 
 
 def extension_op_reads(op: ir.Operation, position: int) -> bool:
-    """Whether an op of our own accumulates: its attributes say so."""
+    """Return whether an op of our own accumulates: its attributes say so."""
     if extension_ops.OVERWRITE in op.attributes:
         return False
     (assignment,) = extension_ops.extension_definition(op).assignments
@@ -46,13 +46,13 @@ def extension_op_reads(op: ir.Operation, position: int) -> bool:
 
 
 def insert_reads(op: ir.Operation, position: int) -> bool:
-    """Whether a tensor has elements besides the one that is inserted."""
+    """Return whether a tensor has elements besides the one that is inserted."""
     shape = ir.RankedTensorType(op.operands[position].type)
     return not shape.has_static_shape or any(size != 1 for size in shape.shape)
 
 
 def insert_slice_reads(op: ir.Operation, position: int) -> bool:
-    """Whether a slice may leave out elements of the tensor that it is inserted into."""
+    """Return whether a slice may leave out elements of the tensor that it is inserted into."""
     shape = ir.RankedTensorType(op.operands[position].type)
     if not shape.has_static_shape:
         return True
@@ -65,7 +65,7 @@ def insert_slice_reads(op: ir.Operation, position: int) -> bool:
 
 
 def for_reads(op: ir.Operation, position: int) -> bool:
-    """Whether a loop uses what it carries, or may run not once and give it back."""
+    """Return whether a loop uses what it carries, or may run not once and give it back."""
     lower, upper, *_ = (_constant(value) for value in op.operands)
     # Bounds that are not negative compare alike, whether the loop takes them as signed or not.
     runs = lower is not None and upper is not None and 0 <= lower < upper
@@ -74,12 +74,14 @@ def for_reads(op: ir.Operation, position: int) -> bool:
 
 
 def is_used(value: ir.Value) -> bool:
-    """Whether any op uses a value."""
+    """Return whether any op uses a value."""
     return next(iter(value.uses), None) is not None
 
 
 def _writes_all(op: ir.Operation, position: int) -> bool:
-    """Whether the iterations of a structured op are known to reach every element of an operand."""
+    """Return whether the iterations of a structured op are known to reach every element of an
+    operand.
+    """
     maps, sizes = indexing_maps(op), static_sizes(op.operands[position])
     known = {
         index: size

@@ -130,7 +130,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def has_single_reduction_loop(self) -> bool:
-        """Whether there is one loop, and it is a reduction."""
+        """Return whether there is one loop, and it is a reduction."""
         return self.iterator_types == (IteratorType.REDUCTION,)
 
     @property
@@ -146,7 +146,9 @@ class IterationSpace(DestinationStyle):
 
     @property
     def has_dynamic_indexing_maps(self) -> bool:
-        """Whether attributes of the op (strides, a permutation, maps) have a part in its maps."""
+        """Return whether attributes of the op (strides, a permutation, maps) have a part in its
+        maps.
+        """
         return bool(map_attributes.map_attributes(self.op))
 
     def check_map_attributes(self) -> None:
@@ -159,7 +161,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def has_only_projected_permutations(self) -> bool:
-        """Whether every index of every map is a loop, none of them twice in one map."""
+        """Return whether every index of every map is a loop, none of them twice in one map."""
         return all(map.is_projected_permutation for map in self.indexing_maps)
 
     def tied_indexing_map(self, operand: OperandLike) -> AffineMap:
@@ -250,7 +252,7 @@ class IterationSpace(DestinationStyle):
         ]
 
     def can_drop(self, operands: Sequence[OperandLike]) -> bool:
-        """Whether every loop is still the size of some operand when these are gone."""
+        """Return whether every loop is still the size of some operand when these are gone."""
         dropped = {position_of(self.op, operand) for operand in listed("operands", operands)}
         maps = [map for i, map in enumerate(self.indexing_maps) if i not in dropped]
         return {AffineDim(d) for d in self._loop_dims} <= {e for m in maps for e in m.results}

@@ -39,7 +39,7 @@ def block_of(op: ir.Operation) -> ir.Block:
 
 
 def uses_operand(op: ir.Operation, position: int) -> bool:
-    """Whether the payload uses the element of an operand."""
+    """Return whether the payload uses the element of an operand."""
     if op.name not in extension_ops.NAMES:
         return initial_values.payload_reads(op, position)
     if position == len(op.operands) - 1:
@@ -53,14 +53,14 @@ def uses_operand(op: ir.Operation, position: int) -> bool:
 
 
 def has_index_semantics(op: ir.Operation) -> bool:
-    """Whether the payload asks where in the iteration space it is."""
+    """Return whether the payload asks where in the iteration space it is."""
     if op.name in extension_ops.NAMES:
         return False
     return any(inner.operation.name == "linalg.index" for inner in block_of(op).operations)
 
 
 def reaches_outside_memory(op: ir.Operation) -> bool:
-    """Whether the payload uses a buffer that is no operand: what it touches, no map says."""
+    """Return whether the payload uses a buffer that is no operand: what it touches, no map says."""
     if op.name in extension_ops.NAMES:
         return False
     found = False

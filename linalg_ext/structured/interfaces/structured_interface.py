@@ -70,7 +70,7 @@ def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
 
 
 def is_structured(op: ir.Operation | ir.OpView) -> bool:
-    """Whether an op has loops, maps and a payload: whether `interface` takes it."""
+    """Return whether an op has loops, maps and a payload: whether `interface` takes it."""
     return _has_loops(operation_of(op)) and is_destination_style(op)
 
 
@@ -132,12 +132,12 @@ class StructuredInterface(IterationSpace):
         return yielded
 
     def payload_uses_value_of(self, operand: OperandLike) -> bool:
-        """Whether the payload uses the element of an operand; if not, it need not be loaded."""
+        """Return whether the payload uses the element of an operand; if not, it need not be loaded."""
         return payload.uses_operand(self.op, position_of(self.op, operand))
 
     @property
     def has_index_semantics(self) -> bool:
-        """Whether the payload uses the numbers of the iteration that it is in."""
+        """Return whether the payload uses the numbers of the iteration that it is in."""
         return payload.has_index_semantics(self.op)
 
     def region_builder(self) -> RegionBuilder:

@@ -129,7 +129,7 @@ def _emit_operand(arg: ScalarExpr, user: Apply, scope: PayloadScope) -> Scalar:
 
 
 def _is_index(expr: ScalarExpr) -> bool:
-    """Whether an expression computes with positions and sizes alone."""
+    """Return whether an expression computes with positions and sizes alone."""
     if isinstance(expr, Apply) and expr.function.kind is not FunctionKind.TYPE:
         return any(map(_is_index, expr.args))
     return isinstance(expr, (Index, Size))

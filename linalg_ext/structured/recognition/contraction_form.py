@@ -201,7 +201,7 @@ def _common_cast(
 
 
 def _reads_sign(source: str, target: str) -> bool:
-    """Whether it matters to a cast if integers are signed."""
+    """Return whether it matters to a cast if integers are signed."""
     if _is_integer(source):
         narrows = _is_integer(target) and _width(target) < _width(source)
         return target != "i1" and not narrows

@@ -50,7 +50,7 @@ class RecognizedOp:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the operands are tensors alone, or memrefs alone, but for scalars."""
+        """Return whether the operands are tensors alone, or memrefs alone, but for scalars."""
         types = [value.type for value in (*self.inputs, *self.outputs)]
         return len({type(each) for each in types if isinstance(each, ir.ShapedType)}) == 1
 

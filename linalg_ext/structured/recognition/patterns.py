@@ -80,13 +80,13 @@ def patterns(element: str) -> Mapping[str, tuple[Pattern, ...]]:
 
 @functools.cache
 def has_meaning(kind: FunctionKind, name: str, element: str) -> bool:
-    """Whether a function can be computed on an element type, as MLIR spells it."""
+    """Return whether a function can be computed on an element type, as MLIR spells it."""
     with new_context(), ir.Location.unknown():
         return _pattern(FUNCTIONS[kind][name], element) is not None
 
 
 def match(node: Node | int, value: ir.Value, bound: dict[int, ir.Value]) -> bool:
-    """Whether a value is computed as a pattern says; fills in what the arguments are."""
+    """Return whether a value is computed as a pattern says; fills in what the arguments are."""
     if isinstance(node, int):
         return bound.setdefault(node, value) == value
     op = producer(value)
@@ -114,7 +114,7 @@ def attributes_of(op: ir.Operation) -> tuple[tuple[str, str], ...]:
 
 
 def _is_composed(node: Node) -> bool:
-    """Whether a pattern is several functions, one inside the other, and no constant."""
+    """Return whether a pattern is several functions, one inside the other, and no constant."""
     inner = [operand for operand in node.operands if isinstance(operand, Node)]
     has_constant = any(not operand.operands for operand in inner)
     return bool(inner) and not has_constant and all(map(_is_composed_or_single, inner))

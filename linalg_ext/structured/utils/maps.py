@@ -22,7 +22,7 @@ _parsed = functools.lru_cache(maxsize=4096)(parse_affine_map)
 
 
 def has_payload(op: ir.Operation) -> bool:
-    """Whether an op is one of linalg's that says by a body what it computes."""
+    """Return whether an op is one of linalg's that says by a body what it computes."""
     if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):
         return False
     body = op.regions[0].blocks[0].operations
@@ -51,7 +51,7 @@ def indexing_maps(op: ir.Operation) -> list[AffineMap]:
 
 
 def holds_maps(op_name: str) -> bool:
-    """Whether ops of this name say their maps by an attribute."""
+    """Return whether ops of this name say their maps by an attribute."""
     return op_name in _REFUSALS
 
 
@@ -117,7 +117,7 @@ def maps_attribute(maps: Sequence[AffineMap]) -> ir.ArrayAttr:
 
 
 def is_valid(op: ir.Operation) -> bool:
-    """Whether an op keeps its own rules; what it would say about them is not shown."""
+    """Return whether an op keeps its own rules; what it would say about them is not shown."""
     with collected(op.context):
         try:
             return bool(op.verify())

@@ -53,7 +53,7 @@ class CoveredMemory:
 
     @property
     def is_known(self) -> bool:
-        """Whether all of its numbers are known."""
+        """Return whether all of its numbers are known."""
         return all(isinstance(n, int) for n in (self.offset, *self.shape, *self.strides))
 
     def replaced(self, values: Mapping[Any, Operand]) -> CoveredMemory:
@@ -79,7 +79,7 @@ class CoveredMemory:
         return (first + sum(each) for each in itertools.product(*ranges))
 
     def overlaps(self, other: CoveredMemory) -> bool | None:
-        """Whether some byte belongs to both; None where that is not known.
+        """Return whether some byte belongs to both; None where that is not known.
 
         Views of different buffers may overlap, as far as views tell: the answer is None.
         """

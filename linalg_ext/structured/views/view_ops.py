@@ -34,7 +34,9 @@ SIZES, DROPPED = "sizes", "dropped_dims"
 
 
 def is_view(type_: ir.Type) -> bool:
-    """Whether a type is that of a view: a ranked memref whose layout is strides and an offset."""
+    """Return whether a type is that of a view: a ranked memref whose layout is strides and an
+    offset.
+    """
     return isinstance(type_, ir.MemRefType) and _is_strided(type_)
 
 

@@ -211,7 +211,7 @@ def _moved(reached: _Reached, distance: Number) -> _Reached:
 
 
 def _fill_gaps(moving: Sequence[Progression], stride: Number) -> bool:
-    """Whether the sums are all the multiples of a stride that lie between their ends."""
+    """Return whether the sums are all the multiples of a stride that lie between their ends."""
     if len(moving) < 2:
         return True
     known = [(each.stride, each.size) for each in moving if isinstance(each.stride, int)]

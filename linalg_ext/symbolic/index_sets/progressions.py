@@ -23,7 +23,7 @@ class Progression(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is sure to hold one index at most."""
+        """Return whether it is sure to hold one index at most."""
         return is_le(self.size, 1) is True
 
     def part(self, first: Number, size: Number, every: int = 1) -> Progression:

@@ -81,12 +81,12 @@ def difference_boxes(a: Subset, b: Subset) -> tuple[Tile, ...]:
 
 
 def contains(outer: Subset, inner: Subset) -> bool | None:
-    """Whether every element of `inner` is in `outer`: always, never, or it depends (None)."""
+    """Return whether every element of `inner` is in `outer`: always, never, or it depends (None)."""
     return decided(containment(outer, inner))
 
 
 def containment(outer: Subset, inner: Subset) -> Truth:
-    """Whether every element of `inner` is in `outer`, if need be as a condition for the run.
+    """Return whether every element of `inner` is in `outer`, if need be as a condition for the run.
 
     Raises:
         SubsetError: as for `intersection`.
@@ -99,12 +99,12 @@ def containment(outer: Subset, inner: Subset) -> Truth:
 
 
 def is_empty(subset: Subset) -> bool | None:
-    """Whether there is no element: always, never, or it depends (None)."""
+    """Return whether there is no element: always, never, or it depends (None)."""
     return decided(emptiness(subset))
 
 
 def emptiness(subset: Subset) -> Truth:
-    """Whether there is no element, if need be as a condition for the run.
+    """Return whether there is no element, if need be as a condition for the run.
 
     Raises:
         SubsetError: it is a filter, which only the run can count.

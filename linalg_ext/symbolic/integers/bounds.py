@@ -42,7 +42,7 @@ def upper(number: Operand) -> int | None:
 
 
 def is_le(a: Operand, b: Operand) -> bool | None:
-    """Whether `a <= b`: always (True), never (False), or it depends (None)."""
+    """Return whether `a <= b`: always (True), never (False), or it depends (None)."""
     difference = linear((as_number(a), 1), (as_number(b), -1))
     if isinstance(difference, int):
         return difference <= 0
@@ -59,7 +59,7 @@ def is_le(a: Operand, b: Operand) -> bool | None:
 
 
 def is_eq(a: Operand, b: Operand) -> bool | None:
-    """Whether `a == b`: always (True), never (False), or it depends (None)."""
+    """Return whether `a == b`: always (True), never (False), or it depends (None)."""
     difference = _without_remainders(linear((as_number(a), 1), (as_number(b), -1)))
     if isinstance(difference, int):
         return difference == 0
@@ -206,7 +206,7 @@ def _is_bounded_by(symbol: Symbol, other: Symbol) -> bool:
 
 
 def _is_hopeless(number: Expression) -> bool:
-    """Whether a symbol without a bound is left that nothing else can cancel."""
+    """Return whether a symbol without a bound is left that nothing else can cancel."""
     return any(
         isinstance(atom, Symbol)
         and (atom.upper if factor > 0 else atom.lower) is None

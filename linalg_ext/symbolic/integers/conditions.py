@@ -40,7 +40,7 @@ def different(a: Operand, b: Operand) -> Truth:
 
 
 def all_of(*truths: Truth) -> Truth:
-    """Whether all hold; so it is of none."""
+    """Return whether all hold; so it is of none."""
     open_ones = _open_ones(AllOf, truths)
     if any(truth is False for truth in truths):
         return False
@@ -50,7 +50,7 @@ def all_of(*truths: Truth) -> Truth:
 
 
 def any_of(*truths: Truth) -> Truth:
-    """Whether one or more hold; none of none does."""
+    """Return whether one or more hold; none of none does."""
     open_ones = _open_ones(AnyOf, truths)
     if any(truth is True for truth in truths):
         return True
@@ -60,7 +60,7 @@ def any_of(*truths: Truth) -> Truth:
 
 
 def negated(truth: Truth) -> Truth:
-    """Whether it does not hold."""
+    """Return whether it does not hold."""
     if isinstance(truth, bool):
         return not truth
     if isinstance(truth, AllOf):

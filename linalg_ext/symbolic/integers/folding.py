@@ -182,7 +182,7 @@ def _split(x: Number, q: int) -> tuple[Number, Number]:
 
 
 def _lies_below(x: Number, q: Number) -> bool:
-    """Whether `0 <= x < q`, always."""
+    """Return whether `0 <= x < q`, always."""
     return is_le(0, x) is True and is_le(linear((x, 1), (1, 1)), q) is True
 
 

@@ -59,7 +59,7 @@ def evaluate(number: Operand, values: Mapping[Any, int]) -> int:
 
 
 def holds(truth: Truth, values: Mapping[Any, int]) -> bool:
-    """Whether a condition holds, given the value of each of its symbols by key.
+    """Return whether a condition holds, given the value of each of its symbols by key.
 
     Raises:
         ArgumentError: the value of a symbol is missing.

@@ -102,7 +102,7 @@ def test_semirings_equal_plain_loops(kind: str, way: str) -> None:
 
 
 def _fits(example: Example) -> bool:
-    """Whether NumPy takes the shapes, and plain loops have an end."""
+    """Return whether NumPy takes the shapes, and plain loops have an end."""
     left, _, output = example.text.partition("->")
     return len(set(left) - {","}) <= 5 and len(output) <= 4
 

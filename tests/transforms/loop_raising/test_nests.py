@@ -48,7 +48,7 @@ def test_the_example_of_undoing() -> None:
 
 
 def is_perfect(module: Module) -> bool:
-    """Whether no loop that holds a loop holds an op on memory, or a condition, besides."""
+    """Return whether no loop that holds a loop holds an op on memory, or a condition, besides."""
     for loop in operations(module.ir, ["scf.for"]):
         names = {each.operation.name for each in loop.regions[0].blocks[0].operations}
         if "scf.for" in names and names & {"memref.load", "memref.store", "scf.if"}:

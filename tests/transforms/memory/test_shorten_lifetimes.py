@@ -78,7 +78,7 @@ KEPT = {
 
 
 def freed_at_end(body: str) -> bool:
-    """Whether the buffer is freed where it was, after the last constant."""
+    """Return whether the buffer is freed where it was, after the last constant."""
     module = Module.parse(ROW.replace("BODY", body), trusted=True, legalize=False)
     file.shorten_lifetimes(module)
     assert module.ir.operation.verify()

@@ -120,7 +120,7 @@ def test_a_comparator_that_is_no_order_stays_in_bounds() -> None:
 
 
 def selects(body: Any, *types: str) -> bool:
-    """Whether the sort becomes a choice of the first few."""
+    """Return whether the sort becomes a choice of the first few."""
     module = Module.parse(text_of(body, *types))
     lower_sort(module)
     # A sort by digits has a table.

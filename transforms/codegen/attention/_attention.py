@@ -165,7 +165,9 @@ class _Finder:
         return weights[0], others[0]
 
     def _is_near_exponential(self, expression: Expression, levels: int) -> bool:
-        """Whether an exponential is so near: of all that is computed before, much may be read."""
+        """Return whether an exponential is so near: of all that is computed before, much may be
+        read.
+        """
         while isinstance(expression, Element):
             inner = self._reader.behind(expression)
             if inner is None:
@@ -181,7 +183,7 @@ class _Finder:
         )
 
     def _softmax(self, weights: Expression, keys: int) -> tuple[bool, Expression]:
-        """Whether masked rows give zeros, and what the softmax is of."""
+        """Return whether masked rows give zeros, and what the softmax is of."""
         condition: Expression | None = None
         weights = unrounded(weights)
         if isinstance(weights, Applied) and weights.name == "arith.select":
@@ -378,7 +380,7 @@ def _is_sum_of_products(found: Reduced) -> bool:
 
 
 def _is_widened(factor: Expression) -> bool:
-    """Whether a factor is an element that is cast to be multiplied."""
+    """Return whether a factor is an element that is cast to be multiplied."""
     return (
         isinstance(factor, Applied)
         and factor.name == "arith.extf"

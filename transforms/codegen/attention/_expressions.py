@@ -83,7 +83,7 @@ def product(expression: Expression) -> list[Expression]:
 
 
 def is_constant(expression: Expression) -> bool:
-    """Whether an expression is a number, or a cast of one."""
+    """Return whether an expression is a number, or a cast of one."""
     if isinstance(expression, Applied):
         return all(isinstance(each, Number) for each in expression.operands)
     return isinstance(expression, Number)

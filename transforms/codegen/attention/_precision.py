@@ -65,7 +65,7 @@ def widened(expression: Expression) -> Expression:
 
 
 def is_seen_as_bits(expression: Expression) -> bool:
-    """Whether a narrow float is read as an integer, or the other way."""
+    """Return whether a narrow float is read as an integer, or the other way."""
     return isinstance(expression, Applied) and expression.name == "arith.bitcast"
 
 

@@ -78,7 +78,7 @@ class ConditionalStep:
 
     @property
     def is_neutral_elsewhere(self) -> bool:
-        """Whether what is taken where they do not hold is known to change nothing."""
+        """Return whether what is taken where they do not hold is known to change nothing."""
         other = producer(self.otherwise)
         if other is None or other.name != "arith.constant":
             return False

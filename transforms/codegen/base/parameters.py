@@ -19,7 +19,7 @@ def parameters(function: Any) -> list[int]:
 
 
 def has_factors(value: Any) -> bool:
-    """Whether a value is an argument that has factors behind the filters."""
+    """Return whether a value is an argument that has factors behind the filters."""
     if not isinstance(value, ir.BlockArgument):
         return False
     said = _said(value.owner.owner)

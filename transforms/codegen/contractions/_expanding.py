@@ -38,7 +38,7 @@ def expand_only_reader(collapsed: Any) -> None:
 
 
 def _is_elementwise(op: Any, read: Any) -> bool:
-    """Whether an op gives one element for each of what it reads, at the same place."""
+    """Return whether an op gives one element for each of what it reads, at the same place."""
     if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
         return False
     rank, maps = read.type.rank, maps_of(op)

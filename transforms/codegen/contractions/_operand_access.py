@@ -45,19 +45,19 @@ def packing_of_b(problem: Problem, lanes: int) -> Packing:
 
 
 def is_one(size: int | None, tile: int) -> bool:
-    """Whether a tile has all of a group."""
+    """Return whether a tile has all of a group."""
     return size is not None and size <= tile
 
 
 def is_readable_a(problem: Problem) -> bool:
-    """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    """Return whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
     if problem.dot is not None or "A" in problem.computed:
         return False
     return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
 
 
 def is_readable_b(problem: Problem, lanes: int) -> bool:
-    """Whether the micro-kernel may read B where it lies: in whole vectors."""
+    """Return whether the micro-kernel may read B where it lies: in whole vectors."""
     if problem.dot is not None or "B" in problem.computed:
         return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)

@@ -119,7 +119,9 @@ def _is_static(value: Any, element: Any) -> bool:
 
 
 def _goes_into_columns(reader: Reader) -> bool:
-    """Whether the first axis is the innermost of the result alone, and the others are summed."""
+    """Return whether the first axis is the innermost of the result alone, and the others are
+    summed.
+    """
     c, (first, *others) = reader.contraction.c, reader.dims
     lone = [dim for dim in reader.own if dim not in reader.dims and dim not in c]
     return (

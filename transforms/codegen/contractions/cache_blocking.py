@@ -124,7 +124,7 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
 
 
 def _goes_past(problem: Problem, size: int, machine: Machine) -> bool:
-    """Whether no cache holds the operands, and all lines of C are whole vectors' alone."""
+    """Return whether no cache holds the operands, and all lines of C are whole vectors' alone."""
     lanes = machine.vector_bytes // problem.element_bytes
     groups = (problem.rows, problem.columns, problem.depth, Group(problem.batch))
     dimensions = [dimension for group in groups for dimension in group.dimensions]
@@ -141,7 +141,7 @@ def _goes_past(problem: Problem, size: int, machine: Machine) -> bool:
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
-    """Whether both operands lie along the depth, and one is too thin to make packing pay."""
+    """Return whether both operands lie along the depth, and one is too thin to make packing pay."""
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     along_depth = all(
         len(problem.depth.segments(operand)) == 1 and problem.depth.run(operand) != 0
@@ -182,7 +182,7 @@ _FEW_ROWS = 32
 
 
 def _is_streamed(problem: Problem, machine: Machine) -> bool:
-    """Whether A has few rows, and C stays in L2 while it is added to again and again."""
+    """Return whether A has few rows, and C stays in L2 while it is added to again and again."""
     rows, columns = problem.rows.size, problem.columns.size
     if rows is None or columns is None or rows > _FEW_ROWS:
         return False
@@ -190,7 +190,7 @@ def _is_streamed(problem: Problem, machine: Machine) -> bool:
 
 
 def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
-    """Whether both operands stay in L2 while the tiles walk over them."""
+    """Return whether both operands stay in L2 while the tiles walk over them."""
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     if rows is None or columns is None or depth is None:
         return False
@@ -200,7 +200,8 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
 
 
 def _strips_stay_near(problem: Problem, tile: Tile, machine: Machine) -> bool:
-    """Whether the lines of a strip of B, as it lies, are in L1 still when they are read again.
+    """Return whether the lines of a strip of B, as it lies, are in L1 still when they are read
+    again.
 
     Where few tiles read it, that is not worth a copy. Packed, a strip that is larger comes from L2
     line after line; as it lies its rows are far apart, and may all be in the same sets.

@@ -187,7 +187,7 @@ def _is_plain(value: Any, result: Any) -> bool:
 
 
 def _is_before(value: Any, loop: Any) -> bool:
-    """Whether a value is there before a loop begins."""
+    """Return whether a value is there before a loop begins."""
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     above = block.owner.operation
     while above is not None:

@@ -49,12 +49,14 @@ def varied(plan: Plan, variation: Variation) -> Plan | None:
 
 
 def is_variable(plan: Plan) -> bool:
-    """Whether a plan has others beside it: sizes that are known, a tile that C is written from."""
+    """Return whether a plan has others beside it: sizes that are known, a tile that C is written
+    from.
+    """
     return plan.problem.is_static and not plan.is_inner and plan.panel is None
 
 
 def _is_free(plan: Plan, variation: Variation) -> bool:
-    """Whether nothing else in a plan follows from what is varied."""
+    """Return whether nothing else in a plan follows from what is varied."""
     return not (plan.by_strips and variation.row_block)
 
 
@@ -121,7 +123,7 @@ def _tiles(plan: Plan, target: Target) -> list[Tile]:
 
 
 def _fits(plan: Plan, target: Target) -> bool:
-    """Whether the packed operands stay within what a thread may take."""
+    """Return whether the packed operands stay within what a thread may take."""
     size = plan.problem.element_bytes
     l2, last = target.cache(2).size, target.caches[-1].size
     return plan.scratch_a * size <= 2 * l2 and plan.scratch_b * size <= max(2 * l2, last // 4)

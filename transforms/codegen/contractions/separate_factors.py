@@ -144,7 +144,7 @@ def _separate(op: Any, product: Any) -> str | None:
 
 
 def _is_converted(op: Any, factor: _Factor) -> bool:
-    """Whether a factor is narrower elements in another type: packing reads less of them."""
+    """Return whether a factor is narrower elements in another type: packing reads less of them."""
     maps = [maps_of(op)[number] for number in factor.operands]
     largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
     operand = op.operands[largest[0]]

@@ -144,7 +144,7 @@ def _sizes(op: Any, maps: Sequence[AffineMap]) -> dict[str, int]:
 
 
 def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
-    """Whether places are loops of the result alone, and taps of other operands alone."""
+    """Return whether places are loops of the result alone, and taps of other operands alone."""
     taps = {axis.tap for axis in axes.values()}
     output = [index.name for index in maps[-1].results if isinstance(index, AffineDim)]
     inputs = {

@@ -93,14 +93,14 @@ def _bytes(problem: WindowProblem) -> int:
 
 
 def _is_small(problem: WindowProblem, machine: Machine) -> bool:
-    """Whether the kernel, which each tile of results reads all over again, stays in L2."""
+    """Return whether the kernel, which each tile of results reads all over again, stays in L2."""
     kernels = [place for place in problem.inputs if place not in problem.windows]
     elements = sum(math.prod(size or 0 for size in problem.arguments[p].sizes) for p in kernels)
     return elements * _bytes(problem) <= machine.l2_bytes * 2 // 5
 
 
 def _is_repeated(problem: WindowProblem, name: str, vector: str) -> bool:
-    """Whether a loop meets the same vectors in all of its rounds."""
+    """Return whether a loop meets the same vectors in all of its rounds."""
     return name != vector and all(
         problem.stride(place, name) == 0
         for place in problem.inputs

@@ -95,7 +95,7 @@ def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
 
 
 def _is_dense(op: Any) -> bool:
-    """Whether windows slide one by one over elements side by side."""
+    """Return whether windows slide one by one over elements side by side."""
     named = [op.attributes[name] for name in ("strides", "dilations") if name in op.attributes]
     steps: list[Any] = [ir.DenseIntElementsAttr(each) for each in named]
     return all(set(each) == {1} for each in steps)

@@ -9,7 +9,7 @@ from linalg_ext.bindings import ir, scf, vector
 
 
 def any_of(condition: Any) -> Any:
-    """Whether a condition holds in any lane, as an i1."""
+    """Return whether a condition holds in any lane, as an i1."""
     type_ = condition.type
     if type_.rank != 1:
         lanes = 1

@@ -72,6 +72,6 @@ def _reachable(floats: Floats, left: Any, divisor: Any, quotient: Any) -> tuple[
 
 
 def _is_large(floats: Floats, quotient: Any) -> Any:
-    """Whether a quotient has digits that the format has no room for; false for NaN."""
+    """Return whether a quotient has digits that the format has no room for; false for NaN."""
     limit = floats.value(2.0 ** (floats.format.mantissa + 1))
     return arith.cmpf(arith.CmpFPredicate.OGE, floats.absolute(quotient), limit)

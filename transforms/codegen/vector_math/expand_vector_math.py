@@ -127,7 +127,7 @@ def _expanded(op: Any) -> Any:
 
 
 def _is_between_f16(op: Any) -> bool:
-    """Whether a function's operand was a number of f16, and its result will be one."""
+    """Return whether a function's operand was a number of f16, and its result will be one."""
     before = producer(op.operands[0])
     if before is None or before.name != "arith.extf":
         return False

@@ -168,7 +168,7 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
 
 
 def _compares(condition: Any, new: Any, old: Any) -> bool:
-    """Whether a condition depends on nothing but how two elements compare, strictly."""
+    """Return whether a condition depends on nothing but how two elements compare, strictly."""
     op = producer(condition)
     if op is None:
         return False
@@ -182,7 +182,7 @@ def _compares(condition: Any, new: Any, old: Any) -> bool:
 
 
 def _holds(condition: Any, new: Any, case: int) -> bool:
-    """Whether a condition on floats holds in one of the cases of `_COMPARED`."""
+    """Return whether a condition on floats holds in one of the cases of `_COMPARED`."""
     op = condition.owner.operation
     if op.name == "arith.constant":
         return bool(ir.IntegerAttr(op.attributes["value"]).value)

@@ -148,7 +148,7 @@ def store_row(
 
 
 def is_truth(type_: Any) -> bool:
-    """Whether a memref is of truth values."""
+    """Return whether a memref is of truth values."""
     return str(type_.element_type) == "i1"
 
 

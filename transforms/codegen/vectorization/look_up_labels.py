@@ -71,7 +71,7 @@ def look_up_labels(module: ir.Operation) -> Report:
 
 
 def _compares_positions(op: Any) -> bool:
-    """Whether an op on tensors reduces one loop, and compares positions."""
+    """Return whether an op on tensors reduces one loop, and compares positions."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
     ops = {each.operation.name for each in op.regions[0].blocks[0].operations}
@@ -184,7 +184,7 @@ def _looked_up(op: Any) -> Any:
 
 
 def _place(found: _LookUp, label: Any) -> tuple[Any, Any]:
-    """Whether a label names a position, and that position, or 0."""
+    """Return whether a label names a position, and that position, or 0."""
     within = arith.cmpi(arith.CmpIPredicate.ult, label, constant(label.type, found.size))
     safe = arith.select(within, label, constant(label.type, 0))
     index_type = ir.IndexType.get()

@@ -83,7 +83,7 @@ def _ranks(body: Any, carried: int) -> list[int | None]:
 
 
 def _goes_on(body: Any) -> bool:
-    """Whether the condition that a body gives is true at each step."""
+    """Return whether the condition that a body gives is true at each step."""
     known = {body.input[1].name}
     for each in body.initializer:
         if onnx().numpy_helper.to_array(each).all():

@@ -79,7 +79,7 @@ def _normalized(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
 
 
 def _is_none(write: Writer, node: Any) -> bool:
-    """Whether no element is dropped at all."""
+    """Return whether no element is dropped at all."""
     ratio = at(node.input, 1)
     return bool(ratio and write.known_array(ratio).item() == 0)
 

@@ -65,7 +65,7 @@ def _called(function: Any, node: Any, prefix: str, defaults: Mapping[str, Any]) 
 
 
 def _is_of_opsets(function: Any, model: Any) -> bool:
-    """Whether the ops of a function mean the same in the opset of the model."""
+    """Return whether the ops of a function mean the same in the opset of the model."""
     defs = importlib.import_module("onnx.defs")
     versions = {each.domain: each.version for each in model.opset_import}
     own = {each.domain: each.version for each in function.opset_import}

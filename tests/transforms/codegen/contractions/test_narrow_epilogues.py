@@ -56,7 +56,7 @@ def text(source: str, sums: str, result: str, sizes: tuple[Any, Any, Any], body:
 
 
 def is_one_call(compiled: Any) -> bool:
-    """Whether all is done in a nest, and nothing is in memory between."""
+    """Return whether all is done in a nest, and nothing is in memory between."""
     stage = compiled.as_text("loops")
     entry = stage[stage.index("func.func @lx_entry") :].partition("func.func private")[0]
     return "scf.for" not in entry and "memref.alloc" not in entry and "call @" in entry

@@ -31,7 +31,7 @@ def random(dtype: Any, *shape: int) -> Any:
 
 
 def is_joined(run: Any) -> bool:
-    """Whether a loop carries what it has found."""
+    """Return whether a loop carries what it has found."""
     return "iter_args" in run.as_text("loops")
 
 

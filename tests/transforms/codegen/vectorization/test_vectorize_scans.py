@@ -96,7 +96,7 @@ def scan(
 
 
 def is_on_vectors(run: Any) -> bool:
-    """Whether elements are moved up in a register."""
+    """Return whether elements are moved up in a register."""
     return "vector.shuffle" in run.as_text("loops")
 
 
