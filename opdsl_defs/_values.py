@@ -25,12 +25,12 @@ def length(symbol):
 
 
 def truth(x):
-    """Return whether a number is not zero; NaN is not."""
+    """Whether a number is not zero; NaN is not."""
     return BinaryFn.ne(x, 0)
 
 
 def is_nan(x):
-    """Return whether a number is NaN: the only one that differs from itself."""
+    """Whether a number is NaN: the only one that differs from itself."""
     return BinaryFn.ne(x, x)
 
 

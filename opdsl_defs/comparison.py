@@ -29,7 +29,7 @@ __all__ = [
 
 @structured_op
 def equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether two elements are equal, at each place.
+    """Whether two elements are equal, at each place.
 
         O = lhs = rhs
 
@@ -42,7 +42,7 @@ def equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def not_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether two elements differ, at each place.
+    """Whether two elements differ, at each place.
 
         O = lhs != rhs
 
@@ -55,7 +55,7 @@ def not_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)
 
 @structured_op
 def less(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether one element is less than another, at each place.
+    """Whether one element is less than another, at each place.
 
         O = lhs < rhs
 
@@ -68,7 +68,7 @@ def less(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def less_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether one element is no more than another, at each place.
+    """Whether one element is no more than another, at each place.
 
         O = lhs <= rhs
 
@@ -81,7 +81,7 @@ def less_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True
 
 @structured_op
 def greater(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether one element is greater than another, at each place.
+    """Whether one element is greater than another, at each place.
 
         O = lhs > rhs
 
@@ -94,7 +94,7 @@ def greater(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def greater_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether one element is no less than another, at each place.
+    """Whether one element is no less than another, at each place.
 
         O = lhs >= rhs
 

@@ -28,7 +28,7 @@ __all__ = [
 
 @structured_op
 def isnan(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether each element is NaN.
+    """Whether each element is NaN.
 
         O = whether I differs from itself
 
@@ -41,7 +41,7 @@ def isnan(I=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def isinf(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether each element is infinite.
+    """Whether each element is infinite.
 
         O = whether I is a number and I - I is none
 
@@ -54,7 +54,7 @@ def isinf(I=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def isfinite(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Return whether each element is a number and finite.
+    """Whether each element is a number and finite.
 
         O = whether I - I is a number
 
@@ -86,7 +86,7 @@ def isclose(
     absolute=ScalarDef(T1),
     O=TensorDef(I1, output=True),
 ):
-    """Return whether two elements are equal within a tolerance, at each place.
+    """Whether two elements are equal within a tolerance, at each place.
 
         O = lhs = rhs, or |lhs - rhs| <= absolute + relative * |rhs|, which is finite
 

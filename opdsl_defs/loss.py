@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _is_label(label, dim):
-    """Return whether a label names a position."""
+    """Whether a label names a position."""
     return BinaryFn.eq(TypeFn.cast_signed(I64, label), position(dim))
 
 

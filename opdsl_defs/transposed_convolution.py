@@ -46,7 +46,7 @@ def _source(out, tap, stride, dilation, size):
 
 
 def _is_met(out, tap, stride, dilation, size):
-    """Return whether an element of the input is spread to an element of the output by a tap."""
+    """Whether an element of the input is spread to an element of the output by a tap."""
     offset = position(out) - position(tap) * length(dilation)
     inside = (offset >= 0) & (offset <= (length(size) - 1) * length(stride))
     return inside & BinaryFn.eq(BinaryFn.rem(offset, length(stride)), 0)

@@ -2,13 +2,24 @@
 
 from linalg_ext.rewriting.resolve import NamedPipeline
 
+from linalg_ext.transforms import analysis as analysis
+from linalg_ext.transforms import bufferization as bufferization
+from linalg_ext.transforms import checks as checks
 from linalg_ext.transforms import codegen as codegen
+from linalg_ext.transforms import fusion as fusion
+from linalg_ext.transforms import gml_st as gml_st
 from linalg_ext.transforms import grouping as grouping
-from linalg_ext.transforms import lowering as lowering
+from linalg_ext.transforms import ir_utils as ir_utils
+from linalg_ext.transforms import legalization as legalization
+from linalg_ext.transforms import llvm as llvm
+from linalg_ext.transforms import loop_raising as loop_raising
+from linalg_ext.transforms import memory as memory
+from linalg_ext.transforms import numerics as numerics
+from linalg_ext.transforms import parallel as parallel
 from linalg_ext.transforms import pipelines as pipelines
 from linalg_ext.transforms import rewrites as rewrites
 from linalg_ext.transforms import schedules as schedules
-from linalg_ext.transforms import subsets as subsets
+from linalg_ext.transforms import sorting as sorting
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate_in_memory as accumulate_in_memory
 from linalg_ext.transforms.memory.advise_huge_pages import advise_huge_pages as advise_huge_pages
 from linalg_ext.transforms.schedules.allocate import allocate as allocate

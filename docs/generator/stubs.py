@@ -27,8 +27,11 @@ _KINDS: dict[Any, str] = {
     tuple[int, ...]: "int | Sequence[int]",
     tuple[str, ...]: "str | Sequence[str]",
 }
-_ROOMS = ("codegen", "grouping", "lowering", "pipelines", "rewrites", "schedules", "subsets")
-"""What `lx.transforms` has besides passes."""
+_ROOMS = sorted(
+    {folder.parent.name for folder in (REPOSITORY / "transforms").glob("*/__init__.py")}
+    | {"pipelines"}
+)
+"""The packages and modules of `lx.transforms`, beside its passes."""
 
 _KEYWORDS = {"threads": "int | None"}
 """Of what every op takes by keyword, what is no array or dtype."""

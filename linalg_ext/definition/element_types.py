@@ -65,7 +65,7 @@ def width(element: str) -> int:
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Return whether every value of one element type is a value of another, infinities left aside."""
+    """Return whether one element type holds every value of another, infinities excepted."""
     if wide == narrow or family(narrow) == "boolean":
         return True
     if part := _COMPLEX.fullmatch(wide):

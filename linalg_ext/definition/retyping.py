@@ -41,7 +41,7 @@ def is_cast(expr: ScalarExpr) -> bool:
 
 
 def is_computed(expr: ScalarExpr) -> bool:
-    """Return whether an expression is more than an operand, a constant or a position, cast or not."""
+    """Return whether an expression is more than a (cast) operand, constant or position."""
     while is_cast(expr):
         (expr,) = expr.operands
     return isinstance(expr, Apply)
@@ -155,7 +155,7 @@ class Retyper:
         return inner, is_out_unsigned
 
     def reads_unsigned(self, expr: ScalarExpr) -> bool:
-        """Return whether a value is made of operands that casts read as unsigned, and of no others."""
+        """Return whether a value is made only of operands that casts read as unsigned."""
         found = {
             e.function
             for e in expr.walk()
@@ -208,7 +208,7 @@ class Retyper:
         )
 
     def _is_of_integers(self, comparison: Apply) -> bool:
-        """Return whether a comparison is one of integers alone, and the compute type one of floats."""
+        """Return whether a comparison is of integers while the compute type is a float."""
         if family(self.compute_element) not in ("float", "complex"):
             return False
         return not any(

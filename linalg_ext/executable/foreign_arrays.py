@@ -24,7 +24,7 @@ _FROM = "from_dlpack"
 
 
 def has_guests(values: Iterable[Any], out: Any = None) -> bool:
-    """Return whether a call has arrays of other libraries, or an `out=` that is more than NumPy's."""
+    """Return whether a call has arrays of other libraries, or an `out=` that wraps one."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
     given = out if isinstance(out, tuple | list) else (out,)

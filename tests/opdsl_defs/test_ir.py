@@ -32,7 +32,7 @@ def _kinds(name: str) -> list[str]:
 
 
 def _needs_sizes(name: str) -> bool:
-    """Return whether an index is computed with a size, which a map of MLIR holds as a number alone."""
+    """Return whether an index is computed with a size; MLIR's maps hold sizes as numbers only."""
     definition = OPS[name].definition
     bound = {s for o in definition.attributes for size in o.shape for s in size.symbols}
     indices = (

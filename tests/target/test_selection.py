@@ -12,6 +12,7 @@ import linalg_ext as lx
 from linalg_ext import target
 from linalg_ext.compiler.einsum import kernels
 from linalg_ext.compiler.einsum.algebra import Algebra
+from linalg_ext.compiler.einsum.loop_nests import REDUCE
 from linalg_ext.errors import TargetError
 from linalg_ext.notations.einsum.semiring import KINDS
 from linalg_ext.target import Target, selection
@@ -87,9 +88,9 @@ def test_kernels_of_ops_functions_and_einsums_are_kept_by_target() -> None:
 
 def test_einsum_kernels_are_kept_by_target() -> None:
     algebra = Algebra(KINDS["min+"], np.dtype(np.float32))
-    here = kernels.kernel_for(kernels.REDUCE, algebra, kernels.COMPILING_PAYS)
+    here = kernels.kernel_for(REDUCE, algebra, kernels.COMPILING_PAYS)
     with target.using("generic-x86-64"):
-        there = kernels.kernel_for(kernels.REDUCE, algebra, kernels.COMPILING_PAYS)
+        there = kernels.kernel_for(REDUCE, algebra, kernels.COMPILING_PAYS)
     assert here is not None
     assert there is not None
     assert here is not there

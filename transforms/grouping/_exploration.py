@@ -278,7 +278,7 @@ class Exploration:
             self._make(move)
 
     def is_new(self, move: Move) -> bool:
-        """Return whether a legal move leads to a state that was not asked about before, by its key."""
+        """Return whether a legal move leads to a state whose key was not seen before."""
         self.state.apply(move)
         try:
             key = self.state.key()

@@ -166,7 +166,7 @@ def _with_epilogues(
 
 
 def _is_over(members: Members, nest: Nest, product: Work) -> bool:
-    """Return whether a nest is element-wise, and gives one element for each that a product gives."""
+    """Return whether a nest is element-wise, with one element for each of a product's."""
     work = members.work[nest.main]
     return work.is_elementwise and work.writes[0].elements == product.writes[0].elements
 

@@ -57,7 +57,7 @@ def is_contiguous(work: Work) -> bool:
 
 
 def is_of_matrices(work: Work) -> bool:
-    """Return whether both operands of a contraction have dimensions of their own, of more than 1."""
+    """Return whether both operands of a contraction have free dimensions of more than 1."""
     return len(work.reads) >= 2 and min(_sizes(work)[:2]) > 1
 
 

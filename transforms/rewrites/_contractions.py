@@ -235,7 +235,7 @@ def _are_of(values: Sequence[ir.Value], element: ir.Type) -> bool:
 
 
 def starts_from_nothing(call: ContractionCall) -> bool:
-    """Return whether a contraction gives its sum alone: its destination holds the neutral element."""
+    """Return whether a contraction's destination holds the neutral element."""
     if call.overwrites:
         return True
     number = fill_number(call.destination)

@@ -90,7 +90,7 @@ class LibraryFunctions:
 
 
 def _unfill(operands: list[Any]) -> bool:
-    """Return whether the last operand was just filled with zeros; if so it is what it was before."""
+    """Return whether the last operand was filled with zeros; if so, replace it by its unfilled value."""
     if fill_number(operands[-1]) != 0:
         return False
     operands[-1] = operands[-1].owner.operation.operands[1]

@@ -62,7 +62,7 @@ def count_of_first(op: Any, view: Sort) -> int | None:
 
 
 def is_worth_selecting(few: int | None, size: Any) -> bool:
-    """Return whether so many elements of a row of a size are found in less time than by sorting it."""
+    """Return whether selecting a few elements of a row takes less time than sorting it."""
     if few is None or not 1 <= few <= _MOST:
         return False
     return not isinstance(size, int) or size >= max(_SHORTEST, _WORTH * few)

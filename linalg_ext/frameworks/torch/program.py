@@ -139,7 +139,7 @@ class Program:
         return found if is_known else None
 
     def _is_plain(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-        """Return whether nothing can be wrong with a call: a question, which costs a microsecond."""
+        """Return whether a call needs no further check, within a microsecond."""
         expected = self._plain
         if expected is None or keywords or len(arguments) != len(expected):
             return False

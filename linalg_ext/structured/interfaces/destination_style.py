@@ -158,12 +158,12 @@ class DestinationStyle:
 
     @property
     def has_tensor_semantics(self) -> bool:
-        """Return whether the op is on tensors, and gives new ones; False too where it has neither."""
+        """Return whether the op is on tensors; False where it has neither tensors nor buffers."""
         return any(is_tensor(value.type) for value in self.op.operands)
 
     @property
     def has_buffer_semantics(self) -> bool:
-        """Return whether the op is on buffers, and writes to them; False too where it has neither."""
+        """Return whether the op is on buffers; False where it has neither tensors nor buffers."""
         return any(is_buffer(value.type) for value in self.op.operands)
 
     @property

@@ -26,7 +26,7 @@ def never(op: ir.Operation, position: int) -> bool:
 
 
 def structured_reads(op: ir.Operation, position: int) -> bool:
-    """Return whether a structured op reads a destination, or may leave elements of it as they were."""
+    """Return whether a structured op reads a destination, or may keep elements of it."""
     return payload_reads(op, position) or not _writes_all(op, position)
 
 

@@ -132,7 +132,7 @@ class StructuredInterface(IterationSpace):
         return yielded
 
     def payload_uses_value_of(self, operand: OperandLike) -> bool:
-        """Return whether the payload uses the element of an operand; if not, it need not be loaded."""
+        """Return whether the payload uses the element of an operand, which else is not loaded."""
         return payload.uses_operand(self.op, position_of(self.op, operand))
 
     @property

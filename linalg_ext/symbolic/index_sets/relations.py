@@ -81,7 +81,7 @@ def difference_boxes(a: Subset, b: Subset) -> tuple[Tile, ...]:
 
 
 def contains(outer: Subset, inner: Subset) -> bool | None:
-    """Return whether every element of `inner` is in `outer`: always, never, or it depends (None)."""
+    """Return whether `outer` contains every element of `inner`; None where it depends."""
     return decided(containment(outer, inner))
 
 

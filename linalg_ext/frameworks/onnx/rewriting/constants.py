@@ -60,7 +60,7 @@ def known_of(model: Any) -> Known:
 
 
 def _is_small(kind: int, dims: Iterable[int]) -> bool:
-    """Return whether an initializer stays in the code, rather than being a weight that may change."""
+    """Return whether an initializer is a constant of the code, and no weight that may change."""
     count = int(np.prod(list(dims), dtype=np.int64))
     types = onnx().TensorProto
     floats = types.FLOAT, types.FLOAT16, types.DOUBLE, types.BFLOAT16
