@@ -101,7 +101,7 @@ class Trace:
         return True
 
     def at_least(self, left: AnySize, right: AnySize, what: str) -> bool:
-        """Return whether a size may be no less than another; an open one is demanded of the call."""
+        """Return whether a size may be at least another; an open one is demanded of the call."""
         difference = self.resolved(left) - self.resolved(right)
         if not isinstance(difference, Size):
             return difference >= 0

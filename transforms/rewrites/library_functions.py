@@ -90,7 +90,7 @@ class LibraryFunctions:
 
 
 def _unfill(operands: list[Any]) -> bool:
-    """Return whether the last operand was filled with zeros; if so, replace it by its unfilled value."""
+    """Replace a last operand that was filled with zeros by its unfilled value; return whether."""
     if fill_number(operands[-1]) != 0:
         return False
     operands[-1] = operands[-1].owner.operation.operands[1]

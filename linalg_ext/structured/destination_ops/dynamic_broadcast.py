@@ -69,7 +69,7 @@ class DynamicBroadcast:
         return found
 
     def expands(self, dimension: int) -> bool | None:
-        """Return whether the operand is read at 0 all along a dimension; None if only the run shows."""
+        """Return whether the operand is read at 0 along a dimension; None if only the run shows."""
         size = static_sizes(self.operand)[dimension]
         if size == 1 or dimension in self.known_expanding:
             return True
