@@ -1,4 +1,4 @@
-"""What a kernel was compiled from, read when somebody asks."""
+"""The module that a kernel was compiled from, parsed on demand."""
 
 from __future__ import annotations
 

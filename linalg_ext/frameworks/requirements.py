@@ -1,4 +1,4 @@
-"""What importers of models need of the bindings and of ONNX, looked for when it is first used."""
+"""Requirements of model importers: the bindings and ONNX, checked at first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the builders of `gml_st` share: what they are given, as values, and ops that are checked."""
+"""Helpers shared by the builders of `gml_st`: arguments as values, and checks of new ops."""
 
 from __future__ import annotations
 

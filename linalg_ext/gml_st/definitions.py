@@ -141,15 +141,15 @@ class _QueryOp(_SetOp):
 
 
 class OffsetOp(_QueryOp, name="offset"):
-    """Where a set begins."""
+    """The offset of a set along a dimension, relative to its root."""
 
 
 class SizeOp(_QueryOp, name="size"):
-    """How many elements a set has."""
+    """The number of elements of a set along a dimension."""
 
 
 class StrideOp(_QueryOp, name="stride"):
-    """How far apart the elements of a set are."""
+    """The stride of a set along a dimension: the distance between its elements."""
 
 
 class _BoxOp(_SetOp):
@@ -177,7 +177,7 @@ class DifferenceOp(_SetOp, name="difference"):
 
 
 class ContainsOp(_SetOp, name="contains"):
-    """Whether the second is a part of the first."""
+    """A test that the second is a part of the first."""
 
     first: ext.Operand[SubsetType]
     second: ext.Operand[SubsetType | ElementType]
@@ -185,7 +185,7 @@ class ContainsOp(_SetOp, name="contains"):
 
 
 class IsEmptyOp(_SetOp, name="is_empty"):
-    """Whether a set has no element."""
+    """A test that a set has no element."""
 
     set: ext.Operand[SubsetType]
     result: ext.Result[_Truth]
@@ -241,7 +241,7 @@ class ParallelOp(_Op, name="parallel"):
 
 
 class YieldOp(_Terminator, name="yield", traits=[ir.IsTerminatorTrait]):
-    """What an iteration of `gml_st.loop` gives, or a region that accumulates."""
+    """The terminator of an iteration of `gml_st.loop`, or of a region that accumulates."""
 
     __annotations__ = {
         **_operands("value", OUTPUT_SLOTS),
@@ -252,7 +252,7 @@ class YieldOp(_Terminator, name="yield", traits=[ir.IsTerminatorTrait]):
 
 
 class SetYieldOp(_Terminator, name="set_yield", traits=[ir.IsTerminatorTrait]):
-    """What an iteration of `gml_st.for` or `gml_st.parallel` gives."""
+    """The terminator of an iteration of `gml_st.for` or `gml_st.parallel`."""
 
     __annotations__ = {
         **_operands("source", OUTPUT_SLOTS),

@@ -198,7 +198,7 @@ def set_yield(
 def _combines(
     accumulate: Combine | Sequence[Combine | None] | None, count: int
 ) -> list[Combine | None]:
-    """How each of `count` values is combined; empty where nothing is said of it."""
+    """Return the combiner of each of `count` values; an empty list where none is given."""
     if accumulate is None:
         return []
     combines: list[Combine | None]
@@ -266,7 +266,7 @@ def _open(op: ir.OpView, types: Sequence[ir.Type]) -> Iterator[tuple[ir.Value, .
 
 
 _BEHIND_THE_END = "already has a terminator"
-"""What upstream says of it."""
+"""A part of upstream's message for an op behind the terminator of a block."""
 
 
 def _closed(op: ir.OpView, attributes: dict[str, ir.Attribute]) -> tuple[ir.Value, ...]:
@@ -300,7 +300,7 @@ def _last(loop: ir.OpView) -> ir.Operation:
 
 @contextmanager
 def _refused_with_its_loop(loop: ir.OpView, last: ir.Operation) -> Iterator[None]:
-    """What is wrong with the last op of a body is said of it, and nothing is left of the loop."""
+    """Name the last op of a body in an error about it, and erase the loop."""
     try:
         yield
     except LinalgExtError as error:

@@ -1,9 +1,9 @@
-"""Which axes of a function's arguments and results can be split among blocks, read off its IR.
+"""Axes of a function's arguments and results that can be split among blocks, by its IR.
 
-Axes that ops tie together, element for element, are one dimension: of `tanh(x @ w + b)` the rows of
-`x` and those of the result, the columns of `w`, `b` and the result. A dimension must be whole where
-an op asks for more than the elements at one place along it: it sums over them, slices, joins or
-reshapes them, asks where it is; or where it is an op that is not known here.
+Axes that ops tie together, element for element, are one dimension. In `tanh(x @ w + b)` the rows of
+`x` and of the result are one; the columns of `w`, `b` and the result are another. A dimension must
+be whole where an op needs more than the elements at one position along it. Such an op sums over
+them, slices, joins or reshapes them, or reads the position; an unknown op counts as one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Reader:
         return FunctionAxes(arguments, tuple(map(_each_once, results)), whole)
 
     def _check_repeated(self) -> None:
-        """Of a tensor that has a dimension twice, blocks beside the diagonal would be left out."""
+        """Keep whole a dimension that a tensor has twice: blocks off the diagonal would be lost."""
         for value in list(self._numbers):
             nodes = self._axes(value)
             roots = [self._root(node) for node in nodes]
@@ -124,7 +124,10 @@ class _Reader:
             self._keep_all(values, f"{op.name} may need all of it")
 
     def _check_elements(self, op: ir.Operation) -> None:
-        """What the bodies of an op read by themselves, as a gather does, they read anywhere."""
+        """Keep whole the axes that the body of an op reads anywhere, or reads the position along.
+
+        A gather, for example, reads its operand anywhere.
+        """
         for inner in _nested(op):
             self._keep_all(inner.operands, f"{inner.name} in {op.name} reads it anywhere")
             if inner.name == "linalg.index" and (maps := _maps(op)):

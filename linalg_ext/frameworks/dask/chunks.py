@@ -17,11 +17,11 @@ from linalg_ext.target.text import bytes_text
 Chunks = tuple[int, ...]
 
 PANEL_BYTES = 16 << 20
-"""What blocks may grow to where they are merged along a dimension that is reduced over.
+"""The size limit of a block that is merged along a reduced dimension.
 
 A block that is multiplied with many others is read by as many tasks, and each of their products is
-an array to add up. Longer blocks are fewer products; of longer ones than this a worker would have
-to hold much of an operand.
+an array to add up. Longer blocks need fewer products. Beyond this limit a worker would have to hold
+much of an operand.
 """
 
 
@@ -120,7 +120,7 @@ def _check_whole(given: Given, chunks: Mapping[str, Chunks], whole: Mapping[str,
 
 
 def block_bytes(given: Given, chunks: Mapping[str, Chunks]) -> int:
-    """How large the largest block of an operand is."""
+    """Return the size of the largest block of an operand, in bytes."""
     elements = math.prod(max(chunks[dim]) for dim in dict.fromkeys(given.dims))
     return int(elements * given.array.dtype.itemsize)
 

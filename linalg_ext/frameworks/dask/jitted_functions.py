@@ -111,12 +111,12 @@ class _OnBlock:
 
 @dataclass(frozen=True)
 class _Learned:
-    """What traces of a function tell.
+    """Facts about a function that its traces show.
 
     Attributes:
-        axes: of the arrays among its arguments, and of its results.
+        axes: the axes of the arrays among its arguments, and of its results.
         wanted: its results.
-        results: how they are contained.
+        results: the structure that contains the results.
     """
 
     axes: FunctionAxes
@@ -128,7 +128,7 @@ _known: WeakKeyDictionary[JitFunction, dict[Hashable, _Learned]] = WeakKeyDictio
 
 
 def _learned(function: JitFunction, call: _Call) -> _Learned:
-    """What traces tell of a call, remembered for the next one like it."""
+    """Return the facts about a call, from the memo of traces where it has a like call."""
     known = _known.setdefault(function, {})
     try:
         found = known.get(call.key)
@@ -170,7 +170,7 @@ class _Call:
         return self.structure, self.places, constants, cut
 
     def traced(self) -> _Learned:
-        """What traces tell, at the shapes of the arrays and of their blocks."""
+        """Trace the function at the shapes of the arrays and of their blocks."""
         self._whole, axes = self._at([array.shape for array in self.arrays])
         axes = self._split(with_common_axes(axes))
         types = [ir.ShapedType(type_) for type_ in _entry(self._whole).type.results]

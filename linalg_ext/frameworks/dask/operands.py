@@ -1,4 +1,4 @@
-"""What a call is given: dask arrays whose sizes are known, and arrays that are here already."""
+"""Operands of a call: dask arrays of known sizes, and arrays in memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def known_array(value: Any, name: str) -> AnyArray:
 
 
 def threads_of_blocks(threads: int | None) -> int:
-    """How many threads a call on a block uses: one, unless it is said, for dask has several calls.
+    """Return the number of threads of a call on a block.
+
+    The default is one, since dask runs several calls at a time.
 
     Raises:
         ArgumentError: not a number of threads.
@@ -66,5 +68,5 @@ def threads_of_blocks(threads: int | None) -> int:
 
 
 def empty_meta(rank: int, dtype: DType) -> Array:
-    """What tells dask the kind, the rank and the dtype of a result."""
+    """Return an empty array from which dask reads the kind, the rank and the dtype of a result."""
     return np.empty((0,) * rank, dtype)

@@ -171,7 +171,7 @@ class _Call:
         return bool(self._definition.reduction_dims - self.whole.keys())
 
     def _dtype_of_blocks(self, dtype: DType) -> DType:
-        """Of what blocks give of a result: parts of a sum stay in the type it is computed in."""
+        """Return the dtype of the blocks of a result: partial sums keep the compute type."""
         return self._compute_type if self._compute_type and self._is_in_parts else dtype
 
     def _starts_on_blocks(self, output: str) -> bool:

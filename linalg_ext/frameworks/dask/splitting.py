@@ -1,8 +1,8 @@
-"""Which dimensions of an op's iteration space can be split among blocks.
+"""Dimensions of an op's iteration space that can be split among blocks.
 
-A dimension can be where it says the same of a block as of the whole: it indexes operands by itself,
-nobody asks for the position along it or for its size, and what reduces over it is associative. All
-this is read off the definition; no op is known by its name.
+A dimension can be split where it has the same meaning for a block as for the whole. It must index
+operands by itself, neither its position nor its size may be read, and its reductions must be
+associative. All this is read off the definition; no op is known by its name.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from linalg_ext.definition.specialization import at_rank
 
 @dataclass(frozen=True)
 class Splitting:
-    """How an op comes apart.
+    """The splitting of an op among blocks.
 
     Attributes:
-        sizes: the symbols whose sizes blocks would have others of, and the numbers that are meant.
-        axes: for each tensor operand a dimension for each axis; where it is no plain dimension of
-            the op, one of this axis alone.
+        sizes: the symbols whose sizes would differ in blocks, with the numbers of the whole.
+        axes: for each tensor operand a dimension for each axis. An axis that is no plain dimension
+            of the op has a dimension of its own.
         whole: the dimensions that a block must have all of, and why.
-        combine: for each output the function that combines what blocks give, None where it reduces
-            over nothing.
+        combine: for each output the function that combines the results of blocks; None where it
+            has no reduction.
     """
 
     sizes: Mapping[str, int]
@@ -43,12 +43,12 @@ class Splitting:
 def split(
     definition: OpDefinition, shapes: Mapping[str, Shape], attributes: CallAttributes
 ) -> Splitting:
-    """How an op comes apart for operands of these shapes.
+    """Return the splitting of an op for operands of these shapes.
 
     Args:
         definition: the op, as the call gives its operands (`with_operand_maps`).
-        shapes: of every tensor operand.
-        attributes: of the call.
+        shapes: the shape of every tensor operand.
+        attributes: the attributes of the call.
     """
     if definition.is_rank_polymorphic:
         # Each operand has all axes, or none.

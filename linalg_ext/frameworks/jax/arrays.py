@@ -13,15 +13,15 @@ Array = np.ndarray[Any, Any]
 
 
 def as_array(value: Any, like: Any, name: str) -> Array:
-    """What a caller gives, as the array that the kernel takes.
+    """Return an argument of a caller as the array that the kernel takes.
 
     Args:
         value: an array of any kind, or a number.
         like: the shape and the dtype that the function was compiled for.
-        name: of the argument.
+        name: the name of the argument.
 
     Raises:
-        ArgumentError: it is no array, or not like that.
+        ArgumentError: the value is no array, or has another shape or dtype.
     """
     try:
         if isinstance(value, jax().Array) and value.is_fully_addressable:

@@ -33,7 +33,7 @@ _CURES = {
     "TracerArrayConversionError": "use the functions of jax.numpy: NumPy's need the elements",
     "ConcretizationTypeError": "values are not known yet: name the argument in static_argnums",
 }
-"""How to mend what JAX says of a function that asks for values while it is traced."""
+"""Cures for JAX's errors of functions that read values while they are traced."""
 
 
 def from_jax(
@@ -166,11 +166,11 @@ class JaxFunction:
             )
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """What the function gives for these arguments.
+        """Call the function and return its results.
 
         Raises:
-            ArgumentError: they are not like those that it was compiled for; names the argument.
-            ExecutionError: the code found something wrong, such as an index out of bounds.
+            ArgumentError: an argument differs from the one it was compiled for; names it.
+            ExecutionError: the code found an error, such as an index out of bounds.
         """
         values = self._flat(arguments, keywords)
         arrays = [

@@ -29,7 +29,7 @@ _BARE_FRAME = re.compile(r'"([^"]+\.py)":(\d+)')
 
 
 def stablehlo(lowering: Any) -> str:
-    """What `jax.jit(...).lower(...)` gave, as a text that upstream's StableHLO reads."""
+    """Return the result of `jax.jit(...).lower(...)` as text that upstream's StableHLO reads."""
     from jaxlib.mlir import ir, passmanager
 
     module = lowering.compiler_ir("stablehlo")

@@ -1,4 +1,4 @@
-"""What is needed of JAX, looked for when it is first used."""
+"""Requirements of JAX, checked at first use."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _KEEPING = frozenset(
         *("QuantizeLinear", "DynamicQuantizeLinear", "Shape", "Where", "Equal"),
     }
 )
-"""What computes nothing with the sign of integers, or knows it."""
+"""Ops that do not compute with the sign of integers, or handle it."""
 
 
 def imported(model: Any) -> Module:
@@ -46,7 +46,7 @@ def imported(model: Any) -> Module:
 
 
 def _lowered(model: Any, module: Module, pipeline: str) -> Module:
-    """What passes make of a module, in the guard process: what kills them is an error here."""
+    """Run passes on a module in the guard process, where a crash becomes an error."""
     try:
         done = parser_process.run_passes(module.bytecode(), pipeline, allow_unregistered=False)
     except CrashError as error:

@@ -82,11 +82,11 @@ class OnnxModel:
         return module_of(self.kernel)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """What the model gives.
+        """Run the model and return its results.
 
         Raises:
             ArityError: an input is missing, or there is one too many.
-            ArgumentError: one is not as the model declares it.
+            ArgumentError: an input differs from the declaration of the model.
         """
         return self.kernel(*self._ordered(arrays, named), *self.weights.values())
 

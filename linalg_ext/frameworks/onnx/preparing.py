@@ -83,7 +83,7 @@ def prepared(source: Any) -> Prepared:
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """What ONNX raises of a model that breaks one of its rules."""
+    """Return the exception types that ONNX raises for a model that breaks one of its rules."""
     found = onnx()
     known = found.checker.ValidationError, found.shape_inference.InferenceError
     return (ValueError, RuntimeError, *known)

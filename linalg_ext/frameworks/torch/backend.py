@@ -79,10 +79,10 @@ def linalg_ext(
 
 
 def report(*, clear: bool = False) -> Report:
-    """What was compiled through the backend in this process, and what was left to PyTorch.
+    """Return the report of the backend in this process: compiled ops, and ops left to PyTorch.
 
     Args:
-        clear: begin anew after this.
+        clear: True to reset the report after this call.
     """
     from torch._dynamo.utils import counters
 

@@ -153,7 +153,7 @@ def _as_module(graph: Any, piece: Piece) -> Any:
 
 
 def _grouped(nodes: Sequence[Any], left: Mapping[str, str]) -> tuple[Left, ...]:
-    """What was left, each op of a line once."""
+    """Return the ops left to PyTorch, each op of a line once, with its count."""
     counts = Counter(
         (graphs.op_of(node), graphs.line_of(node), left[node.name])
         for node in nodes

@@ -49,7 +49,7 @@ def _parts(x: Any) -> tuple[Any, Any]:
 
 
 def _by_parts(op: Any, x: Any, *operands: Any, dtype: Any = None, **keywords: Any) -> Any:
-    """What is done to both parts alike."""
+    """Apply an op to the real and the imaginary part alike."""
     if not _is_complex(x) or dtype not in (None, x.dtype):
         return NotImplemented
     return torch().complex(*(op(part, *operands, **keywords) for part in _parts(x)))

@@ -25,7 +25,7 @@ from linalg_ext.frameworks.torch.requirements import decomposition_table, torch
 
 @functools.cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
-    """What torch-mlir asks for, and what it has no way down for."""
+    """Return the decompositions that torch-mlir asks for, and those of ops that it cannot lower."""
     aten, prims = torch().ops.aten, torch().ops.prims
     own: dict[Any, Callable[..., Any]] = {
         aten.convolution.default: convolutions.convolution,
@@ -146,7 +146,7 @@ def _searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """How many are less, or not greater."""
+    """Return for each value the number of elements that are less; with `right`, not greater."""
     if sorter is not None:
         return NotImplemented
     one, many = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)

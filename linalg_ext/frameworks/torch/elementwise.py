@@ -9,7 +9,7 @@ from linalg_ext.frameworks.torch.requirements import torch
 
 
 def clamp(x: Any, min: float | None = None, max: float | None = None) -> Any:
-    """What is no number stays none, which torch-mlir's own way makes a bound of."""
+    """Clamp floats and keep NaN; torch-mlir's own decomposition turns NaN into a bound."""
     if not x.is_floating_point():
         return NotImplemented
     x = x if min is None else torch().where(x < min, min, x)
@@ -84,18 +84,18 @@ def isfinite(x: Any) -> Any:
 
 
 def reciprocal(x: Any) -> Any:
-    """Of zero it is infinite, which torch-mlir's own way takes for a mistake."""
+    """Return the reciprocal, infinite at zero; torch-mlir's own way treats zero as an error."""
     # A number over a tensor is its reciprocal to PyTorch; over a tensor of one, a tensor goes.
     return NotImplemented if x.dtype.is_complex else torch().ones_like(x) / x
 
 
 def absolute(x: Any) -> Any:
-    """Of complex numbers; torch-mlir knows that of others."""
+    """Return the absolute value of complex numbers; torch-mlir lowers that of others."""
     return hypot(x.real, x.imag) if x.dtype.is_complex else NotImplemented
 
 
 def product(x: Any, y: Any) -> Any:
-    """Of complex numbers, by their parts; torch-mlir knows that of others."""
+    """Return the product of complex numbers, by their parts; torch-mlir lowers that of others."""
     parts = [_parts(each) for each in (x, y)]
     if not any(len(each) == 2 for each in parts):
         return NotImplemented

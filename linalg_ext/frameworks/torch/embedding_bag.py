@@ -48,7 +48,7 @@ def embedding_bag(
 
 
 def _greatest(rows: Any, bags: Any, counts: Any, count: int) -> Any:
-    """Of each bag, by elements; zeros where it is empty."""
+    """Return the elementwise maximum of each bag; zeros where it is empty."""
     is_in = (bags == torch().arange(count).unsqueeze(1)) & counts
     found = torch().where(is_in.unsqueeze(2), rows, -math.inf).amax(1)
     return torch().where(is_in.any(1, keepdim=True), found, 0)

@@ -11,7 +11,7 @@ from linalg_ext.frameworks.torch.requirements import torch
 Parts = tuple[Any, Any]
 
 _NOT_AT_ALL, _BY_ROOT = 0, 1
-"""How PyTorch tells normalizations; the third is by the count itself."""
+"""PyTorch's codes of normalizations: none, and by the root. The third is by the count itself."""
 
 
 def of_complex(x: Any, *, dim: Sequence[int], forward: bool) -> Any:
@@ -71,7 +71,7 @@ def normalized(transform: Callable[..., Any], kind: str) -> Callable[..., Any]:
 
 
 def _of_parts(parts: Parts, dim: Sequence[int], forward: bool) -> Parts:
-    """Of the real and the imaginary parts of complex numbers."""
+    """Transform complex numbers, given as real and imaginary parts, along some axes."""
     for axis in dim:
         real, imaginary = parts
         size = real.shape[axis]

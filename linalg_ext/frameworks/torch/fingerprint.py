@@ -1,4 +1,4 @@
-"""What is said of values in keys: plain data, another one wherever they differ."""
+"""Fingerprints of values in keys: plain data that differs wherever the values differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import as_array
 
 _MOST_BYTES = 1 << 26
-"""Of a constant: of larger ones it would take long to say what is in them."""
+"""The size limit of a constant: a checksum of a larger one would take long."""
 
 
 class Untold(Exception):
@@ -55,7 +55,7 @@ def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
 
 
 def form(tensor: Any) -> Any:
-    """What a tensor is like, but for its elements.
+    """Return the form of a tensor: its dtype, shape, strides and flags, without its elements.
 
     Raises:
         Untold: it is no plain tensor in this machine's memory.

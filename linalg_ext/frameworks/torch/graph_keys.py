@@ -1,7 +1,7 @@
-"""What the kernel of a graph is kept under: all that the graph says, and what will compile it.
+"""The key of a graph's kernel: the whole graph, and the tools that compile it.
 
-Values of parameters are no part of it, for they are arguments; those of constants inside are. Lines
-of the program are, since a kernel's errors name them.
+The values of parameters are not in the key, for they are arguments; those of constants inside are.
+Lines of the program are, since a kernel's errors name them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _target(graph_module: Any, node: Any) -> Any:
 
 
 def _like(value: Any) -> Any:
-    """What a node gives, but for its elements."""
+    """Return the form of a node's result, without its elements."""
     if isinstance(value, list | tuple):
         return [_like(each) for each in value]
     if isinstance(value, torch().Tensor):

@@ -1,4 +1,4 @@
-"""What is asked of graphs of torch.fx."""
+"""Queries on graphs of torch.fx."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linalg_ext.errors import SourceLocation
 from linalg_ext.frameworks.torch.requirements import torch
 
 _PARAMETER = "linalg_ext.parameter"
-"""What the `meta` of an input says where it is the same for many calls."""
+"""The key in the `meta` of an input that marks it as the same for many calls."""
 
 _NAME = re.compile(r'"(\w+)"[(:)]')
 
@@ -37,7 +37,7 @@ def parameters(graph: Any) -> list[int]:
 
 
 def results(graph: Any) -> list[Any]:
-    """What a graph gives, in order: nodes, and constants."""
+    """Return the results of a graph, in order: nodes, and constants."""
     (output,) = (node for node in graph.nodes if node.op == "output")
     given = output.args[0]
     return list(given) if isinstance(given, list | tuple) else [given]
@@ -49,7 +49,7 @@ def calls(graph: Any) -> list[Any]:
 
 
 def op_of(node: Any) -> str:
-    """What PyTorch calls the op of a node: `aten.median.dim`."""
+    """Return PyTorch's name of the op of a node: `aten.median.dim`."""
     target = node.target
     name = getattr(target, "name", None)
     found = name() if callable(name) else getattr(target, "__name__", str(target))

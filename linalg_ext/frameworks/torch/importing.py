@@ -42,7 +42,7 @@ _KEEPING = frozenset(
         *("split_with_sizes", "squeeze", "stack", "t", "transpose", "unsqueeze", "view"),
     }
 )
-"""What moves or converts elements, and computes nothing with their sign."""
+"""Ops that move or convert elements, and do not compute with their sign."""
 
 
 def imported(module: Any) -> Module:

@@ -35,7 +35,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
 
 
 def roll(x: Any, shifts: Any, dims: Sequence[int] = ()) -> Any:
-    """Of all elements in row-major order; torch-mlir knows that along axes."""
+    """Roll all elements in row-major order; torch-mlir lowers rolls along axes."""
     return NotImplemented if dims else x.reshape(-1).roll(shifts, 0).reshape(x.shape)
 
 

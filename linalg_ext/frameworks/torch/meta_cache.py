@@ -1,13 +1,13 @@
-"""What ops give for tensors of which only the forms are known: learned once, then told from there.
+"""A memo of the results of ops on tensors without elements (fake tensors).
 
-PyTorch knows it, of tensors without elements (FakeTensorMode), but takes a second and more to be
-loaded for that. What it said of the ops of a model is plain data: the form of each result for an
-op, the forms of its arguments, and whatever else it was given. A model with no other ops is run
-without PyTorch being asked.
+PyTorch computes such results itself (FakeTensorMode), but takes a second and more to load for that.
+Its answers for the ops of a model are plain data. The memo maps an op, the forms of its arguments
+and its other arguments to the form of each result. A model with no other ops runs without
+FakeTensorMode.
 
-A wrong answer would do no harm. The list of ops that comes of such a run has all answers in it; it
-is of use where it equals a list that PyTorch itself gave, op by op and answer by answer, and then
-PyTorch would have led the model the same way.
+A wrong answer would do no harm. The op list of such a run contains all the answers. It is used only
+where it equals a list that PyTorch itself gave, op by op and answer by answer. PyTorch would then
+have led the model the same way.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Forms = dict[str, Any]
 
 @functools.cache
 def quiet_mode() -> Any:
-    """What modes are derived from that TorchDynamo never sees: it is not loaded for them."""
+    """Return a base class of dispatch modes that TorchDynamo ignores, so that it is not loaded."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class QuietMode(TorchDispatchMode):  # type: ignore[misc]
@@ -109,18 +109,18 @@ def _storage(tensor: Any) -> int:
 
 
 def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
-    """What an op gave, as plain data.
+    """Return the result of an op as plain data.
 
-    A tensor is `{"argument": n}`, if it was given as the n-th, or `{"form": ..., "memory": n}`: in
-    the memory of the n-th that was given, or of its own if that is None.
+    A tensor is `{"argument": n}` if it is the n-th argument, else `{"form": ..., "memory": n}`. The
+    latter is in the memory of the n-th argument, or in its own if n is None.
 
     Args:
-        found: a tensor, a sequence of tensors, or None, or one of those.
+        found: a tensor, None, or a sequence of these.
         given: the tensors among the arguments.
-        storages: where their memory is.
+        storages: the storages of those tensors before the op ran.
 
     Raises:
-        Untold: there is something else about it.
+        Untold: the result has no such description.
     """
     own: list[int] = []
 
@@ -146,7 +146,7 @@ def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
 
 
 def _made(known: Any, given: Sequence[Any]) -> Any:
-    """What an op gives: see `_told`."""
+    """Return the result of an op from its description by `_told`."""
     if known is None:
         return None
     if isinstance(known, list):

@@ -202,15 +202,15 @@ class TorchModel:
 
     @property
     def modules(self) -> Sequence[Module]:
-        """What they were compiled from: linalg on tensors."""
+        """The modules that the kernels were compiled from: linalg on tensors."""
         return tuple(piece.module for piece in self._graph.pieces if piece.module is not None)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """What the model gives for these arguments.
+        """Run the model and return its results.
 
         Raises:
-            ArgumentError: they are not like those that it was compiled for.
-            ExecutionError: the code found something wrong, such as an index out of bounds.
+            ArgumentError: an argument differs from those that it was compiled for.
+            ExecutionError: the code found an error, such as an index out of bounds.
         """
         given = self._program.flat(arguments, keywords)
         state = [bound.array() for bound in self._state]
@@ -229,7 +229,7 @@ class TorchModel:
         return torch().utils._pytree.tree_unflatten(results, self._program.out_spec)
 
     def _place(self, place: int, given: Sequence[Any]) -> Any:
-        """What is written to: a tensor of the model's, or of the caller's."""
+        """Return the tensor that is written to: the model's, or the caller's."""
         if place < len(self._state):
             return self._state[place].held.tensor
         return given[place - len(self._state)]

@@ -1,4 +1,4 @@
-"""How graphs are compiled."""
+"""Options of the compilation of graphs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from linalg_ext.settings import Options as Settings
 
 @dataclass(frozen=True)
 class Options:
-    """How graphs are compiled.
+    """Options of the compilation of graphs.
 
     Attributes:
-        allow_fallback: whether ops that do not come through are left to PyTorch.
-        checked, opt_level: as of `lx.compile`.
-        threads: of each call; None for `lx.threads.current()`.
-        packed: whether kernels take the parameters of products in strips; `"unwatched"` where these
-            are made anew when PyTorch has counted a change, and not for others.
+        allow_fallback: True where ops that cannot be compiled are left to PyTorch.
+        checked, opt_level: as in `lx.compile`.
+        threads: the number of threads of each call; None for `lx.threads.current()`.
+        packed: True where kernels take the parameters of products in strips; `"unwatched"` where
+            the strips are rebuilt only after changes that PyTorch counts.
 
     Raises:
-        ArgumentError: one of them is something else.
+        ArgumentError: an option has another value.
     """
 
     allow_fallback: bool = False

@@ -1,4 +1,4 @@
-"""What a model holds, as the arrays that its kernel is given."""
+"""Parameters and buffers of a model, as the arrays that its kernel takes."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """What goes into a kernel and comes out of it, as plain data.
+    """The inputs and results of a kernel, as plain data.
 
     Attributes:
-        names: what errors call the inputs.
-        count: how many results the kernel gives.
-        results: for each result of the graph where it comes from, and what of it: an `"input"` and
-            a `"tensor"` or a `"number"` that the kernel gives by their places, a `"constant"` by
-            its value.
+        names: the names of the inputs in errors.
+        count: the number of results of the kernel.
+        results: for each result of the graph its source and its place or value. An `"input"`,
+            and a `"tensor"` or a `"number"` among the kernel's results, have a place. A
+            `"constant"` has a value.
     """
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class CompiledGraph:
 
     @property
     def shapes(self) -> Sequence[tuple[int | None, ...] | None]:
-        """Of what the kernel takes for each placeholder; none where there are several kernels."""
+        """The shapes that the kernel takes for the placeholders; empty for several kernels."""
         kernel = self.pieces[0].kernel if self.pieces and self.run is self.pieces[0] else None
         types = [each.type for each in kernel.signature.parameters] if kernel is not None else []
         return [type_.shape if isinstance(type_, ArrayType) else None for type_ in types]

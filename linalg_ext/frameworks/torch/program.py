@@ -139,7 +139,7 @@ class Program:
         return found if is_known else None
 
     def _is_plain(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-        """Return whether a call needs no further check, within a microsecond."""
+        """Return whether a call needs no further checks. The test costs a microsecond."""
         expected = self._plain
         if expected is None or keywords or len(arguments) != len(expected):
             return False
@@ -152,7 +152,7 @@ class Program:
         return True
 
     def _leaves(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
-        """What the arguments of a call contain, in the order of `inputs`."""
+        """Return the flat contents of the arguments of a call, in the order of `inputs`."""
         tensor = torch().Tensor
         is_flat = self._takes_tensors_alone and not keywords and len(arguments) == len(self.inputs)
         if is_flat and all(type(given) is tensor for given in arguments):

@@ -1,12 +1,12 @@
-"""What a model computes: the list of ATen ops that it runs, on tensors without elements.
+"""Recordings of models: the list of ATen ops that a model runs, on tensors without elements.
 
-The list is a whole program: each op with its arguments, what each tensor is like, what is constant,
-what comes out and where from. Models with one list compute the same, whatever they are written
-like; so what was compiled for one can be called for the other, with its own parameters. To make the
-list takes a small part of the time of an export.
+The list is a whole program: each op with its arguments, the form of each tensor, the constants, and
+the results with their origins. Models with one list compute the same, however they are written. The
+code compiled for one can be called for the other, with its own parameters. A recording takes a
+small part of the time of an export.
 
-What cannot be told so has no list: results that hang on values, ops that others registered, loops
-and branches of PyTorch's, models that change themselves.
+A model has no list if its results depend on values, or if it changes itself. The same holds if it
+calls ops that others registered, or has loops and branches of PyTorch's.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _OWN = ("aten", "prims")
 
 @dataclass(frozen=True)
 class Recording:
-    """What a model computes.
+    """The recording of a model: all that it computes.
 
     Attributes:
-        told: all of it, as plain data.
+        told: the whole program, as plain data.
         leaves: the inputs: tensors without elements, and values.
-        in_spec, out_spec: how inputs and results are contained.
+        in_spec, out_spec: the tree structure of the inputs and of the results.
         constants: the tensors that are neither inputs nor of the model's state, in their order.
     """
 
@@ -50,11 +50,11 @@ class Recording:
 
 
 class Runner(NamedTuple):
-    """How ops are run on tensors without elements.
+    """The means to run ops on tensors without elements.
 
     Attributes:
-        twin_of: makes such a tensor of one that has them.
-        modes: of PyTorch's dispatch, the one that sees an op last first.
+        twin_of: makes a tensor without elements from one that has them.
+        modes: dispatch modes of PyTorch in the order of entry: the first one sees an op last.
     """
 
     twin_of: Callable[[Any], Any]
@@ -125,10 +125,10 @@ def _recorded(
 def _called(
     model: Any, state: Mapping[str, Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Any:
-    """What a model gives with other parameters and buffers.
+    """Call a model with other parameters and buffers and return its results.
 
     Raises:
-        Untold: it put others in their place, which no op shows.
+        Untold: the model replaced some of them, which no op shows.
     """
 
     class Watched(torch().nn.Module):  # type: ignore[misc]
@@ -211,7 +211,10 @@ class Tensors:
         return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
 
     def told_result(self, tensor: Any) -> Any:
-        """What an op gave: a new tensor, or one that is known, and now may be of another shape."""
+        """Return the description of a tensor that an op gave: a new one, or a known one.
+
+        A known tensor may have another shape now.
+        """
         if tensor.device.type != "cpu" or tensor.layout != torch().strided:
             raise Untold
         storage = self._storages.setdefault(tensor.untyped_storage()._cdata, len(self._storages))
@@ -225,7 +228,7 @@ class Tensors:
 
 
 def _place(tensor: Any) -> tuple[Any, ...]:
-    """Where the elements of a tensor are, or would be."""
+    """Return the place of a tensor's elements: storage, offset, shape and strides."""
     storage = tensor.untyped_storage()._cdata
     return storage, tensor.storage_offset(), tensor.shape, tensor.stride()
 

@@ -72,7 +72,10 @@ def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) ->
 
 
 def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
-    """What a cell takes: of rows the number of steps may be open, of all the batch."""
+    """Return the specs of a cell's arguments.
+
+    The number of steps may be open in arguments of rank 3, the batch size in those of rank 2 and 3.
+    """
     steps, batch = Dim("steps"), Dim("batch")
     names = {3: (steps, batch), 2: (batch,), 1: ()}
     return [_spec(each, *names[each.rank]) for each in types]

@@ -10,13 +10,13 @@ from linalg_ext.frameworks.torch.requirements import torch
 
 
 def place(name: str, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the first of the greatest is, or of the least; what is no number is both.
+    """Return the index of the first maximum, or minimum; a NaN counts as both.
 
     Args:
         name: `amax` or `amin`.
         x: the elements.
-        dim: along which axis; None for all, in row-major order.
-        keepdim: whether what is reduced stays, of size 1.
+        dim: the axis; None for all elements, in row-major order.
+        keepdim: True where the reduced axes stay, of size 1.
     """
     if not x.is_floating_point():
         return NotImplemented
@@ -39,7 +39,7 @@ def extremum(name: str, x: Any, dim: int, keepdim: bool = False) -> Any:
 
 
 def _first(x: Any, found: Any, dim: int, keepdim: bool) -> Any:
-    """Where the first is that equals what was found along an axis, or is no number."""
+    """Return the index along an axis of the first element that equals `found`, or is NaN."""
     count = x.shape[dim]
     shape = [1] * x.ndim
     shape[dim] = count
@@ -64,7 +64,7 @@ def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def median_of_all(x: Any) -> Any:
-    """Of all elements, in any order."""
+    """Return the median of all elements."""
     return median(x.reshape(-1), 0)[0]
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a graph, or an op of it, that cannot be compiled."""
+"""The error for a graph, or an op of it, that cannot be compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was compiled of a model, and what was left to PyTorch."""
+"""Reports of the ops of a model that were compiled, and of those left to PyTorch."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Left:
 
 @dataclass(frozen=True)
 class Report:
-    """Of one graph, or of several together.
+    """The report on one graph, or on several together.
 
     Attributes:
-        nodes: how many calls of functions there are in them.
-        compiled: how many of those run in kernels.
-        kernels: how many kernels that makes.
-        left: the others.
-        graphs: how many graphs there are.
-        breaks: why torch.compile began a new graph, and how often.
+        nodes: the number of calls of functions in them.
+        compiled: the number of those that run in kernels.
+        kernels: the number of kernels.
+        left: the ops left to PyTorch.
+        graphs: the number of graphs.
+        breaks: the reasons why torch.compile began a new graph, each with its count.
     """
 
     nodes: int

@@ -1,4 +1,4 @@
-"""What is needed of PyTorch and of torch-mlir, looked for when it is first used."""
+"""Requirements of PyTorch and of torch-mlir, checked at first use."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _extra(name: str) -> Any:
 
 @functools.cache
 def makers() -> list[object]:
-    """What a graph is made and imported by, for keys: PyTorch, and the files of the importer."""
+    """Return the makers of a graph, for keys: the version of PyTorch, and the importer's files."""
     found = torch()
     versions = [found.__version__, str(found.version.git_version)]
     return [*versions, *importer_files()]

@@ -32,7 +32,7 @@ def running(comparison: str, x: Any, dim: int) -> Any:
 
 
 def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Of a scalar; torch-mlir knows that of others."""
+    """Return the cumulative sum of a scalar; torch-mlir lowers that of others."""
     if x.ndim > 0:
         return NotImplemented
     whole = x if x.is_floating_point() or x.dtype.is_complex else x.to(torch().int64)

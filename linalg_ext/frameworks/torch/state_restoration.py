@@ -65,7 +65,7 @@ def _is_same(now: Any, before: Any, content: list[Any] | None) -> bool:
 
 
 def _flat(content: list[Any] | None) -> list[Any]:
-    """What a container holds; of a dict keys and values."""
+    """Return the items of a container; for a dict its keys and its values."""
     return [each for one in content or () for each in (one if type(one) is tuple else (one,))]
 
 

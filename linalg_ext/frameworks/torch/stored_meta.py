@@ -1,6 +1,7 @@
-"""What ops give, kept for models that look alike from outside: by their inputs and their state.
+"""Stored results of ops, by the forms of a model's inputs and of its state.
 
-It is a hint: a model with other ops finds nothing of use in it, and one with the same has them all.
+The store is a hint. A model with other ops finds nothing useful in it; one with the same ops finds
+them all.
 """
 
 from __future__ import annotations

@@ -41,7 +41,10 @@ class Sought:
         self._options = options
 
     def found(self) -> Found | None:
-        """How the model is called, and what is compiled of it; None where it is not kept."""
+        """Return the program of the model and its compiled graph.
+
+        None where it is not kept, or its record cannot be used.
+        """
         entry = kernel_cache.read(self.key)
         if entry is None:
             return None
@@ -80,7 +83,7 @@ class Sought:
         )
 
     def _place_of(self, held: Held) -> tuple[str, str, int] | None:
-        """Where a tensor that a model holds is found again; None where that cannot be told."""
+        """Return the place where a tensor of the model is found again; None where there is none."""
         if state_of(self.model, held.name) is not None:
             return "state", held.name, 0
         for number, each in enumerate(self.recording.constants):
@@ -182,7 +185,7 @@ def sought(
 
 
 def _others_decompositions() -> list[Callable[..., Any]]:
-    """What others than PyTorch have said of how ops are written as others: no list shows it."""
+    """Return the decompositions that others than PyTorch registered: no list of ops shows them."""
     table = torch()._decomp.decomposition_table
     return [each for each in table.values() if each.__module__.partition(".")[0] != "torch"]
 

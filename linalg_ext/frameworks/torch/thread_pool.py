@@ -30,7 +30,10 @@ def lent(count: int | None) -> AbstractContextManager[None]:
 
 @functools.cache
 def _team() -> int:
-    """Where `GOMP_parallel` is that PyTorch calls; 0 where its threads are not OpenMP's."""
+    """Return the address of PyTorch's `GOMP_parallel`.
+
+    0 where PyTorch's threads are not OpenMP's, or the function is not found.
+    """
     package = torch()
     if not package.backends.openmp.is_available():
         return 0

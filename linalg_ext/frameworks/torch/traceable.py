@@ -1,4 +1,4 @@
-"""What PyTorch traces: a model as a module, and examples of which none comes twice."""
+"""Inputs of PyTorch's tracer: a model as a module, and examples without repetition."""
 
 from __future__ import annotations
 

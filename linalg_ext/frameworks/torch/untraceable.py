@@ -1,4 +1,4 @@
-"""What PyTorch's exporter raises, as one error at the line of the model that it comes from."""
+"""Errors of PyTorch's exporter, as one error at the line of the model that they come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BY_VALUES = (
     'torch.compile(model, backend="linalg_ext"), which compiles what lies before and after'
 )
 _LOUD = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes")
-"""Who logs a traceback of what is then raised."""
+"""Loggers that write a traceback of an error that is then raised."""
 
 
 def untraceable(error: Exception) -> ModelError:

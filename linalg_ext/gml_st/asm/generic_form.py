@@ -87,10 +87,12 @@ class GenericOp:
         return [[*islice(values, sum(islice(counts, room)))] for room in rooms]
 
     def flags(self, count: int) -> list[bool]:
-        """Which values are accumulated.
+        """Return for each value whether it is accumulated.
+
+        Without flags, all are accumulated if there is a region.
 
         Raises:
-            ValueError: there are more or fewer flags than values.
+            ValueError: there are more or fewer flags than values, or flags and region contradict.
         """
         if ACCUMULATOR_FLAGS not in self.attributes:
             return [self.block is not None] * count

@@ -1,4 +1,4 @@
-"""How the ops of `gml_st` are laid out in MLIR's generic form: what the text and the ops agree on.
+"""The layout of the ops of `gml_st` in MLIR's generic form, shared by the text form and the ops.
 
 Operands of several types have an optional slot each, and `operandSegmentSizes` counts them:
 
@@ -24,7 +24,7 @@ from linalg_ext.structured.indices.mixed import (
 )
 
 INPUT_SLOTS, OUTPUT_SLOTS = 16, 8
-"""How many inputs and how many outputs a loop may have at most."""
+"""The greatest number of inputs and of outputs of a loop."""
 
 DYNAMIC = -(2**63)
 """Stands in an array of numbers for one that an operand gives."""

@@ -172,7 +172,7 @@ def _operands(head: Head) -> list[Span]:
 
 
 def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
-    """What follows the body whose brace stands at an offset."""
+    """Read what follows the body of a loop, from the offset of its brace; return the end offset."""
     reader = Reader(reading.source, end + 1)
     attributes = reading.attributes(reader)
     after = reader.position if attributes else end + 1

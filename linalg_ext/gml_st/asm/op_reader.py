@@ -1,4 +1,4 @@
-"""What the readers of single ops share: a text, what is known of its values, and what changes."""
+"""State shared by the readers of single ops: the text, its known values, and the edits to it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Op:
 
     @property
     def start(self) -> int:
-        """Where its name begins."""
+        """The start of its name."""
         return self.place.start
 
 
@@ -253,7 +253,7 @@ def ending(
     operand_types: Sequence[Piece],
     result_types: Sequence[Piece],
 ) -> list[Piece]:
-    """What follows the regions of an op: attributes, and the types of operands and results."""
+    """Return the text behind the regions of an op: attributes, operand types and result types."""
     given = listed(attribute for attribute in attributes if attribute is not None)
     return [
         *([" {", *given, "}"] if given else []),

@@ -1,4 +1,4 @@
-"""What a text says of its values, region by region: enough to fill in what it leaves out."""
+"""The scopes of a text: facts about its values, region by region, that fill in what it omits."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from linalg_ext.notations.mlir_text import Span
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a value.
+    """Known facts about a value.
 
     Attributes:
         type: as it is written, or as MLIR reads it; None where it is not known.
         source, source_type: of a set, the tensor or memref that it is a part of.
         strides: of a set, relative to its source; `?` for one that is not known.
-        is_whole: whether a set is all of its source.
-        constant: the number that it is.
+        is_whole: True where a set is all of its source.
+        constant: the number that the value is.
     """
 
     type: Span | str | None = None
@@ -71,7 +71,7 @@ class Scope:
         self.innermost.values[name.partition(":")[0]] = known or Known()
 
     def __getitem__(self, name: str) -> Known:
-        """What is known of a value."""
+        """Return the known facts about a value."""
         for region in reversed(self._regions):
             if (known := region.values.get(name)) is not None:
                 return known

@@ -100,7 +100,7 @@ def read_tile(reading: Reading, op: Op, reader: Reader) -> int:
 def tile_of(
     reading: Reading, superset: Span, of: TypeText, result: TypeText, strides: Mixed
 ) -> Known:
-    """What is known of a tile."""
+    """Return the known facts about a tile."""
     own = tuple("?" if text.startswith("%") else text for text in strides.texts)
     known = reading.scope[superset.text]
     found = shaped(reading.canonical(of))

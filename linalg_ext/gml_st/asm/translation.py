@@ -56,7 +56,7 @@ _OPS: dict[str, tuple[ReadOp, str]] = {
         f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}",
     ),
 }
-"""Who reads each op, and how it is written."""
+"""The reader of each op, and its syntax for messages."""
 
 _OLDER = {
     "collapse_tile": "drop_dims",
@@ -64,7 +64,7 @@ _OLDER = {
     "subset_yield": "set_yield",
     "dim": "size",
 }
-"""What some ops were called at other times."""
+"""Former names of some ops, and the names of today."""
 
 _MENTIONED = ("gml_st.", "subset.", "linalg.tiled_loop")
 _SCAN = re.compile(
@@ -85,7 +85,7 @@ _CONSTANT = re.compile(r"\s*arith\.constant\s+(-?\d{1,18})\s*:\s*index\b")
 
 
 def changes(source: SourceText) -> list[Edit]:
-    """What must change in a text for MLIR to read its ops and types of `gml_st`.
+    """Return the edits to a text that let MLIR read its ops and types of `gml_st`.
 
     Raises:
         ParseError: a mistake in one of them; points at it.

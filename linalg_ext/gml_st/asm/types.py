@@ -51,7 +51,7 @@ def subset_type(sizes: tuple[str, ...], element: str = "") -> str:
 
 
 def shaped(text: str) -> Shaped | None:
-    """What a type says, in either spelling; None where it has no shape that can be seen."""
+    """Read a type in either spelling; None where it has no visible shape."""
     kind, _, rest = text.partition("<")
     kind = kind.strip()
     if kind in ("tensor", "memref"):

@@ -1,4 +1,4 @@
-"""What ends the body of a loop, from the text to MLIR's generic form.
+"""Terminators of loop bodies, from the text to MLIR's generic form.
 
     gml_st.yield %r to %tile : tensor<4xf32> to !gml_st.subset<4xf32>
     gml_st.yield %whole, %other : tensor<80xf32>, tensor<8xf32>
@@ -7,8 +7,8 @@
       gml_st.yield %sum : tensor<4xf32>
     } : tensor<4xf32> into tensor<8xf32>[!gml_st.subset<4xf32>]
 
-Both take several, with commas between them, and `acc` says how what is new is combined with what
-is there. In the generic form all that is combined stands in one region.
+Both take several values, with commas between them. `acc` gives the region that combines the new
+value with the old one. In the generic form one region holds all these combinations.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def read_yield(reading: Reading, op: Op, reader: Reader) -> int:
 
 
 def _items(reading: Reading, op: Op, reader: Reader) -> list[Item]:
-    """What is yielded. A colon leads to the types of all that came since the last one."""
+    """Read the yielded values. A colon leads to the types of all values since the last colon."""
     items: list[Item] = []
     typed = 0
     while not items or reader.accepts(","):

@@ -1,4 +1,4 @@
-"""Which types the ops of `gml_st` give: what builders make and verifiers ask for."""
+"""Types of the results of the ops of `gml_st`, for builders and for verifiers."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def check_parallel(op: ir.Operation) -> None:
 
 
 def trip_count(view: LoopView | ForView | ParallelView, dim: int) -> int | None:
-    """How often an iterator runs, where its bounds and its step are known."""
+    """Return the trip count of an iterator; None where its bounds or its step are not known."""
     lower, upper, step = (static(each[dim]) for each in (view.lower, view.upper, view.step))
     if lower is None or upper is None or step is None:
         return None

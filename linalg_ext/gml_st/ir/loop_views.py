@@ -27,11 +27,11 @@ from linalg_ext.structured.indices.mixed import segments
 
 @dataclass(frozen=True)
 class Accumulator:
-    """How a yielded value is combined with what its destination holds.
+    """The combination of a yielded value with the old value of its destination.
 
     Attributes:
         new, old: the arguments of the region that stand for the two.
-        combined: what the region yields for them.
+        combined: the value that the region yields for them.
     """
 
     new: ir.Value
@@ -142,7 +142,7 @@ class _LoopBounds:
 
     @property
     def last(self) -> ir.Operation:
-        """What ends the body: `gml_st.yield` in a `gml_st.loop`, else `gml_st.set_yield`."""
+        """The body's terminator: `gml_st.yield` in a `gml_st.loop`, else `gml_st.set_yield`."""
         name = "gml_st.yield" if self.op.name == "gml_st.loop" else "gml_st.set_yield"
         last = _last_in(self.body)
         if last is None or last.name != name:
@@ -196,7 +196,7 @@ class LoopView(_LoopBounds):
 
     @property
     def terminator(self) -> YieldView:
-        """What ends the body."""
+        """The terminator of the body."""
         return YieldView.of(self.last)
 
 
@@ -225,7 +225,7 @@ class ForView(_LoopBounds):
 
     @property
     def terminator(self) -> SetYieldView:
-        """What ends the body."""
+        """The terminator of the body."""
         return SetYieldView.of(self.last)
 
 
@@ -248,7 +248,7 @@ class ParallelView(_LoopBounds):
 
     @property
     def terminator(self) -> SetYieldView:
-        """What ends the body."""
+        """The terminator of the body."""
         return SetYieldView.of(self.last)
 
 
@@ -257,7 +257,7 @@ AnyLoop: TypeAlias = LoopView | ForView | ParallelView
 LOOP_VIEWS: Mapping[str, Callable[[ir.Operation], AnyLoop]] = MappingProxyType(
     {"gml_st.loop": LoopView.of, "gml_st.for": ForView.of, "gml_st.parallel": ParallelView.of}
 )
-"""How each kind of loop is read, by the name of the op."""
+"""The view of each kind of loop, by the name of the op."""
 
 
 def _bounds(
@@ -310,7 +310,10 @@ def _last_in(block: ir.Block) -> ir.Operation | None:
 
 
 def _flags(op: ir.Operation, count: int, combiner: ir.Block | None) -> tuple[bool, ...]:
-    """Which values are accumulated: all of them where there is a region and nothing is said."""
+    """Return for each value whether it is accumulated.
+
+    Without flags, all are accumulated if there is a region.
+    """
     if ACCUMULATOR_FLAGS not in op.attributes:
         return (combiner is not None,) * count
     attribute = op.attributes[ACCUMULATOR_FLAGS]

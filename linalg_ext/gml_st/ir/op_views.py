@@ -33,7 +33,7 @@ LOOPS = ("gml_st.loop", "gml_st.for", "gml_st.parallel")
 YIELDS = ("gml_st.yield", "gml_st.set_yield")
 
 INPUT_SLOTS, OUTPUT_SLOTS = layout.INPUT_SLOTS, layout.OUTPUT_SLOTS
-"""How many inputs and how many outputs a loop may have at most."""
+"""The greatest number of inputs and of outputs of a loop."""
 
 STATIC_INDICES = layout.STATIC_INDICES
 REMAINING_DIMS, PERMUTATION = layout.REMAINING_DIMS, layout.PERMUTATION

@@ -1,4 +1,4 @@
-"""Where a set comes from: its root, its rank, and what its place depends on."""
+"""The origin of a set: its root, its rank, and the values that its place depends on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linalg_ext.structured.utils.values import producer
 
 
 def called(value: ir.Value) -> str:
-    """What an error calls a value: its name in the text is not known while that is parsed."""
+    """Return the description of a value for errors: its name is unknown while text is parsed."""
     op = producer(value)
     if op is None:
         return f"argument {ir.BlockArgument(value).arg_number} of the block"

@@ -41,16 +41,16 @@ from linalg_ext.symbolic.integers import Number
 T = TypeVar("T", Tile, Point)
 
 ToNumber = Callable[[Index], Number]
-"""What an index stands for: a number, or a symbol of it."""
+"""The function that turns an index into a number, or a symbol for it."""
 
 
 def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
-    """What a set names, relative to its root; of a tensor or memref, all of it.
+    """Return the subset that a set names, relative to its root; for a tensor or memref, all of it.
 
     Dynamic sizes of a root are read at the current insertion point.
 
     Raises:
-        ArgumentError: it is made by no op of `gml_st`.
+        ArgumentError: the set is made by no op of `gml_st`.
     """
     if is_container(set_.type):
         return full(_sizes(set_, number_of))

@@ -25,11 +25,11 @@ SUBSET, ELEMENT = "gml_st.subset", "gml_st.element"
 
 @dataclass(frozen=True)
 class SubsetShape:
-    """What a subset type says.
+    """The content of a subset type.
 
     Attributes:
         sizes: along each dimension; None where it is dynamic.
-        element: the text of the element type of what it is a subset of; None for an index space.
+        element: the text of the element type of its source; None for an index space.
     """
 
     sizes: tuple[Size, ...]
@@ -80,10 +80,10 @@ def is_container(type_: ir.Type) -> bool:
 
 
 def subset_shape(type_: ir.Type) -> SubsetShape:
-    """What a subset type says, or the whole of a tensor or memref.
+    """Read the shape of a subset type, or of a whole tensor or memref.
 
     Raises:
-        ArgumentError: it is neither, or its text is not written as it must be.
+        ArgumentError: the type is neither, or its text is malformed.
     """
     if is_container(type_):
         return container_shape(type_)

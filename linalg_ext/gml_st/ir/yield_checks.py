@@ -17,7 +17,7 @@ from linalg_ext.structured.utils.values import producer
 
 
 def check_place(op: ir.Operation) -> None:
-    """What it ends is what it may end, and its operands are laid out as they must be."""
+    """Check that a terminator ends a region of a fitting op, and the layout of its operands."""
     parent = _parent(op)
     where = "no op" if parent is None else parent.name
     ends = ("gml_st.loop", *YIELDS) if op.name == "gml_st.yield" else _ENDED_BY_SET_YIELD

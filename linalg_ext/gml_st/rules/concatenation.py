@@ -55,7 +55,7 @@ class ConcatenateRule(Rule):
         return sum(self._lengths, start=0)
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         require_unit_strides(self.op, part)
         return (*met_parts(part, self._view.dimension, self._lengths), part)
 
@@ -103,7 +103,7 @@ class ConcatenateRule(Rule):
 
 
 def met_parts(part: Tile, along: int, lengths: Sequence[Number]) -> list[Tile]:
-    """What a part of tensors one after another meets of each: of size 0 where it meets nothing."""
+    """Return the overlap of a part of concatenated tensors with each one; of size 0 if empty."""
     parts = []
     offset = part.offset(along)
     for length in lengths:

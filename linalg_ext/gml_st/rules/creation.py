@@ -25,7 +25,7 @@ class _CreationRule(Rule):
         return Domain(sizes, (PARALLEL,) * len(sizes))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return None for each operand: none is needed in parts."""
         return (None,) * len(self.op.operands)
 
     def _type(self, part: Tile) -> ir.Type:

@@ -1,7 +1,7 @@
-"""What must hold of sizes that only the run knows, asserted beside an op that is built on parts.
+"""Assertions on sizes known only at run time, next to an op that is built on parts.
 
-An op on whole tensors asserts that its sizes fit where it is lowered. On parts they fit by the way
-that the parts were chosen: what is asked of the whole has to be asked apart.
+An op on whole tensors asserts that its sizes fit where it is lowered. Parts fit by construction, so
+the requirement on the whole needs an assertion of its own.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class GatherRowsRule(Rule):
         return wanted
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         self.check_part(part)
         windows = self._view.windows
         numbers: list[tuple[Number, Number, Number]] = []

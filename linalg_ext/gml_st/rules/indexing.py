@@ -25,7 +25,7 @@ from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, is_le, maxim
 
 @dataclass(frozen=True)
 class LocalIndex:
-    """What an index reads over a part of the domain.
+    """The index of one axis of an operand over a part of the domain.
 
     Attributes:
         offset, size, stride: the part of the operand along this axis.

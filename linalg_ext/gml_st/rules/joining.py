@@ -36,7 +36,7 @@ class ConcatRule(Rule):
         return Domain(tuple(sizes), (PARALLEL,) * len(sizes))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         require_unit_strides(self.op, part)
         return tuple(met_parts(part, self._dim, self._lengths))
 
@@ -97,7 +97,7 @@ class GatherRule(Rule):
         return Domain((*rows, *sizes), (PARALLEL,) * (len(rows) + len(sizes)))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         require_unit_strides(self.op, part)
         offsets: list[Number] = [0] * ir.ShapedType(self.op.operands[0].type).rank
         sizes = list(sizes_of(self.op.operands[0]))

@@ -28,7 +28,7 @@ class MovingRule(Rule):
         """Assert what the types do not tell: that the operand fits the destination."""
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return self.read(part), part
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:

@@ -37,7 +37,7 @@ class PadRule(Rule):
         return Tile([run[0] for run in runs], [run[1] for run in runs])
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return (self._source(part), *[None] * (len(self.op.operands) - 1))
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:

@@ -1,4 +1,4 @@
-"""What tiling, fusion and questions about footprints ask an op: which parts depend on which.
+"""Queries of tiling, fusion and footprints to an op: the parts that depend on each other.
 
 A `Rule` is made for one op of live IR. It sees the op as a function over a *domain*, a box of
 index vectors, and answers four questions:
@@ -11,7 +11,7 @@ index vectors, and answers four questions:
 Parts are tiles of `linalg_ext.symbolic.index_sets`, whose numbers may be values of the IR. A family
 of ops is one file: a class derived from `Rule`, and its line in the table of `__init__.py`.
 
-A question that has no exact answer raises `Unserved` with the reason. A rule never answers with
+A query that has no exact answer raises `Unserved` with the reason. A rule never answers with
 a part that is too small, and never builds an op that computes something else.
 """
 
@@ -83,11 +83,11 @@ class Domain:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """How results of parts that cut a reduction are put together, in any order.
+    """The combination, in any order, of the results of parts that cut a reduction.
 
     Attributes:
         combine: builds the combination of two elements, at the current insertion point.
-        neutral: builds the element that changes nothing.
+        neutral: builds the neutral element.
     """
 
     combine: Callable[[ir.Value, ir.Value], ir.Value]
@@ -95,14 +95,14 @@ class Accumulation:
 
 
 class Rule(ABC):
-    """How one op is computed part by part.
+    """The computation of one op part by part.
 
     Attributes:
         op: the op. A rule reads it and never changes it.
-        destinations: for each result the position of the operand that it overwrites, or None
-            where the op makes its result of nothing.
-        is_cheap: whether an element of a result costs so little that it may well be computed
-            twice: no sum over many, no search.
+        destinations: for each result the position of the operand that it overwrites, or None where
+            the result has no destination.
+        is_cheap: True where an element of a result is cheap enough to be computed twice: no sum
+            over many, no search.
     """
 
     is_cheap: bool = True
@@ -163,7 +163,7 @@ class Rule(ABC):
         return None
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
-        """How partial results are combined; None where that is not known, or nothing is reduced."""
+        """Return the combination of partial results; None where unknown or nothing is reduced."""
         return None
 
     def check_part(self, part: Tile) -> None:

@@ -28,7 +28,7 @@ class CastRule(Rule):
         return Domain(sizes, (PARALLEL,) * len(sizes))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return (part,)
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
@@ -86,7 +86,7 @@ class ExpandShapeRule(_ReshapeRule):
         return offset, length
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return (self._source(part), *[None] * (len(self.op.operands) - 1))
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
@@ -141,7 +141,7 @@ class CollapseShapeRule(_ReshapeRule):
         raise self._refuse(group)
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return (self._source(part),)
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:

@@ -61,7 +61,7 @@ class ScatterRowsRule(Rule):
         return part
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         self.check_part(part)
         require_unit_strides(self.op, part)
         view, windows = self._view, self._view.windows
@@ -126,7 +126,7 @@ class ScatterRule(Rule):
         return wanted
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         self.check_part(part)
         require_unit_strides(self.op, part)
         own = sizes_of(self._source)

@@ -63,7 +63,7 @@ class ExtractSliceRule(_SliceRule):
         ]
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return (self._of_source(part), *self._others()[1:])
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
@@ -110,7 +110,7 @@ class InsertSliceRule(_SliceRule):
         )
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         run, _ = self._met(part)
         return (self._of_source(run), part, *self._others()[2:])
 

@@ -28,7 +28,7 @@ class SoftmaxRule(Rule):
         return Domain(sizes, (PARALLEL,) * len(sizes), frozenset([whole]))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         self.check_part(part)
         return part, part
 

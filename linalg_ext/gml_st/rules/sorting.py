@@ -32,7 +32,7 @@ class SortRule(Rule):
         return Domain(sizes, (PARALLEL,) * len(sizes), frozenset([self._view.dimension]))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         self.check_part(part)
         return (part,) * len(self.op.operands)
 

@@ -141,11 +141,11 @@ class StructuredRule(Rule):
         return Tile(tile.offsets, sizes, tile.strides), local
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
+        """Return the part of each operand that a part of the domain needs."""
         return tuple(None if found is None else found[0] for found in self._local(part))
 
     def part_of_result(self, part: Tile, number: int = 0) -> Tile:
-        """What a part computes of a result."""
+        """Return the part of a result that a part of the domain computes."""
         tile, _ = self._local_of(self._first_output + number, part)
         return tile
 

@@ -112,11 +112,11 @@ def clear_compute_type(op: ir.Operation | ir.OpView) -> None:
 def form_of(
     op: ir.Operation | ir.OpView, recognized: RecognizedOp, element: ir.Type
 ) -> ComputeForm:
-    """What an op computes in a compute type; shared by ops that are alike.
+    """Return the form of an op in a compute type; ops that are alike share one.
 
     Args:
         op: a structured op.
-        recognized: what `recognize` says of it.
+        recognized: the result of `recognize` for the op.
         element: the compute type.
 
     Raises:

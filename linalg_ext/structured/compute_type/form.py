@@ -244,7 +244,10 @@ class OpInComputeType:
         return definition
 
     def _copy_attributes(self, new: ir.Operation) -> None:
-        """What others have written on the op stays on it; the compute type has done its work."""
+        """Copy the discardable attributes to the new op, without the compute type.
+
+        The compute type has served its purpose.
+        """
         carry_over(self.op, new)
         clear_compute_type(new)
 
@@ -336,7 +339,11 @@ def _number(scalar: ir.Value) -> float | None:
 
 
 def _destination(value: ir.Value) -> ir.Value:
-    """Where a cast result goes: what the op was given, but for a fill that nobody reads then."""
+    """Return the destination of a cast result: the value, unless a fill or a constant made it.
+
+    For a fill it is the fill's own destination, since the fill would be unused. For a constant it
+    is a new empty tensor.
+    """
     op = producer(value)
     if op is not None and op.name == "linalg.fill" and len(op.results):
         return op.operands[1]

@@ -1,4 +1,4 @@
-"""What becomes of a contraction: the order of its operands, the op of each step, what it costs.
+"""The lowering of a contraction: the order of its operands, the op of each step, and the cost.
 
 >>> explain_contraction("ij,jk,kl->il", [(2, 30), (30, 40), (40, 5)])
 contraction ij,jk,kl->il   f32[2,30] . f32[30,40] . f32[40,5] -> f32[2,5]   path auto
@@ -57,7 +57,7 @@ class ContractionExplanation(Shown, shown_as="contraction"):
 
     @property
     def speed_up(self) -> float:
-        """How many times fewer operations there are than in one loop nest over all operands."""
+        """The ratio of the operations of one loop nest over all operands to those of the plan."""
         return self.plan.naive_flops / max(1, self.plan.total_flops)
 
     def __repr__(self) -> str:

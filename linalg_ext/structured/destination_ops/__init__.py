@@ -45,7 +45,7 @@ VIEWS: Mapping[str, type[_View]] = MappingProxyType(
         "linalg_ext.sort": Sort,
     }
 )
-"""What reads each op, by its name."""
+"""The view class of each op, by the name of the op."""
 
 
 def check_destination_style_op(op: ir.Operation) -> None:

@@ -28,12 +28,12 @@ MOST_INPUTS = len(LETTERS)
 
 @dataclass(frozen=True)
 class Concatenate:
-    """What a `linalg_ext.concatenate` says.
+    """The fields of a `linalg_ext.concatenate`.
 
     Attributes:
-        inputs: in their order, `MOST_INPUTS` at most.
+        inputs: the operands in order, `MOST_INPUTS` at most.
         init: the destination.
-        dimension: along which they follow each other.
+        dimension: the dimension along which the inputs follow each other.
     """
 
     inputs: tuple[ir.Value, ...]

@@ -25,12 +25,12 @@ from linalg_ext.structured.utils.operands import static_sizes
 
 @dataclass(frozen=True)
 class DynamicBroadcast:
-    """What a `linalg_ext.dynamic_broadcast_in_dim` says.
+    """The fields of a `linalg_ext.dynamic_broadcast_in_dim`.
 
     Attributes:
-        operand: what is repeated.
+        operand: the tensor that is repeated.
         init: the destination.
-        broadcast_dimensions: for each dimension of the operand the one of the result.
+        broadcast_dimensions: the dimension of the result for each dimension of the operand.
         known_expanding, known_nonexpanding: dimensions of the operand.
     """
 
@@ -69,7 +69,7 @@ class DynamicBroadcast:
         return found
 
     def expands(self, dimension: int) -> bool | None:
-        """Return whether the operand is read at 0 along a dimension; None if only the run shows."""
+        """Return whether the operand is read at 0 all along a dimension; None if not known."""
         size = static_sizes(self.operand)[dimension]
         if size == 1 or dimension in self.known_expanding:
             return True

@@ -20,13 +20,13 @@ from linalg_ext.structured.utils.operands import static_sizes
 
 @dataclass(frozen=True)
 class Gather:
-    """What a `linalg_ext.gather` says.
+    """The fields of a `linalg_ext.gather`.
 
     Attributes:
-        operand: what is read.
+        operand: the tensor that is read.
         indices: n x k integers.
         init: the destination: n windows.
-        windows: how these stand in the operand.
+        windows: the layout of the windows in the operand.
     """
 
     operand: ir.Value

@@ -47,16 +47,16 @@ _STRUCTURE = frozenset({SEGMENTS, RESULT_SEGMENTS})
 
 @dataclass(frozen=True)
 class Group:
-    """What a group says.
+    """The fields of a group.
 
     Attributes:
-        inputs: of any type, `MOST_INPUTS` at most.
-        inits: its destinations, tensors, `MOST_INITS` at most; none where it gives nothing.
+        inputs: values of any type, `MOST_INPUTS` at most.
+        inits: its destinations, tensors, `MOST_INITS` at most; none where it has no results.
         body: the block, with an argument for each input and each destination.
-        yielded: what the block gives, one for each destination.
+        yielded: the values that the block yields, one for each destination.
         label: a name for people, empty where it has none.
-        tiling: the sizes of its tiles, outermost first; empty where it says nothing.
-        preserve: whether it must stay together until groups are inlined.
+        tiling: the tile sizes, outermost first; empty where none are given.
+        preserve: True where it must stay together until groups are inlined.
         annotations: all its attributes but those that count operands, by name.
     """
 

@@ -1,6 +1,6 @@
-"""How groups are laid out in MLIR's generic form: what the text and the ops agree on.
+"""The layout of groups in MLIR's generic form, shared by the text form and the ops.
 
-Inputs, destinations and results have an optional slot each, and attributes count those that are
+Inputs, destinations and results have an optional slot each, and attributes count the slots that are
 taken: a variadic operand would have to be of one type.
 """
 

@@ -1,4 +1,4 @@
-"""What the views of several ops ask of operands, attributes and regions."""
+"""Checks of operands, attributes and regions, shared by the views of several ops."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ from linalg_ext.structured.destination_ops.op_fields import (
 
 @dataclass(frozen=True)
 class Reverse:
-    """What a `linalg_ext.reverse` says.
+    """The fields of a `linalg_ext.reverse`.
 
     Attributes:
-        operand: what is reversed.
-        init: the destination, of its shape.
-        dimensions: those that run backwards.
+        operand: the tensor that is reversed.
+        init: the destination, of the operand's shape.
+        dimensions: the dimensions that run backwards.
     """
 
     operand: ir.Value

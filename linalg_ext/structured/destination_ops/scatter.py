@@ -24,14 +24,14 @@ from linalg_ext.structured.destination_ops.windows import Windows, windows_of
 
 @dataclass(frozen=True)
 class Scatter:
-    """What a `linalg_ext.scatter` says.
+    """The fields of a `linalg_ext.scatter`.
 
     Attributes:
         indices: n x k integers.
         updates: n windows.
-        init: the destination, which keeps what no window covers.
-        windows: how they stand in the destination.
-        combiner: a block of (new, old) that yields what is written; None: the new one is.
+        init: the destination, which keeps its elements where no window covers them.
+        windows: the layout of the windows in the destination.
+        combiner: a block of (new, old) that yields the value to write; None writes the new value.
     """
 
     indices: ir.Value

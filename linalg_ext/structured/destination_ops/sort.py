@@ -30,14 +30,14 @@ MOST_INPUTS = 8
 
 @dataclass(frozen=True)
 class Sort:
-    """What a `linalg_ext.sort` says.
+    """The fields of a `linalg_ext.sort`.
 
     Attributes:
-        inputs: of one shape, `MOST_INPUTS` at most.
-        inits: a destination for each.
-        dimension: along which they are sorted.
+        inputs: tensors of one shape, `MOST_INPUTS` at most.
+        inits: a destination for each input.
+        dimension: the dimension along which they are sorted.
         comparator: a block of (a0, b0, a1, b1, ...) that yields an i1: a before b.
-        is_stable: whether it must keep the order of equal ones.
+        is_stable: True where equal elements must keep their order.
     """
 
     inputs: tuple[ir.Value, ...]

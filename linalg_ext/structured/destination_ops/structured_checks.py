@@ -19,7 +19,10 @@ from linalg_ext.structured.utils.constants import is_complex
 from linalg_ext.structured.utils.operands import bind
 
 _sound: set[tuple[object, ...]] = set()
-"""What ops said that were found to keep the rules: verifiers run after every pass."""
+"""The memo of ops that keep the rules, by name, attributes and types.
+
+Verifiers run after every pass.
+"""
 _MOST_SOUND = 4096
 
 

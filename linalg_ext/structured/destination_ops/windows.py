@@ -20,13 +20,13 @@ from linalg_ext.structured.utils.operands import static_sizes
 
 @dataclass(frozen=True)
 class Windows:
-    """How windows stand in a whole.
+    """The layout of windows in a tensor.
 
     Attributes:
         indices: n x k integers.
-        index_count: k, how many of the dimensions of the whole are indexed: the first ones.
-        dims: for each dimension of the whole, the dimension of the stacked windows that runs along
-            it; None where the windows have size 1 there and lack the dimension.
+        index_count: k, the number of leading dimensions of the tensor that are indexed.
+        dims: for each dimension of the tensor, the dimension of the stacked windows that runs along
+            it; None where the windows have size 1 and lack the dimension.
     """
 
     indices: ir.Value

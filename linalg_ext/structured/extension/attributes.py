@@ -1,7 +1,7 @@
-"""What the structured ops of our own dialect mean: their attributes as definitions.
+"""Definitions of the structured ops of our own dialect, read from their attributes.
 
-`linalg_ext.contract` and `linalg_ext.elementwise` carry no body: what they compute follows from
-their kind and their maps. Read here, for recognition, for the verifiers and for the way down alike.
+`linalg_ext.contract` and `linalg_ext.elementwise` carry no body: their kind and their maps define
+the computation. Recognition, the verifiers and the lowering all use this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAPS, KIND, CAST, OVERWRITE = "indexing_maps", "kind", "cast", "overwrite"
 SEGMENTS = "operandSegmentSizes"
 COMPUTE_TYPE = "linalg_ext.compute_type"
 SUGAR_WORDS = {"permutation": "permutation", "permute": "permutation", "broadcast": "broadcast"}
-"""What an attribute such as `permute_a` begins with, and what it means."""
+"""The prefix of an attribute such as `permute_a`, and the clause that it stands for."""
 
 
 def extension_definition(op: ir.Operation) -> OpDefinition:
@@ -80,7 +80,7 @@ def segments(inputs: int) -> ir.Attribute:
 
 
 def operand_letters(count: int) -> list[str]:
-    """What sugar calls `count` operands of an op: a, b, c, ..., the destination last."""
+    """Return the letters of `count` operands in sugar: a, b, c, ..., the destination last."""
     return list(string.ascii_lowercase[:count])
 
 
@@ -143,7 +143,7 @@ def _elementwise(op: ir.Operation) -> OpDefinition:
 
 
 def cast_function(op: ir.Operation) -> Function:
-    """How an op casts its inputs.
+    """Return the cast function that an op applies to its inputs.
 
     Raises:
         ArgumentError: its attribute names no cast.

@@ -1,4 +1,4 @@
-"""What the structured ops of our own dialect compute, given their kind and their maps."""
+"""Definitions of the structured ops of our own dialect, from their kind and their maps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDED = ("add", "mul", "max_signed", "min_signed", "max_unsigned", "min_unsign
 """Kinds that take any number of operands, combined from the left."""
 
 LETTERS = string.ascii_lowercase[:25]
-"""What inputs are called, in their order; the destination has the letter after theirs."""
+"""Names of the inputs, in order; the destination has the next letter."""
 
 _RESULT = TypeVar("U")
 
@@ -33,15 +33,15 @@ def contract_definition(
     overwrite: bool = False,
     scalars: Collection[int] = (),
 ) -> OpDefinition:
-    """What a contract computes.
+    """Return the definition of a contract.
 
     Args:
         maps: one for each operand, the destination last.
         kind: the semiring.
-        cast: how the inputs become what the result is of.
-        overwrite: whether what the destination held does not matter; a reduction adds all the same.
+        cast: the function that converts the inputs to the element type of the result.
+        overwrite: True where the old value of the destination is ignored; a reduction adds to it
+            nonetheless.
         scalars: positions of inputs that are no tensors.
-
     Raises:
         ArgumentError: a map is no list of dimensions.
     """
@@ -64,17 +64,17 @@ def elementwise_definition(
     cast: Function = TYPE["cast_signed"],
     scalars: Collection[int] = (),
 ) -> OpDefinition:
-    """What an elementwise op computes.
+    """Return the definition of an elementwise op.
 
     Args:
         maps: one for each operand, the destination last.
-        function: it is applied to the inputs, all of them but the condition of `select` cast.
-        cast: how they become what the result is of.
+        function: the function of the inputs; all of them but the condition of `select` are cast.
+        cast: the function that converts the inputs to the element type of the result.
         scalars: positions of inputs that are no tensors.
 
     Raises:
-        ArgumentError: the function does not take so many operands, or the destination lacks a
-            dimension.
+        ArgumentError: the function does not take this number of operands, or the map of the
+            destination lacks a dimension.
     """
     arity, count = function.kind.arity, len(maps) - 1
     if count != arity and not (function.name in _FOLDED and count > arity):

@@ -32,7 +32,7 @@ from linalg_ext.structured.utils.operands import BoundOp, bind, predefined_types
 from linalg_ext.structured.utils.outputs import empty_tensor, make_outputs
 
 Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
-"""What is built: a result, several of them, or an op that writes memrefs."""
+"""The outcome of building an op: a result, several of them, or an op that writes memrefs."""
 
 
 def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Built:
@@ -209,7 +209,7 @@ def _bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Valu
 
 
 def results_of(built: Built) -> list[ir.Value]:
-    """What `build` answered, as a list of results."""
+    """Return the outcome of `build` as a list of results."""
     if isinstance(built, ir.Value):
         return [built]
     return list(built.results if isinstance(built, ir.Operation) else built)

@@ -100,7 +100,7 @@ def _built(
 
 
 def _has_meaning(name: str, element: ir.Type) -> bool:
-    """Return whether upstream's body builder knows a function; else it ends the process."""
+    """Return whether upstream's body builder has an answer; else it would end the process."""
     if name == "select":
         return True
     if is_float(element):

@@ -81,7 +81,10 @@ def _with_upstream_name(
 
 
 def _positions(definition: OpDefinition, args: Sequence[ScalarExpr]) -> tuple[int, ...] | None:
-    """Which input each argument is; None where one is an expression, or an input is no argument."""
+    """Return the position of the input that each argument reads.
+
+    None where an argument is an expression, or an input is no argument.
+    """
     names = [operand.name for operand in definition.inputs]
     read = [arg.operand for arg in args if isinstance(arg, (Access, ScalarOperand))]
     if len(read) != len(args) or {*read} != {*names}:

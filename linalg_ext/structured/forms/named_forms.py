@@ -127,7 +127,7 @@ def _in_order(
 
 @dataclass(frozen=True)
 class _Signature:
-    """What an op can be told apart by before it is looked at: kinds, ranks and element types."""
+    """The key of an op for a first comparison, without its body: kinds, ranks, element types."""
 
     inputs: tuple[tuple[bool, int, str], ...]
     outputs: tuple[tuple[bool, int, str], ...]
@@ -145,7 +145,7 @@ def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature
 
 @functools.cache
 def _upstream_definitions() -> tuple[OpDefinition, ...]:
-    """What the op library says of each op that upstream has, those for unsigned numbers last."""
+    """Return the op library's definitions of the ops that upstream has, the unsigned ones last."""
     known = {getattr(each, "OPERATION_NAME", None) for each in vars(linalg).values()}
     # Families in which upstream has no op need not be loaded.
     ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in known)

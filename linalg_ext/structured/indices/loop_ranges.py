@@ -1,4 +1,4 @@
-"""What the induction variables of loops run over.
+"""Ranges of the induction variables of loops.
 
 Dialects above add the ranges of their own loops by `add_loop_ranges`.
 """
@@ -21,7 +21,7 @@ class Range(NamedTuple):
 
 
 def range_of(argument: ir.BlockArgument) -> Range | None:
-    """What an argument runs over; None for one that is no induction variable, or not known."""
+    """Return the range of an argument; None where it is no induction variable, or is not known."""
     op = argument.owner.owner
     if not isinstance(op, (ir.Operation, ir.OpView)) or op.operation.name not in _RANGES:
         return None

@@ -180,15 +180,14 @@ def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:
 
 
 def met(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
-    """What a run of indices meets of a dimension: where that begins, and how long it is.
+    """Return the offset and the size of the part of a dimension that a run of indices covers.
 
-    Where nothing is met it begins at 0: an empty slice at the end of a tensor is one that upstream
-    refuses.
+    An empty part has offset 0: upstream refuses an empty slice at the end of a tensor.
 
     Args:
-        offset: where the run begins, before the dimension does too.
-        size: how long it is.
-        whole: how long the dimension is.
+        offset: the start of the run; it may lie before the start of the dimension.
+        size: the length of the run.
+        whole: the length of the dimension.
     """
     begin = clamped(offset, 0, whole)
     length = clamped(offset + size, 0, whole) - begin
@@ -196,7 +195,7 @@ def met(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
 
 
 def pad_numbers(op: ir.Operation) -> tuple[list[Number], list[Number]]:
-    """How much a `tensor.pad` adds before and after its source, along each axis."""
+    """Return the padding that a `tensor.pad` adds before and after its source, along each axis."""
     _, low, high = segments(op, 3)
     return (
         [as_number(each) for each in mixed(op, "static_low", "low", low)],

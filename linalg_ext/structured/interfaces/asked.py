@@ -1,4 +1,4 @@
-"""What a user gives when asking an op: the op itself, an operand of it, a result, an init."""
+"""Arguments of queries about an op: the op itself, an operand, a result, an init."""
 
 from __future__ import annotations
 

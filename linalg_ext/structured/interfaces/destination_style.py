@@ -143,27 +143,27 @@ class DestinationStyle:
 
     @property
     def num_inputs(self) -> int:
-        """How many inputs there are."""
+        """The number of inputs."""
         return len(self.input_positions)
 
     @property
     def num_inits(self) -> int:
-        """How many destinations there are."""
+        """The number of destinations."""
         return len(self.init_positions)
 
     @property
     def num_operands(self) -> int:
-        """How many inputs and destinations there are together."""
+        """The number of inputs and destinations together."""
         return len(self.op.operands)
 
     @property
     def has_tensor_semantics(self) -> bool:
-        """Return whether the op is on tensors; False where it has neither tensors nor buffers."""
+        """Return whether the op has tensor operands, so that its results are new tensors."""
         return any(is_tensor(value.type) for value in self.op.operands)
 
     @property
     def has_buffer_semantics(self) -> bool:
-        """Return whether the op is on buffers; False where it has neither tensors nor buffers."""
+        """Return whether the op has buffer operands, which it writes to."""
         return any(is_buffer(value.type) for value in self.op.operands)
 
     @property
@@ -188,7 +188,7 @@ class DestinationStyle:
         return not is_shaped(self._value(operand).type)
 
     def rank(self, operand: OperandLike) -> int:
-        """How many dimensions an operand has; 0 for a scalar."""
+        """Return the number of dimensions of an operand; 0 for a scalar."""
         return len(self.shape(operand))
 
     def shape(self, operand: OperandLike) -> tuple[int | None, ...]:

@@ -1,4 +1,4 @@
-"""Which operands of an op are its destinations: one rule for each kind of op.
+"""Destinations of an op: one rule for each kind of op.
 
 Ops of linalg with a body are known by the body: it yields one value for each destination. All
 others are in a table: dialects above add to it by `add_destination_rule`, users by
@@ -21,14 +21,14 @@ from linalg_ext.structured.utils.maps import has_payload
 
 @dataclass(frozen=True)
 class DestinationRule:
-    """What makes an op destination-style.
+    """The rule that makes an op destination-style.
 
     Attributes:
         inits: the positions of its destinations among its operands.
-        reads: whether what the destination at a position holds may matter to the results.
-        on_buffers: whether the op has a form on buffers, without results.
-        carried: which argument of its region stands for the destination at a position, where the
-            region gets whole destinations.
+        reads: returns whether the results may depend on the old value of a destination.
+        on_buffers: True where the op has a form on buffers, without results.
+        carried: the argument of its region for the destination at a position, where the region gets
+            whole destinations.
     """
 
     inits: Callable[[ir.Operation], Sequence[int]]
@@ -88,7 +88,7 @@ def declare_destination_style(
 
 
 def why_without(op: ir.Operation) -> str:
-    """What somebody who took an op for a destination-style one may want to do."""
+    """Return advice for an op that was taken for a destination-style one."""
     return _WITHOUT.get(
         op.name,
         "if it has destinations, say which operands they are: "

@@ -1,9 +1,9 @@
-"""What a part of the loops touches: the first of the two questions that maps answer.
+"""Footprints: the data that a part of the loops touches, by the maps.
 
-The 2020 document of linalg asks them of every structured op ("Reversible Mappings Between Control
-and Data Structures"): given a subset of the iteration space, which data does it read and write;
-given a subset of data, which iterations read or write it. The second is
-`linalg_ext.symbolic.index_sets.preimage` of the map of an operand.
+The 2020 document of linalg asks two questions of every structured op ("Reversible Mappings Between
+Control and Data Structures"). Given a subset of the iteration space, which data does it read and
+write? Given a subset of data, which iterations read or write it? This module answers the first. The
+second is `linalg_ext.symbolic.index_sets.preimage` of the map of an operand.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Captured:
 
 @dataclass(frozen=True, repr=False)
 class Footprint:
-    """What a part of the loops of an op reads and writes.
+    """The data that a part of the loops of an op reads and writes.
 
     Attributes:
         op_name: the op.
         loops: the sizes of all its loops.
         iterations: the part of them that was asked for.
         operands: a footprint for each operand, in the order of the op.
-        captured: buffers that the payload uses besides: any part of them may be touched.
+        captured: buffers that the payload uses from outside; any part of them may be touched.
     """
 
     op_name: str
@@ -142,7 +142,7 @@ _EFFECTS = {
     "memref.store": (False, True),
     "memref.dim": (False, False),
 }
-"""Whether an op reads its buffer, and whether it writes to it; both where nothing is known."""
+"""Effects of an op on its buffer: it reads it, it writes to it. An unknown op has both."""
 
 
 def _tile_text(tile: Tile) -> str:

@@ -1,7 +1,7 @@
-"""Whether the results of an op may depend on what a destination holds before.
+"""Dependence of an op's results on the initial values of its destinations.
 
-False is a promise: the destination may then be memory that nobody has written to. True says that
-it may matter.
+False is a promise: the destination may then be uninitialized memory. True means that the results
+may depend on the initial value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def never(op: ir.Operation, position: int) -> bool:
 
 
 def structured_reads(op: ir.Operation, position: int) -> bool:
-    """Return whether a structured op reads a destination, or may keep elements of it."""
+    """Return whether a structured op reads a destination, or may leave elements unchanged."""
     return payload_reads(op, position) or not _writes_all(op, position)
 
 

@@ -30,7 +30,7 @@ class LoopRange(NamedTuple):
 
 
 class IterationSpace(DestinationStyle):
-    """What the operands of a structured op make of its loops, and its loops of its operands."""
+    """The relation of a structured op's loops to its operands: iterator types, maps and sizes."""
 
     @property
     def iterator_types(self) -> tuple[IteratorType, ...]:
@@ -75,7 +75,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def num_loops(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(self.iterator_types)
 
     @property
@@ -85,7 +85,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def num_parallel_loops(self) -> int:
-        """How many loops are parallel."""
+        """The number of parallel loops."""
         return len(self.parallel_dims)
 
     @property
@@ -95,7 +95,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def num_reduction_loops(self) -> int:
-        """How many loops are reductions."""
+        """The number of reduction loops."""
         return len(self.reduction_dims)
 
     @property
@@ -105,7 +105,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def num_window_loops(self) -> int:
-        """How many loops run over windows."""
+        """The number of window loops."""
         return len(self.window_dims)
 
     @property
@@ -200,7 +200,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def result_positions_in_loops_to_shapes_map(self) -> range:
-        """Which indices of `loops_to_shapes_map` are those of the inits, and so of the results."""
+        """The indices of `loops_to_shapes_map` that belong to the inits, and so to the results."""
         maps = self.indexing_maps
         ends = [0]
         for map in maps:

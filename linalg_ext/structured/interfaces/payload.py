@@ -77,7 +77,7 @@ def reaches_outside_memory(op: ir.Operation) -> bool:
 
 
 def region_builder(op: ir.Operation) -> RegionBuilder:
-    """What builds the body of an op in another block, for a `linalg.generic` of its operands."""
+    """Return a function that builds the body of an op in a block, for a `linalg.generic`."""
 
     def build(block: ir.Block) -> None:
         copy = _copy_with_body(op)

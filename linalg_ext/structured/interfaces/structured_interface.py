@@ -122,7 +122,7 @@ class StructuredInterface(IterationSpace):
         )
 
     def tied_yield_value(self, init: OperandLike) -> ir.Value:
-        """What the body yields for a destination.
+        """Return the value that the body yields for a destination.
 
         Raises:
             ArgumentError: the operand is no destination.
@@ -132,7 +132,7 @@ class StructuredInterface(IterationSpace):
         return yielded
 
     def payload_uses_value_of(self, operand: OperandLike) -> bool:
-        """Return whether the payload uses the element of an operand, which else is not loaded."""
+        """Return whether the payload uses the element of an operand; else it need not be loaded."""
         return payload.uses_operand(self.op, position_of(self.op, operand))
 
     @property
@@ -141,10 +141,11 @@ class StructuredInterface(IterationSpace):
         return payload.has_index_semantics(self.op)
 
     def region_builder(self) -> RegionBuilder:
-        """What appends the body to a block, for a `linalg.generic` on operands of these types.
+        """Return a function that appends the body to a block, for a `linalg.generic`.
 
-        The block has an argument for each operand, of its element type, and no ops. For an op of
-        `linalg_ext` the body is made from its definition.
+        The `linalg.generic` has operands of the same types. The block has an argument for each
+        operand, of its element type, and no ops. For an op of `linalg_ext` the body is made from
+        its definition.
         """
         return payload.region_builder(self.op)
 
@@ -159,16 +160,16 @@ class StructuredInterface(IterationSpace):
         return full(sizes_as_numbers(self.static_loop_ranges))
 
     def footprint(self, iterations: Subset | None = None) -> Footprint:
-        """What a part of the loops reads and writes of each operand.
+        """Return the part of each operand that a part of the loops reads and writes.
 
             >>> x.footprint(Tile((0, 16, 0), (8, 16, 64)))
 
         Args:
             iterations: a tile or point of `iteration_space`, of numbers that need not be known;
-                all of it where nothing is given.
+                the whole space where it is not given.
 
         Raises:
-            SubsetError: it is of another rank, or known to leave the iteration space.
+            SubsetError: the part has another rank, or is known to leave the iteration space.
         """
         space = self.iteration_space
         part = self._part(iterations, space)
@@ -192,17 +193,17 @@ class StructuredInterface(IterationSpace):
     def iterations_touching(
         self, operand: OperandLike, data: Subset, *, among: Subset | None = None
     ) -> Preimage:
-        """Which iterations read or write a part of an operand.
+        """Return the iterations that read or write a part of an operand.
 
             >>> x.iterations_touching(2, Tile((0, 0), (8, 8))).tiles
 
         Args:
-            operand: whose part it is.
+            operand: the operand.
             data: a tile or point of the operand, of numbers that need not be known.
-            among: the part of the loops to look in; all of them where nothing is given.
+            among: the part of the loops to search; all of them where it is not given.
 
         Raises:
-            SubsetError: one of them is of another rank, or known to leave what it is a part of.
+            SubsetError: a part has another rank, or is known to leave its whole.
         """
         position, space = position_of(self.op, operand), self.iteration_space
         map = self.indexing_maps[position]

@@ -30,18 +30,18 @@ from linalg_ext.structured.utils.constants import float_constant, integer_consta
 
 @dataclass(frozen=True)
 class PayloadScope:
-    """What the body of an op refers to.
+    """The names that the body of an op refers to.
 
     Attributes:
         definition: the op.
         types: the IR type of each type variable, the predefined ones included.
         unsigned: names of the type variables whose integers are unsigned. MLIR's integers carry no
-            sign; arrays do, and a `_signed` function on unsigned values is taken as its twin.
+            sign; arrays do. A `_signed` function on unsigned values becomes its unsigned twin.
         functions: the function of each function attribute.
         elements: the block argument of each access, by operand and indices.
         scalars: the block argument of each scalar operand.
-        sizes: what each symbol stands for that the body reads the size of: a number, or a value
-            of type index that was made before the op.
+        sizes: the size of each symbol that the body reads the size of: a number, or a value of type
+            index that was made before the op.
     """
 
     definition: OpDefinition

@@ -77,10 +77,10 @@ def build_generic(bound: BoundOp) -> ir.Operation:
 
 
 def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
-    """What a symbol stands for: a number, or a value made at the current insertion point.
+    """Return the size of a symbol: a number, or a value made at the current insertion point.
 
     Raises:
-        ShapeError: no operand has it for a size.
+        ShapeError: no operand has the symbol as a size.
     """
     if symbol in bound.attributes.symbols:
         return bound.attributes.symbols[symbol]

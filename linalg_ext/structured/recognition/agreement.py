@@ -51,7 +51,7 @@ def _is_same(built: ir.Operation, recognized: RecognizedOp, order: Sequence[int]
 
 
 def _is_same_of_repeated(built: ir.Operation, recognized: RecognizedOp) -> bool:
-    """Where one input of the other op is two of this one: `x + x`."""
+    """Return whether the ops agree when inputs that are one value are merged, as in `x + x`."""
     merged = recognize(built, merge_inputs=True)
     same_values = merged.inputs == recognized.inputs
     return same_values and merged.definition.equivalent(recognized.definition)

@@ -43,7 +43,10 @@ _LARGEST = 2000
 
 _LONGEST = 256
 _DEEP = 32
-"""Of more operations in a row, each is read before those that use it: recursion has its limit."""
+"""The number of ops in a body above which they are read in order.
+
+Each is then read before its users, since recursion has its limit.
+"""
 
 
 def refusal(op: ir.Operation, what: str, reason: str, cure: str | None = None) -> RecognitionError:
@@ -181,7 +184,7 @@ class BodyReader:
         return expr
 
     def _condition(self, value: ir.Value) -> ScalarExpr:
-        """What a `select` asks: it takes any number for a condition, and tests it for zero."""
+        """Read the condition of a `select`, which takes any number and tests it for zero."""
         tested = _tested_for_zero(value)
         return self._argument(value if tested is None else tested)
 

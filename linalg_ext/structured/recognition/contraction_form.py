@@ -130,7 +130,7 @@ def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, l
 
 
 def _operands(expr: ScalarExpr, multiply: Function) -> Iterator[ScalarExpr]:
-    """What is multiplied, from left to right."""
+    """Yield the factors of a product, from left to right; a square yields its operand twice."""
     if isinstance(expr, Apply) and expr.function == multiply and expr.attribute is None:
         for arg in expr.args:
             yield from _operands(arg, multiply)

@@ -99,7 +99,7 @@ def recognize(
 
 
 _known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
-"""What ops were read as, by what they say: a module says the same thing many times."""
+"""The memo of definitions and types by the fingerprint of an op: a module repeats its ops."""
 _MOST_KNOWN = 4096
 
 

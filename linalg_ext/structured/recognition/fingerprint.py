@@ -1,4 +1,4 @@
-"""What a structured op says, as a key: equal for ops that say the same."""
+"""Fingerprints of structured ops: keys that are equal where name, types, maps and body are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What each function looks like in the body of a structured op: emission, turned round.
+"""Patterns of the ops that each function emits in the body of a structured op.
 
-Every function is emitted once for an element type, and the ops that it became are its pattern. So a
-function that the payload learns to emit is recognised from then on, with nothing to be said here.
+Every function is emitted once for an element type; the emitted ops are its pattern. A function that
+the payload learns to emit is therefore recognised without a change here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Node:
 
     @property
     def size(self) -> int:
-        """How many ops it has."""
+        """The number of ops."""
         return 1 + sum(o.size for o in self.operands if isinstance(o, Node))
 
 
@@ -107,7 +107,7 @@ def match(node: Node | int, value: ir.Value, bound: dict[int, ir.Value]) -> bool
 
 
 def attributes_of(op: ir.Operation) -> tuple[tuple[str, str], ...]:
-    """What an op is told, but for permissions to be less exact."""
+    """Return the attributes of an op as sorted text, except those that permit inexact results."""
     return tuple(
         sorted((name, str(a)) for name, a in op.attributes.items() if name not in _PERMISSIONS)
     )

@@ -10,7 +10,7 @@ from linalg_ext.bindings import ir
 
 @contextmanager
 def all_or_nothing() -> Iterator[None]:
-    """Where the block under `with` fails, erase what it built at the current insertion point."""
+    """Erase the ops that a failed `with` block built at the current insertion point."""
     point = ir.InsertionPoint.current
     # The bindings cannot step back from an op: an op of no meaning marks where we began.
     marker = ir.Operation.create("builtin.unrealized_conversion_cast")

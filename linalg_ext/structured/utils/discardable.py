@@ -16,7 +16,7 @@ _INHERENT = frozenset(
         OVERWRITE,
     )
 )
-"""What the structured ops of linalg are told by; any of them may be missing on some op."""
+"""Inherent attributes of the structured ops of linalg; an op may lack any of them."""
 
 _MEMOIZED = "linalg.memoized_indexing_maps"
 """Left on an op by upstream when its maps are asked for: a copy of what the op itself says."""

@@ -85,9 +85,10 @@ class BoundOp:
         return self.definition.iterator_types
 
     def slots(self) -> list[tuple[Operand, ir.Value, Access | None, AffineMap]]:
-        """What a structured op lists: operand, value, access (None for scalars) and indexing map.
+        """List the operands of a structured op, each with value, access and indexing map.
 
-        A tensor that is read through several index tuples is listed once for each of them.
+        The access of a scalar is None. A tensor that is read through several index tuples is listed
+        once for each of them.
         """
         slots: list[tuple[Operand, ir.Value, Access | None, AffineMap]] = []
         for operand, value in zip(

@@ -1,4 +1,4 @@
-"""Where an op of live IR stands, for errors."""
+"""The place of an op of live IR, for errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an op does anything but compute its results: what may be moved, repeated or left out."""
+"""Side effects of ops: an op without them may be moved, repeated or left out."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _IMPURE = frozenset({"vector.print"})
 
 
 def side_effect(op: ir.Operation) -> str:
-    """What an op, or one inside it, does besides computing its results; empty where nothing.
+    """Return the side effect of an op, or of one inside it; empty where there is none.
 
-    An op of a dialect that is not known here counts as one that may do anything.
+    An op of an unknown dialect counts as one that may do anything.
     """
     found = ""
 

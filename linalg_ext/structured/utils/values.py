@@ -1,4 +1,4 @@
-"""Where values of live IR come from."""
+"""The origin of values of live IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which memory a view covers: bytes of its buffer, by an offset, sizes and strides."""
+"""The memory that a view covers: bytes of its buffer, by an offset, sizes and strides."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CoveredMemory:
         )
 
     def elements(self) -> Iterator[int]:
-        """Where each element begins, in bytes behind the first one of the buffer.
+        """Return the position of each element, in bytes from the first element of the buffer.
 
         Raises:
             ArgumentError: a number is not known.
@@ -122,14 +122,15 @@ class CoveredMemory:
 
 
 def covered_memory(view: ir.Value | ir.OpView) -> CoveredMemory:
-    """Which memory a view covers: a memref, however many ops it was taken by.
+    """Return the memory that a view covers: a memref, through any number of view ops.
 
-    Read through `memref.subview`, `cast`, `transpose`, `expand_shape`, `collapse_shape`, `view` and
-    `reshape`, and the ops of `linalg_ext` on views. What another op gives counts as a buffer.
+    The ops that are followed are `memref.subview`, `cast`, `transpose`, `expand_shape`,
+    `collapse_shape`, `view` and `reshape`, and the ops of `linalg_ext` on views. The result of any
+    other op counts as a buffer.
 
     Raises:
-        ArgumentTypeError: it is no memref of a strided layout.
-        ArgumentError: an op on the way is known to leave what it is taken of.
+        ArgumentTypeError: the value is no memref of a strided layout.
+        ArgumentError: a view on the way is known to leave its source.
     """
     value = as_value(view)
     if not is_view(value.type):
@@ -263,7 +264,7 @@ def _bytes_of(view: ir.Value) -> int:
 
 
 def _element_bytes(type_: ir.Type) -> int:
-    """How many bytes lie between two neighbours of a type in memory, as LLVM lays them out."""
+    """Return the bytes between two neighbours of a type in memory, as LLVM lays them out."""
     if isinstance(type_, ir.VectorType):
         count = int(np.prod(type_.shape))
         # A vector takes as much as its elements, up to a power of two.

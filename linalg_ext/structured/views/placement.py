@@ -1,4 +1,4 @@
-"""Where a view lies in what it is a view of, as a tile of it."""
+"""The placement of a view in its base, as a tile of the base."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from linalg_ext.symbolic.integers import Number, ceildiv, is_eq, maximum, minimu
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a view lies in another.
+    """The position of a view in a base.
 
     Attributes:
-        base: the other.
-        tile: the part of it, of its rank.
+        base: the view or buffer in which the view lies.
+        tile: the part of the base, of the base's rank.
         dims: for each dimension of the view the dimension of the base.
     """
 
@@ -64,10 +64,12 @@ class ViewReader(IndexReader):
 
 
 def placement(view: ir.Value, read: ViewReader, base: ir.Value | None = None) -> Placement:
-    """Where a view lies in a base; where none is given, in the first that it is a rectangle of.
+    """Return the placement of a view in a base.
+
+    Without a base, it is the farthest one that the view is known to be a rectangle of.
 
     Raises:
-        SubsetError: it is known to leave what it is a view of.
+        SubsetError: the view is known to leave its base.
         ArgumentError: one of the ops on the way has no answer, as for views of two buffers.
     """
     found = Placement(view, full(sizes_of(view)), tuple(range(ir.MemRefType(view.type).rank)))
@@ -120,7 +122,7 @@ def _within(inner: Placement, outer: Placement) -> Placement:
 
 
 def step_of(view: ir.Value, read: ViewReader) -> Placement | None:
-    """Where a view lies in what its op takes, or in what both of two views are of.
+    """Return the placement of a view in the source of its op, or in the base of both its sources.
 
     None where it is no rectangle of that.
     """

@@ -66,7 +66,9 @@ def tile_sizes(op: ir.Operation) -> tuple[int, ...]:
 
 
 def slice_indices(op: ir.Operation) -> list[ir.Value]:
-    """What `linalg_ext.slice` has for each dimension: an index, which drops it, or a range.
+    """Return the operand of each dimension of a `linalg_ext.slice`: an index or a range.
+
+    An index drops its dimension.
 
     Raises:
         ArgumentError: `dropped_dims` does not fit the view, or the indices.

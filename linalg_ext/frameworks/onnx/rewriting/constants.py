@@ -1,4 +1,4 @@
-"""What is known of values before the model runs: small results of what is known itself."""
+"""Values of ONNX models that are known beforehand: small results of known values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linalg_ext.frameworks.onnx.rewriting.writing import Array, Known, attribute
 from linalg_ext.frameworks.requirements import onnx
 
 _MOST_ELEMENTS = 1024
-"""Of a value that is computed beforehand."""
+"""The greatest number of elements of a value that is computed beforehand."""
 
 _COMPUTED = frozenset(
     {
@@ -36,7 +36,7 @@ _COMPUTED = frozenset(
 
 
 def known_of(model: Any) -> Known:
-    """What is known of the values of a model whose shapes were inferred."""
+    """Return the known facts about the values of a model whose shapes were inferred."""
     graph = model.graph
     kinds: dict[str, int] = {}
     shapes: dict[str, tuple[int | None, ...]] = {}
@@ -60,7 +60,7 @@ def known_of(model: Any) -> Known:
 
 
 def _is_small(kind: int, dims: Iterable[int]) -> bool:
-    """Return whether an initializer is a constant of the code, and no weight that may change."""
+    """Return whether an initializer stays in the code, rather than being a weight."""
     count = int(np.prod(list(dims), dtype=np.int64))
     types = onnx().TensorProto
     floats = types.FLOAT, types.FLOAT16, types.DOUBLE, types.BFLOAT16

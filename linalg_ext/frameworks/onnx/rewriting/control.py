@@ -36,7 +36,10 @@ def branch(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _choice(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Of branches whose results have the same known sizes, and that nothing can stop."""
+    """Write `If` as `Where`: both branches run, so all their ops must be total.
+
+    The results must have known sizes.
+    """
     branches = [attributes[name] for name in ("then_branch", "else_branch")]
     if not all(each.op_type in _TOTAL for body in branches for each in body.node):
         raise Unwritten
@@ -74,7 +77,7 @@ def loop(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _ranks(body: Any, carried: int) -> list[int | None]:
-    """How many dimensions each part of a scan output has, without that of the steps."""
+    """Return the rank of each scan output without the axis of the steps; None where not known."""
     found = []
     for each in body.output[carried + 1 :]:
         tensor = each.type.tensor_type
@@ -143,15 +146,15 @@ def _finish(
     axes: Sequence[int],
     ranks: Sequence[int | None],
 ) -> None:
-    """What a loop gives: what it carried, and what it made at each step, one after another.
+    """Write the results of a loop: its final state, and its scan outputs joined over the steps.
 
     Args:
-        write: of the loop.
-        names: of its results.
-        carried: its state behind the last step.
-        stacks: for each step, what it made.
-        axes: along which axis each of these is joined.
-        ranks: how many dimensions each has, where that is written.
+        write: the writer of the loop.
+        names: the names of its results.
+        carried: its state after the last step.
+        stacks: for each step, its scan outputs.
+        axes: the axis along which each scan output is joined.
+        ranks: the rank of each scan output, where it is known.
     """
     for result, name in zip(carried, names, strict=False):
         if name:

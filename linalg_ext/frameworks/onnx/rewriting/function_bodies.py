@@ -92,7 +92,10 @@ def _nodes(body: Any) -> list[Any]:
 
 
 def _definition(node: Any, known: Known) -> Any:
-    """What ONNX defines a node by, in the newest way that the opset of its model knows."""
+    """Return ONNX's function of a node, in the newest version that the opset of its model knows.
+
+    None where ONNX has none.
+    """
     defs = importlib.import_module("onnx.defs")
     try:
         schema = defs.get_schema(node.op_type, known.opset, "")

@@ -9,7 +9,7 @@ from linalg_ext.frameworks.onnx.rewriting.writing import Writer
 from linalg_ext.frameworks.requirements import onnx
 
 _BY_BITS = frozenset({"Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Mul", "Sub"})
-"""What gives the same bits, whether integers have a sign or not."""
+"""Ops whose results have the same bits for signed and for unsigned integers."""
 
 _WIDENED = _BY_BITS | frozenset(
     {
@@ -18,7 +18,7 @@ _WIDENED = _BY_BITS | frozenset(
         *("ReduceProd", "ReduceSum", "Sign", "Sum", "TopK"),
     }
 )
-"""What gives the same of wider integers, but for what does not fit in the narrow ones."""
+"""Ops that are exact on wider integers, except for results that overflow the narrow ones."""
 
 
 def widened(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:

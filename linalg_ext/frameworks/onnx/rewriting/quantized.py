@@ -44,7 +44,7 @@ def _product(write: Writer, a: str, a_zero: str, b: str, b_zero: str, gives: str
 
 
 def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[str, str]:
-    """What a convolution reads: its zeros are zeros, those that it is padded with, too."""
+    """Return the operands of a convolution minus their zero points; its padding is then 0, too."""
     filters = write.along(w_zero, 0, write.ranks[w]) if w_zero else ""
     return write.wide(x, x_zero), write.wide(w, filters)
 
@@ -65,7 +65,7 @@ def _convolved(
 
 
 def _of_rows(write: Writer, value: str) -> str:
-    """What each row of a matrix has of its own, or all have."""
+    """Return the numbers of the rows of a matrix as a column; a scalar for all rows as it is."""
     return write.along(value, 0, 2)
 
 

@@ -35,7 +35,7 @@ _PARAMETERS: Mapping[str, Mapping[str, float]] = {
     "Tanh": {},
     "ThresholdedRelu": {"alpha": 1.0},
 }
-"""What activations are given, where a layer says nothing of it."""
+"""Parameters of the activations, with their defaults for a layer that gives none."""
 
 Activation = Callable[[str], str]
 
@@ -67,7 +67,7 @@ class _Layer:
         return self.write.sliced(value, 1, place * self.hidden, (place + 1) * self.hidden)
 
     def clipped(self, value: str) -> str:
-        """What an activation is given."""
+        """Clip the input of an activation, if the layer has a limit."""
         limit = self.said.get("clip")
         if limit is None:
             return value

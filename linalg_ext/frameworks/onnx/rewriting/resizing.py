@@ -93,7 +93,7 @@ def _taps(
 
 
 def _origin(transformation: str, x: int, before: int, scale: float, after: int) -> float:
-    """Where an element stands among those before."""
+    """Return the position of a resized element among the elements before the resize."""
     width = before * scale
     match transformation:
         case "align_corners":

@@ -129,7 +129,7 @@ def _drop_unused(graph: Any) -> None:
 
 
 def _read_within(node: Any) -> set[str]:
-    """What the graphs of a node read, of themselves or of what is around them."""
+    """Return the names that the subgraphs of a node read, their own or those of outer graphs."""
     found: set[str] = set()
     for attribute in node.attribute:
         graphs = [attribute.g] if attribute.HasField("g") else []

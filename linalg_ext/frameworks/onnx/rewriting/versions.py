@@ -14,7 +14,7 @@ from linalg_ext.frameworks.requirements import onnx
 _OLDEST = 13
 """Axes are inputs since then, and rewrites write them so."""
 _WANTED = 17
-"""What older models become: torch-mlir knows norms of batches since 15."""
+"""The opset that older models are converted to: torch-mlir supports batch norms since 15."""
 
 
 def newer(model: Any) -> Any:

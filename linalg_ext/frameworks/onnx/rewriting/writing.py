@@ -16,11 +16,11 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the values of a graph.
+    """Known facts about the values of a graph.
 
     Attributes:
-        kinds: numbers of ONNX's element types.
-        shapes: sizes, None for each that is open; nothing where the rank is open.
+        kinds: the number of ONNX's element type of each value.
+        shapes: the sizes of each value, None for one that is open; no entry where the rank is open.
         constants: the values themselves, where they are known and small.
         opset: the version of ONNX's own ops.
     """
@@ -32,7 +32,7 @@ class Known:
 
     @property
     def ranks(self) -> Mapping[str, int]:
-        """How many dimensions each has."""
+        """The rank of each value."""
         return {name: len(shape) for name, shape in self.shapes.items()}
 
     def sizes(self, name: str) -> tuple[int, ...] | None:
@@ -82,12 +82,12 @@ class Writer:
 
     @property
     def kinds(self) -> Mapping[str, int]:
-        """Of the graph's values."""
+        """The number of ONNX's element type of each of the graph's values."""
         return self.known.kinds
 
     @property
     def ranks(self) -> Mapping[str, int]:
-        """Of the graph's values."""
+        """The rank of each of the graph's values."""
         return self.known.ranks
 
     def constant(self, value: Any, gives: str = "") -> str:
