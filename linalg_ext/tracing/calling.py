@@ -50,7 +50,7 @@ class Call:
 
     @property
     def key(self) -> Any:
-        """What a trace depends on."""
+        """The part of a trace's key that the call determines."""
         static = tuple((name, _told_apart(value)) for name, value in self.static)
         return self.kinds, self.structure, static
 
@@ -252,7 +252,7 @@ class Parameters:
             ) from None
 
     def _shown(self, path: str, given: list[str]) -> str:
-        """How errors name a leaf: by its place where it is an argument itself."""
+        """Return the name of a leaf in errors: its position where it is an argument itself."""
         plain = _plain(path)
         if plain in given:
             return f"argument {given.index(plain)} of {self._name}"

@@ -289,7 +289,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Tra
 
 
 def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
-    """How many elements go into each result."""
+    """Return the number of elements that each result combines."""
     if where is not True and where is not UNSET:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, keepdims, dtype=np.int64)

@@ -49,7 +49,7 @@ MOST_PARTS = 64
 
 
 class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
-    """What a traced value can do, in terms of NumPy's functions."""
+    """The methods of a traced value, in terms of NumPy's functions."""
 
     shape: Any
     dtype: Any
