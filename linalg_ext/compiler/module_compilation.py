@@ -229,8 +229,7 @@ _CALLS = frozenset({"func.call_indirect", "llvm.call"})
 
 
 def _is_open_ended(module: ir.Module) -> bool:
-    """Return whether a call may take long although another was short: a loop of its own, or foreign
-    code.
+    """Return whether calls may differ greatly in time: a module has loops or foreign code.
 
     Ops on whole arrays take about the same time at every call, for all shapes are known.
     """

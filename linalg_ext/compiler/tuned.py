@@ -77,7 +77,7 @@ def _choices_key(choices: Choices) -> tuple[object, ...]:
 
 
 def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:
-    """What a kernel does, as far as its plans depend on it."""
+    """Return a digest of a kernel's work, as far as its plans depend on it."""
     parts = [str(kernel.signature)]
     for decision in decisions:
         if isinstance(decision, PlannedContraction):
