@@ -1,4 +1,4 @@
-"""What became of the ops of a kernel: which plan each got, and why, as a table.
+"""The explanation of a kernel: the plan of each op, with the reason, as a table.
 
 >>> print(lx.jit(lambda a, b: a @ b).explain(a, b))
 kernel <lambda>(tensor<512x512xf32>, tensor<512x512xf32>) -> (tensor<512x512xf32>)

@@ -42,7 +42,7 @@ class Stage:
 
     @cached_property
     def operations(self) -> int:
-        """How many ops there are."""
+        """The number of ops."""
         return int(self._asked("size of bytecode")) if self.bytecode else self.kept_count
 
     def _asked(self, question: str) -> str | int:
