@@ -34,7 +34,7 @@ def _asked() -> bool:
 
 
 ON = _asked()
-"""Whether new memory is filled."""
+"""True where new memory is filled."""
 
 
 def filled(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -31,9 +31,10 @@ Below, malloc's own reuse is as quick.
 """
 
 _WARM = 4
-"""Of what may be idle, the part that came back last, one in `_WARM`, keeps its pages for certain.
+"""The divisor of the limit that gives the idle bytes whose blocks always keep their pages.
 
-To leave them to the system costs a tenth of writing them again, and most blocks are soon reused.
+Those are the blocks that came back last. To leave the pages to the system costs a tenth of writing
+them again, and most blocks are soon reused.
 """
 
 _SLACK = 8
@@ -163,7 +164,7 @@ class ResultPool:
         return poison.filled(array) if poison.ON else array
 
     def statistics(self) -> PoolStatistics:
-        """What the pool holds and has done."""
+        """Return the state of the pool, and its counts so far."""
         self._tidy()
         used = sum(self._lent.copy().values())
         idle = sum(block.size for block in self._idle.copy())
@@ -293,7 +294,7 @@ class _RefusingLock:
 
 
 class _Loan:
-    """What an array of the pool is made from; its end is the end of the last view."""
+    """The memory behind an array of the pool. It dies with the last view of the array."""
 
     __slots__ = ("__array_interface__", "_block", "_pool")
 

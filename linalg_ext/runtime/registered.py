@@ -82,5 +82,5 @@ def _tell() -> None:
 
 
 def published_address(name: str) -> int | None:
-    """Where the function of a library is that object code knows by a name."""
+    """Return the address of a library's function by its name in object code; None if unknown."""
     return _published.get(name)

@@ -159,7 +159,7 @@ class Crew:
             block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
 
     def _words(self, threads: int, team: int) -> list[int]:
-        """What is in a context (see `thread_pool.mlir`)."""
+        """Start the threads of a context, and return its words (see `thread_pool.mlir`)."""
         self._start(threads - 1)
         helpers = min(threads - 1, self._count)
         share = _code().share_in_team if team else _code().share

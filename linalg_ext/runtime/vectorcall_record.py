@@ -1,7 +1,7 @@
-"""What native code must know of a call: which arguments fit, where they go, and what is run.
+"""The record of a call for native code: the accepted arguments, their places and the function.
 
 A record is data for `vectorcall.mlir`, where its words are listed. It lives as long as a list holds
-it or a call is under way, and keeps alive all that it points to.
+it or a call is under way. It keeps alive all that it points to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_SLOTS = 256
 """Values of a call: those that are given, and those in containers among them."""
 
 MOST_WORDS = 2048
-"""Of a frame, which native code puts on the stack."""
+"""The most words of a frame, which native code puts on the stack."""
 
 _ENTRY_WORDS = 13
 _ARRAY, _NUMBER, _CONSTANT = range(3)
@@ -129,7 +129,7 @@ class Container:
 
 
 Expected = Entry | Container | int
-"""What an argument must be. A number stands for a result."""
+"""The expectation of an argument. A number stands for a result."""
 
 
 class Record(ctypes.Structure):

@@ -34,7 +34,7 @@ Its number changes with what compiled code reads there: exported kernels may be 
 """
 
 LEAST_BYTES = 64 << 10
-"""Of a buffer that comes from the pool: below, malloc has it at hand, and as quickly."""
+"""The smallest size of a buffer from the pool. Below, malloc has one at hand as quickly."""
 
 _NAME = "intermediates"
 _LIMIT, _IDLE, _USED, _MAPPED, _REUSED, _UNMAPPED, _COUNT, _FLAGS = range(2, 10)
@@ -95,7 +95,7 @@ class Intermediates:
             self.clear()
 
     def statistics(self) -> IntermediatesStatistics:
-        """What the pool holds and has done."""
+        """Return the state of the pool, and its counts so far."""
         words = self._memory.words
         return IntermediatesStatistics(
             *(words[at] for at in (_USED, _IDLE, _MAPPED, _REUSED, _UNMAPPED))
