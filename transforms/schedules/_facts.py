@@ -1,4 +1,4 @@
-"""What steps ask of an op before they touch it: its loops, their ranges and kinds."""
+"""The loops of an op, their ranges and kinds, as steps read them before they change the op."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Loops:
 
     @property
     def count(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(self.ranges)
 
     def __str__(self) -> str:

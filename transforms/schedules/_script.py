@@ -1,4 +1,4 @@
-"""What a step asks of upstream: lines of the transform dialect about the op in `%target`."""
+"""The requests of steps to upstream: lines of the transform dialect about the op in `%target`."""
 
 from __future__ import annotations
 

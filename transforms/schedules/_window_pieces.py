@@ -164,7 +164,7 @@ class _Nest:
 
 @dataclass(frozen=True)
 class _Building:
-    """What is needed to build the op for one place."""
+    """A function that builds the op for one place."""
 
     nest: _Nest
     place: Mapping[str, Number]
@@ -252,7 +252,7 @@ def _guarded(
 
 
 def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
-    """How often each loop runs: a number, or what says so in the program."""
+    """Return the trip count of each loop: a number, or a size that the program computes."""
     found: dict[str, Number] = {}
     for value, map_ in zip(op.operands, maps, strict=True):
         for axis, each in enumerate(map_.results):

@@ -126,7 +126,10 @@ def _computed_from(
 
 
 def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[int]:
-    """How much of an operand a tile reads along each axis: 0 all of it, `DYNAMIC` not known."""
+    """Return the size of the part of an operand that a tile reads, along each axis.
+
+    0 stands for the whole axis, `DYNAMIC` for an unknown size.
+    """
     if not has_maps(reader):
         return [DYNAMIC] * ir.ShapedType(reader.operands[number].type).rank
     map_ = indexing_maps(reader)[number]
