@@ -1,4 +1,4 @@
-"""Whether a loop over subsets reaches every element of a tensor, and each once."""
+"""The coverage of a tensor by a loop over subsets: every element, and each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left over when ops have moved: dead ops, sizes of what is gone, parts that are all."""
+"""The cleanup after ops have moved: dead ops, sizes of erased values, parts that are the whole."""
 
 from __future__ import annotations
 
