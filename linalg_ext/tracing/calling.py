@@ -31,7 +31,7 @@ class Call:
     Attributes:
         leaves: of its arguments, as they were given.
         arrays: the same as arrays; specs among them where nothing is to run.
-        kinds: what each is.
+        kinds: the description of each.
         names: for errors, `x` or `params['w']`.
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
@@ -123,7 +123,7 @@ class Binding:
 
         Args:
             count, names: of the call.
-            values: what each parameter must be; of one that takes any number, all of them.
+            values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
             What each argument must be; None where that is not known.

@@ -18,7 +18,7 @@ from linalg_ext.tracing.traced import Traced, xp
 from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 _MANY = 64
-"""So many values are compared with each other; more are put in order."""
+"""The most values that are compared with each other; more are sorted."""
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "linear": lambda part: part,
@@ -110,10 +110,10 @@ nanpercentile = _quantiles("nanpercentile", 100, skips_nan=True)
 
 
 class _Rows:
-    """Values in order along the last axis, which stands for all those that were asked for.
+    """Values sorted along the last axis, which stands for all axes of the reduction.
 
     Attributes:
-        last: where the last of a row stands that is counted.
+        last: the index of the last element of a row that counts.
         given: the dtype of the values.
         dtype: that of means of them.
     """

@@ -52,12 +52,12 @@ def reduced(
     Args:
         name: NumPy's, for errors.
         function: `add`, `mul`, `max_signed`, `min_signed`, `and`, `or`, `xor`.
-        value: what is reduced.
+        value: the operand.
         axis: one axis, several, or None for all.
-        keepdims: whether these stay, of size 1.
+        keepdims: True where these stay, of size 1.
         dtype: of the result.
-        initial: what it starts from.
-        where: which elements count.
+        initial: the start value.
+        where: the mask of the elements that count.
     """
     traced = as_traced(value)
     axes = normal_axes(axis, traced.ndim, name)
