@@ -29,7 +29,7 @@ from linalg_ext.executable.description.signature import ArrayType, ScalarType, S
 PREFIX = "lx."
 """Put before every symbol that a module defines.
 
-A function that somebody called `exp` would otherwise be what LLVM finds when it needs libm's.
+A user's function with the name `exp` would otherwise be what LLVM finds when it needs libm's.
 """
 
 STATUS_ATTRIBUTE = "linalg_ext.status"

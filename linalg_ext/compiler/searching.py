@@ -33,7 +33,7 @@ def asked_search(value: object) -> Search | None:
 def searching(asked: Search | None) -> Iterator[None]:
     """Have what is compiled inside the `with` block searched for groups; None: as it was.
 
-    Kernels are kept under what was asked for; under a strategy of somebody's own none are.
+    Kernels are kept under what was asked for; under a strategy of the user's own none are.
     """
     if asked is None:
         yield

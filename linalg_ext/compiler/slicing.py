@@ -49,7 +49,7 @@ def work_to_share(
 
 
 def cut(work: Work, threads: int) -> Cut | None:
-    """The code for so many threads; None where nothing can be shared.
+    """Return the code for this many threads; None where nothing can be shared.
 
     Raises:
         LinalgExtError: it cannot be compiled.

@@ -34,7 +34,7 @@ class Arithmetic:
     Attributes:
         factors, sums: element types of what is multiplied and of what it is added to, in MLIR.
         bits: the width of its operands.
-        depth: how many products are added to one sum.
+        depth: the number of products that are added to one sum.
         intrinsic: LLVM's name of it; empty for `vector.fma`.
     """
 

@@ -29,7 +29,7 @@ def turned(
     """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
 
     Args:
-        contraction: what is computed.
+        contraction: the contraction to compute.
         order: of a new result.
         operands: of the contraction.
         out: where the result is wanted, if that was said.
