@@ -72,7 +72,7 @@ def find(key: str | None) -> Kernel | None:
     """The kernel that is kept under a key; None where there is none.
 
     What is there and cannot be used (a library is gone, the system gives no executable memory)
-    counts as absent: it is compiled anew, and the compiler says what is wrong.
+    counts as absent: it is compiled again, and the compiler says what is wrong.
     """
     log = logger("cache")
     entry = kernel_cache.read(key)

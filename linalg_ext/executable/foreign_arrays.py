@@ -76,7 +76,7 @@ class Guests:
 
         Args:
             out: as it was given. What has no memory to write is returned as it is.
-            name: what errors call it.
+            name: its name in errors.
 
         Raises:
             LayoutError: it must not be written.

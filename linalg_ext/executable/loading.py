@@ -86,10 +86,10 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
 
 
 def _opened(where: str) -> Folder:
-    """The folder, where nobody else can change it.
+    """Return the folder, where no untrusted user can change it.
 
     Raises:
-        ExportError: somebody else can, or it cannot be opened.
+        ExportError: an untrusted user can, or it cannot be opened.
     """
     try:
         return open_folder(where, _RULE)

@@ -1,4 +1,4 @@
-"""A kernel's code for several threads: made when it is first called with so many."""
+"""A kernel's code for several threads, made at the first call with that number of threads."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Cut(NamedTuple):
 
     Attributes:
         code: has a function of the kernel's name.
-        slices: how many there are of each loop that is shared, in order; at most, where that
-            hangs on sizes.
-        assertions: what its statuses mean.
-        decisions: what was chosen for the ops.
+        slices: the number for each loop that is shared, in order; at most, where it depends on
+            sizes.
+        assertions: the meanings of its statuses.
+        decisions: those about the ops.
     """
 
     code: Code
@@ -67,9 +67,9 @@ class Shared:
     Attributes:
         function: takes what the kernel's own function takes, and in place of the status what
             `threads.context` gives.
-        slices: how many there are of each loop.
-        failures: what its statuses mean.
-        decisions: what was chosen for the ops.
+        slices: the number for each loop.
+        failures: the meanings of its statuses.
+        decisions: those about the ops.
     """
 
     def __init__(self, work: Work, cut: Cut) -> None:
@@ -145,7 +145,7 @@ class SharedWork:
             return None
 
     def _cut_for(self, threads: int) -> Cut | None:
-        """The code for so many threads, kept or made; None where nothing can be shared."""
+        """Return the code for this many threads, kept or made; None where nothing can be shared."""
         key = None if self._key is None else kernel_cache.key_of("threads", self._key, threads)
         entry = kernel_cache.read(key)
         if entry is not None:

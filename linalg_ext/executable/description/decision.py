@@ -20,7 +20,7 @@ class Decision(Protocol):
         ...
 
     def rows(self) -> Sequence[Row]:
-        """The explanation: names, and what is to be said of each."""
+        """The explanation: names, each with a text."""
         ...
 
 
@@ -28,7 +28,7 @@ class Told(NamedTuple):
     """A decision as it was explained when it was made.
 
     Attributes:
-        title: what it is about.
+        title: its subject.
         told: its rows.
     """
 

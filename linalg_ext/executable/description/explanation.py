@@ -34,8 +34,8 @@ class Explanation:
         target: the machine that its code is for.
         decisions: each with a `title` and `rows()`.
         left: for each pass, the ops that it left as they were, and why.
-        threads: how its work is shared.
-        tuning: what measuring found, where that was asked for.
+        threads: the sharing of its work.
+        tuning: the findings of measurement, where that was requested.
     """
 
     signature: str
