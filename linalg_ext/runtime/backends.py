@@ -27,7 +27,7 @@ def current() -> str:
 
 
 def setting() -> Setting:
-    """Return where it is kept and what it is: for whoever asks without Python."""
+    """Return the variable of the backend and its value, for native code."""
     return _in_force, _in_force.get()
 
 

@@ -86,7 +86,7 @@ def from_dlpack(value: Any, name: str) -> Array:
 
     Args:
         value: has `__dlpack__` and `__dlpack_device__`.
-        name: what errors call it.
+        name: its name in errors.
 
     Raises:
         ArgumentError: it is not in the memory of this machine, or the library does not hand it

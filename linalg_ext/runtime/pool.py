@@ -48,9 +48,9 @@ class PoolStatistics(NamedTuple):
         used: bytes of the blocks that arrays live in.
         idle: bytes of the blocks that wait for an array.
         limit: most bytes that may be idle.
-        mapped: how many blocks were asked of the system.
-        reused: how many arrays got a block that an earlier one had left.
-        unmapped: how many blocks were given back to the system.
+        mapped: the number of blocks that the system gave.
+        reused: the number of arrays with a block that an earlier one had left.
+        unmapped: the number of blocks that were given back to the system.
         intermediates: the same of the intermediate results of calls; None where the pool has
             results alone.
     """
@@ -234,7 +234,7 @@ class ResultPool:
     def _tidy(self, *, limit: int | None = None, wait: bool = True) -> None:
         """Make what came back idle, and unmap what is idle beyond the limit.
 
-        Without `wait` it is left to whoever holds the lock, who looks again after releasing it.
+        Without `wait` it is left to the holder of the lock, which looks again after releasing it.
         """
         dropped: list[Block] = []
         while self._lock.acquire(wait=wait):

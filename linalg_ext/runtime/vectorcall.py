@@ -45,8 +45,7 @@ They are tried in turn, 10 ns each. Other calls go through Python's dictionaries
 SHORT = 10_000
 """Ticks, 2 to 5 us: a run keeps the GIL if the one before took less.
 
-To let the GIL go and take it again costs 0.1 us where nobody else wants it, and much more where
-somebody does.
+To release the GIL and take it again costs 0.1 us without contention, and much more with it.
 """
 
 _NEW_FROM_DESCR, _RETURN = 94, 76
