@@ -20,7 +20,7 @@ class Loops:
     """The iteration space of an op.
 
     Attributes:
-        ranges: how often each loop runs; `DYNAMIC` where only the running program knows.
+        ranges: the trip counts; `DYNAMIC` where one is known only at run time.
         reductions: the loops that are reductions, by number.
     """
 

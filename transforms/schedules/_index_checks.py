@@ -117,7 +117,7 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
 
     Raises:
         ScheduleError: an operand is read backwards, or its last place is not the highest, as a
-            remainder begins anew.
+            remainder begins again.
     """
     if not has_maps(op):
         return

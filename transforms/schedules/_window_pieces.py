@@ -33,7 +33,7 @@ class Piece:
 
     Attributes:
         op: a `linalg.generic`.
-        depth: how many ops are around it that were made for it: loops, and `scf.if` where there
+        depth: the number of ops around it that were made for it: loops, and `scf.if` where there
             may be no such place.
     """
 

@@ -140,7 +140,7 @@ def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[
 
 
 def _sizes_in(maker: ir.Operation, result: ir.OpResult, read: Sequence[int]) -> tuple[int, ...]:
-    """The tile of an op that makes so much of a result, by its loops."""
+    """Return the tile of an op that computes this part of a result, by its loops."""
     if not has_maps(maker):
         return ()
     map_ = indexing_maps(maker)[len(maker.operands) - len(maker.results) + result.result_number]

@@ -95,8 +95,8 @@ class Step(Transformation):
 
     Attributes:
         name: its name as a method of a schedule.
-        arguments: what it takes there; `options` holds what chooses ops as well.
-        whole: whether it is about a module, and not about single ops.
+        arguments: its options there; `options` includes those that choose ops as well.
+        whole: True where it is about a module, and not about single ops.
     """
 
     def __init__(self, pass_name: str, function: StepFunction, *, whole: bool) -> None:
