@@ -117,8 +117,9 @@ def for_nest(
 
     Args:
         bounds: lower bound, upper bound and step of each, the outermost first.
-        carried: what the first iteration gets.
-        body: of the induction variables and of what is carried, gives what the next one gets.
+        carried: the values of the first iteration.
+        body: a function of the induction variables and the carried values that returns the next
+            carried values.
     """
     ivs: list[ir.Value] = []
 

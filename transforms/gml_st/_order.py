@@ -9,7 +9,7 @@ from linalg_ext.gml_st.ir.op_views import LOOPS
 
 
 def used_outside(producer: ir.Operation, body: ir.Block) -> bool:
-    """Return whether somebody uses an op who is neither in the body of a loop nor the loop."""
+    """Return whether an op has a user other than the loop or the ops in the loop's body."""
     return any(
         not is_below(use.owner.operation, body)
         for result in producer.results

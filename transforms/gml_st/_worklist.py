@@ -34,7 +34,7 @@ class Taken:
     Attributes:
         op: the materialize.
         source: the value outside the loop that it takes a part of.
-        part: which one.
+        part: the set of the part.
     """
 
     op: ir.Operation
@@ -52,7 +52,7 @@ class Worklist:
 
     Args:
         loop: the loop.
-        choice: what is fused.
+        choice: the producers to fuse.
         report: tells why a producer was left.
     """
 

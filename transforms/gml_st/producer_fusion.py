@@ -36,7 +36,7 @@ class Fusion:
 
     Args:
         loop: a loop over subsets. It may be replaced: `loop` is the one that stands.
-        choice: what is fused.
+        choice: the producers to fuse.
         report: counts what was, and tells why the rest was not.
     """
 
