@@ -79,8 +79,8 @@ def compile(
             linalg on tensors or memrefs, with what stands around it. It is not changed.
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
-        trusted: whether you vouch for the module's author. Otherwise it must not reach beyond
-            itself: it may declare functions of mathematics, of `libraries` and of registered
+        trusted: True where you trust the module's author. An untrusted module must not reach
+            beyond itself: it may declare functions of mathematics, of `libraries` and of registered
             libraries, but no others, and hold no pointers and no ops of the `llvm` dialect but
             arithmetic. A text that is trusted is parsed without the guard process: some texts kill
             MLIR's parser, and with it this process.
@@ -93,22 +93,22 @@ def compile(
         libraries: shared libraries that have the functions which the module only declares.
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
-        tune: measure other plans than the model's, for so many seconds (True: 10), and take the
+        tune: measure other plans than the model's, for this many seconds (True: 10), and take the
             fastest; this runs the module here, and so needs `trusted=True`. What is found is
             remembered: see `linalg_ext.tuning`. `kernel.explain()` says by how much it is better.
         search: look for the grouping of the module's ops that costs least, and lower each group
             apart: True for a small budget, the name of a strategy, or a
             `transforms.grouping.Search` that says more. `kernel.explain()` shows what was found,
             and the kernel is kept with it.
-        isolated: compile and run in a process apart, within `Limits` of time, memory and stack: a
+        isolated: compile and run in a worker process, within `Limits` of time, memory and stack: a
             crash, a loop without end or a hunger for memory is a `CrashError` here, and no more.
 
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.
         SignatureError: no such function, or it takes or gives what arrays cannot stand for.
-        UntrustedError: nobody vouches for it, and it reaches beyond itself, or is to be measured.
+        UntrustedError: it is untrusted, and it reaches beyond itself, or is to be measured.
         LoweringError, PipelineError: something in it cannot be compiled.
-        UnresolvedSymbolError: it calls a function that nobody provides.
+        UnresolvedSymbolError: it calls a function that no library provides.
         LibraryError: it calls one of a registered library, and not with what that takes.
         TargetError: the target is of another architecture, and no LLVM for it is installed.
     """

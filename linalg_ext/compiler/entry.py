@@ -29,7 +29,7 @@ from linalg_ext.executable.description.signature import ArrayType, ScalarType, S
 PREFIX = "lx."
 """Put before every symbol that a module defines.
 
-A function that somebody called `exp` would otherwise be what LLVM finds when it needs libm's.
+A user's function with the name `exp` would otherwise be what LLVM finds when it needs libm's.
 """
 
 STATUS_ATTRIBUTE = "linalg_ext.status"
@@ -112,7 +112,10 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
 
 
 def _ours(attributes: Any) -> ir.DictAttr:
-    """What this library says of an argument; what others say may hold for tensors alone."""
+    """Return the attributes of an argument that belong to this library.
+
+    Attributes of others may hold for tensors alone.
+    """
     said: Any = ir.DictAttr(attributes)
     ours = {each.name: each.attr for each in said if each.name.startswith("linalg_ext.")}
     return ir.DictAttr.get(ours)
@@ -180,7 +183,10 @@ def _store(value: ir.Value, type_: ValueType, destination: ir.Value) -> None:
 
 
 def _returned(value: ir.Value) -> ir.Value:
-    """What is handed back: a buffer in row-major order; a tensor or a strided view as a copy."""
+    """Return the buffer to hand back, in row-major order.
+
+    A tensor or a strided view is copied into a new buffer.
+    """
     type_ = ir.ShapedType(value.type)
     is_tensor = isinstance(value.type, ir.RankedTensorType)
     if not is_tensor and value.type == _row_major(type_):

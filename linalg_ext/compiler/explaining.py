@@ -1,4 +1,4 @@
-"""What the passes of a compilation say of their work, put together."""
+"""The explanation of a compilation, assembled from the reports of its passes."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def explained(
     *,
     is_shared: bool,
 ) -> Explanation:
-    """What the passes of a lowering say of their work.
+    """Return the explanation of a lowering, from the reports of its passes.
 
     Args:
         signature, target: of the kernel.
         reports: of the passes.
-        written: the plans that functions carry; of those in `reports` more is known.
-        is_shared: whether several threads may share the work.
+        written: the plans that functions carry. One is left out where `reports` describe it.
+        is_shared: True where several threads may share the work.
     """
     decisions = [decision for report in reports for decision in report.decisions]
     told = {decision.title.rpartition("@")[2] for decision in decisions}

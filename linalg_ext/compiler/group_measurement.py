@@ -16,7 +16,7 @@ from linalg_ext.runtime import threads
 from linalg_ext.tuning.racing import race
 
 _SECONDS = 1.0
-"""How long groupings are measured at most, all together."""
+"""The longest time that all groupings together are measured, in seconds."""
 
 
 def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:

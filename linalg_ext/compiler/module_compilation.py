@@ -1,4 +1,4 @@
-"""The compilation of a module that nobody else has, from its first stage to machine code."""
+"""The compilation of a module without other owners, from its first stage to machine code."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ def compile_in_place(
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     key: str | None = None,
 ) -> Kernel:
-    """`compile` of a module that nobody else has, in a context on loan: it is used up.
+    """`compile` a module without other owners, in a context on loan. The module is used up.
 
     Args:
         own: the module.
         entry, checked, opt_level, libraries, result_dtypes: as of `compile`.
         loan: its context.
-        trusted: whether it need not be checked where the kernel is sent to: it is our own, or
-            somebody vouched for it.
-        key: what the kernel is kept under, where the caller has looked there already; else it is
-            looked for under what the module says.
+        trusted: True where the module is not checked at the kernel's destination: it is this
+            library's own, or trusted.
+        key: the key of the kernel where the caller has looked there already; else the key is made
+            from the module.
     """
     target = current()
     clock = Clock()
@@ -203,7 +203,7 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
 
     Raises:
         ArgumentError: it cannot be searched.
-        UntrustedError: it is to be measured, and nobody vouches for it.
+        UntrustedError: it is to be measured, and untrusted.
     """
     asked = asked_in_force()
     if asked is None:
@@ -229,8 +229,7 @@ _CALLS = frozenset({"func.call_indirect", "llvm.call"})
 
 
 def _is_open_ended(module: ir.Module) -> bool:
-    """Return whether a call may take long although another was short: a loop of its own, or foreign
-    code.
+    """Return whether calls may differ greatly in time: a module has loops or foreign code.
 
     Ops on whole arrays take about the same time at every call, for all shapes are known.
     """

@@ -1,4 +1,4 @@
-"""What a kernel for an op is compiled for, and what it goes by in this process and on disk."""
+"""The parameters of an op's kernel, and the keys of the kernel in this process and on disk."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from linalg_ext.target import override
 
 @dataclass(frozen=True)
 class OpCall:
-    """What a kernel for an op is compiled for.
+    """The parameters that an op's kernel is compiled for.
 
     Attributes:
         definition: the op, with the maps of the call.
-        maps: what tells it from the op without them; empty for none.
+        maps: the identity of these maps in `key`; empty where the call gives none.
     """
 
     definition: OpDefinition
@@ -36,7 +36,7 @@ class OpCall:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What its kernel goes by in this process."""
+        """The key of the kernel in this process."""
         return (
             tuple(self.dtypes.items()),
             tuple(self.shapes.items()),
@@ -50,7 +50,7 @@ class OpCall:
 
     @property
     def kept_key(self) -> str | None:
-        """What its kernel is kept under on disk; None where nobody can tell what it is made of."""
+        """The key of the kernel on disk; None where none is kept, or a part has no fingerprint."""
         try:
             return kernel_cache.key_of(
                 "op",

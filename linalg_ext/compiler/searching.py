@@ -1,4 +1,4 @@
-"""What a compilation is asked to search for: settings in force around it."""
+"""The search that a compilation is asked for: settings in force around it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _asked: ContextVar[Search | None] = ContextVar("linalg_ext.searching", default=N
 
 
 def asked_search(value: object) -> Search | None:
-    """What `search=` says; None where nothing is to be searched.
+    """Return the search that `search=` requests; None where it requests none.
 
     Raises:
-        ArgumentError: it says nothing that is known.
+        ArgumentError: the value is not a known one.
     """
     if value is False:
         return None  # so as not to load what is not needed
@@ -33,7 +33,7 @@ def asked_search(value: object) -> Search | None:
 def searching(asked: Search | None) -> Iterator[None]:
     """Have what is compiled inside the `with` block searched for groups; None: as it was.
 
-    Kernels are kept under what was asked for; under a strategy of somebody's own none are.
+    Kernels are kept under what was asked for; under a strategy of the user's own none are.
     """
     if asked is None:
         yield
@@ -58,5 +58,5 @@ def not_searching() -> Iterator[None]:
 
 
 def in_force() -> Search | None:
-    """What was asked for; None where nothing was."""
+    """Return the search in force; None where there is none."""
     return _asked.get()

@@ -23,7 +23,7 @@ from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.dtypes import DType
 
 _MOST_DIMENSIONS = 64
-"""Of an array of NumPy's."""
+"""The highest rank of a NumPy array."""
 
 
 def read_signature(
@@ -71,10 +71,10 @@ def read_signature(
 
 
 def read_type(type_: ir.Type, where: str) -> ValueType:
-    """What stands for `type_` on NumPy's side.
+    """Return the description of `type_` as a NumPy array or scalar.
 
     Raises:
-        SignatureError: nothing does.
+        SignatureError: NumPy has no counterpart of the type.
     """
     text = str(type_)
     if isinstance(type_, ir.RankedTensorType):

@@ -24,7 +24,9 @@ def work_to_share(
     opt_level: int | None,
     libraries: Sequence[str | Path],
 ) -> Work | None:
-    """What several threads can share of an entry on buffers; None where nothing is worth it.
+    """Return the work of an entry on buffers that threads can share; None where none is worth it.
+
+    The result is also None where this machine lacks features that the target needs.
 
     Args:
         module: as it is after the stage `buffers`; read, not changed.
@@ -47,7 +49,7 @@ def work_to_share(
 
 
 def cut(work: Work, threads: int) -> Cut | None:
-    """The code for so many threads; None where nothing can be shared.
+    """Return the code for this many threads; None where nothing can be shared.
 
     Raises:
         LinalgExtError: it cannot be compiled.

@@ -1,4 +1,4 @@
-"""A copy of the module that somebody gave us, in a context that nobody else uses."""
+"""A copy of a given module, in a context of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
 
     Args:
         source: text, bytecode, a `Module`, or upstream's own module or its operation.
-        trusted: of a text: it came from MLIR itself, so parse it without the guard process.
+        trusted: True for a text from MLIR itself: it is parsed without the guard process.
         context: to put it in.
 
     Raises:

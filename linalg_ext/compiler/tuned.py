@@ -26,8 +26,8 @@ Make = Callable[[], Kernel]
 def tuned(make: Make, tuning: Tuning) -> Kernel:
     """The fastest of the kernels that `make` gives under different choices.
 
-    What was found before, for the same work on the same machine and so many threads, is taken
-    without measuring.
+    A finding of an earlier run is taken without measuring, for the same work on the same machine
+    and the same number of threads.
     """
     # What is kept has its decisions as text alone, and here they are needed as they are.
     with cache.off():
@@ -77,7 +77,7 @@ def _choices_key(choices: Choices) -> tuple[object, ...]:
 
 
 def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:
-    """What a kernel does, as far as its plans depend on it."""
+    """Return a digest of a kernel's work, as far as its plans depend on it."""
     parts = [str(kernel.signature)]
     for decision in decisions:
         if isinstance(decision, PlannedContraction):
@@ -101,7 +101,7 @@ def _data(finding: Finding) -> dict[str, Any]:
 
 
 def _finding(entry: Any) -> Finding | None:
-    """An entry of the file, checked: somebody may have edited it."""
+    """An entry of the file, checked: a user may have edited it."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("plans"), Mapping):
         return None
     plans = {key: Variation.from_data(data) for key, data in entry["plans"].items()}

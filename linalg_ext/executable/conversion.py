@@ -77,7 +77,7 @@ def as_array(value: Any, name: str) -> Array:
 
     Args:
         value: an array, a number, a (nested) list of numbers.
-        name: what errors call it.
+        name: its name in errors.
 
     Raises:
         DTypeError: the dtype has no element type.

@@ -44,7 +44,7 @@ def key_of_module(
     libraries: Sequence[str | Path],
     result_dtypes: Sequence[Any] | None,
 ) -> str | None:
-    """What the kernel of a module is kept under; None where nobody can tell what it is made of.
+    """Return the key of a module's kernel; None where none is kept, or a part has no fingerprint.
 
     Args:
         kind: of the content.
@@ -72,7 +72,7 @@ def find(key: str | None) -> Kernel | None:
     """The kernel that is kept under a key; None where there is none.
 
     What is there and cannot be used (a library is gone, the system gives no executable memory)
-    counts as absent: it is compiled anew, and the compiler says what is wrong.
+    counts as absent: it is compiled again, and the compiler says what is wrong.
     """
     log = logger("cache")
     entry = kernel_cache.read(key)
@@ -125,7 +125,10 @@ def _kernel_of(entry: Entry) -> Kernel:
 
 
 def _recipe_of(entry: Entry) -> Recipe | None:
-    """What the kernel was made from: it can be sent on as if it had been made here."""
+    """Return the recipe of a kept kernel, with which it can be sent on like one made here.
+
+    The result is None where the entry has none.
+    """
     told = entry.record.get("recipe")
     if told is None:
         return None

@@ -20,11 +20,11 @@ from linalg_ext.errors import ArgumentError, LayoutError, caller_location
 from linalg_ext.runtime.dlpack import exported, from_dlpack, is_exported
 
 _FROM = "from_dlpack"
-"""What the namespaces of all libraries call it (the Python array API standard)."""
+"""The function's name in the namespace of every library (the Python array API standard)."""
 
 
 def has_guests(values: Iterable[Any], out: Any = None) -> bool:
-    """Return whether a call has arrays of other libraries, or an `out=` that wraps one."""
+    """Return whether a call has arrays of other libraries, or an `out=` other than NumPy's."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
     given = out if isinstance(out, tuple | list) else (out,)
@@ -76,7 +76,7 @@ class Guests:
 
         Args:
             out: as it was given. What has no memory to write is returned as it is.
-            name: what errors call it.
+            name: its name in errors.
 
         Raises:
             LayoutError: it must not be written.
@@ -114,16 +114,14 @@ class Guests:
 
 
 def _may_be_written(out: Any) -> bool:
-    """Return whether something is no plain array of NumPy's, and has memory that a result may go
-    to.
-    """
+    """Return whether a value other than a plain NumPy array has memory for a result."""
     if out is None or type(out) is np.ndarray or isinstance(out, np.ma.MaskedArray | np.generic):
         return False
     return is_exported(out) or _interface(out) is not None
 
 
 def _interface(value: Any) -> Any:
-    """What NumPy makes an array of without copying; None where there is no such thing."""
+    """Return an object that NumPy reads as an array without a copy; None where there is none."""
     if hasattr(value, "__array_interface__"):
         return value
     try:

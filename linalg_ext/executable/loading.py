@@ -86,10 +86,10 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
 
 
 def _opened(where: str) -> Folder:
-    """The folder, where nobody else can change it.
+    """Return the folder, where no untrusted user can change it.
 
     Raises:
-        ExportError: somebody else can, or it cannot be opened.
+        ExportError: an untrusted user can, or it cannot be opened.
     """
     try:
         return open_folder(where, _RULE)
@@ -100,10 +100,10 @@ def _opened(where: str) -> Folder:
 
 
 def _content(place: Folder, name: str, where: str) -> bytes:
-    """What a file holds that nobody else can write.
+    """Return the content of a file that no untrusted user can write.
 
     Raises:
-        ExportError: it cannot be read, or somebody else could write it.
+        ExportError: it cannot be read, or an untrusted user could write it.
     """
     try:
         return place.read(name)
@@ -148,7 +148,11 @@ def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
 
 
 def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
-    """What a file holds, as it was written."""
+    """Return the content of a file.
+
+    Raises:
+        ExportError: it cannot be read, or its checksum is not the record's.
+    """
     content = _content(place, file, where)
     if checksum(content) != record["checksums"][file]:
         raise damaged(file, where)

@@ -1,4 +1,4 @@
-"""Whether arrays share memory: with one another, or with themselves."""
+"""Checks for memory that arrays share, with one another or within themselves."""
 
 from __future__ import annotations
 

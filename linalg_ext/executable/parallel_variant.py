@@ -1,4 +1,4 @@
-"""A kernel's code for several threads: made when it is first called with so many."""
+"""A kernel's code for several threads, made at the first call with that number of threads."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ from linalg_ext.utils import hooks
 from linalg_ext.utils.locks import Lock
 
 LEAST_BYTES = 1 << 16
-"""Of all arrays of a call, where their sizes are open: less is done before threads have begun."""
+"""The least bytes of all arrays of a call that threads share, where their sizes are open.
+
+Smaller work is done before other threads have begun.
+"""
 
 
 class Work(NamedTuple):
-    """What can be shared.
+    """The work of a kernel that threads can share.
 
     Attributes:
         bytecode: of the module, on buffers, as it is before loops of it are cut.
         name, symbol, libraries: of the kernel.
         opt_level: LLVM's; None chooses.
-        is_open: whether how much it is hangs on the sizes of a call's arrays.
+        is_open: True where the amount of work depends on the sizes of a call's arrays.
     """
 
     bytecode: bytes
@@ -46,10 +49,10 @@ class Cut(NamedTuple):
 
     Attributes:
         code: has a function of the kernel's name.
-        slices: how many there are of each loop that is shared, in order; at most, where that
-            hangs on sizes.
-        assertions: what its statuses mean.
-        decisions: what was chosen for the ops.
+        slices: the number for each loop that is shared, in order; at most, where it depends on
+            sizes.
+        assertions: the meanings of its statuses.
+        decisions: those about the ops.
     """
 
     code: Code
@@ -64,9 +67,9 @@ class Shared:
     Attributes:
         function: takes what the kernel's own function takes, and in place of the status what
             `threads.context` gives.
-        slices: how many there are of each loop.
-        failures: what its statuses mean.
-        decisions: what was chosen for the ops.
+        slices: the number for each loop.
+        failures: the meanings of its statuses.
+        decisions: those about the ops.
     """
 
     def __init__(self, work: Work, cut: Cut) -> None:
@@ -80,16 +83,19 @@ class Shared:
 
     @property
     def told(self) -> str:
-        """How many slices there are, for people."""
+        """The numbers of slices of the loops, as text."""
         return f"{' + '.join(map(str, self.slices))} slices"
 
     def context(self, threads: int) -> int:
-        """What a call by so many threads is given: threads that no loop has work for stay away."""
+        """Return the context of a call by `threads` threads.
+
+        Threads that no loop has work for are not woken.
+        """
         return context(threads, max(self.slices))
 
 
 class SharedWork:
-    """What several threads can share of a kernel's work."""
+    """The shared work of a kernel, with its code for each number of threads."""
 
     def __init__(self, work: Work, key: str | None = None) -> None:
         """
@@ -139,7 +145,7 @@ class SharedWork:
             return None
 
     def _cut_for(self, threads: int) -> Cut | None:
-        """The code for so many threads, kept or made; None where nothing can be shared."""
+        """Return the code for this many threads, kept or made; None where nothing can be shared."""
         key = None if self._key is None else kernel_cache.key_of("threads", self._key, threads)
         entry = kernel_cache.read(key)
         if entry is not None:

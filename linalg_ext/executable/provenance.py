@@ -1,4 +1,4 @@
-"""What a kernel was made from: what is pickled in its place, and compiled where it arrives."""
+"""The source of a kernel: it is pickled in the kernel's place, and compiled where it arrives."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Recipe(NamedTuple):
     Attributes:
         module: in MLIR's binary form.
         entry: the function; None where only one is public.
-        trusted: whether somebody vouched for the module where it was compiled first. The pickle
-            says so, and who reads a pickle trusts who wrote it. A module that nobody vouched for is
-            checked again on arrival, against the libraries that are there.
+        trusted: True where the module was trusted when it was first compiled. The pickle carries
+            this flag: its reader trusts its writer. An untrusted module is checked again on
+            arrival, against the libraries that are there.
         checked, opt_level, libraries, result_dtypes: as for `linalg_ext.compile`.
         target: the machine that was named; None for the one that the kernel is on.
     """

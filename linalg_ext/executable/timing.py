@@ -1,4 +1,4 @@
-"""What calls take."""
+"""The durations of calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether NumPy may compute in the place of a kernel that is not yet worth compiling.
+"""The choice whether NumPy computes in place of a kernel that is not yet worth compiling.
 
 with lx.options(backend="kernel"):     # in this thread, and this asynchronous task
     c = lx.einsum("mk,kn->mn", a, b)   # compiled, however small it is
@@ -27,7 +27,7 @@ def current() -> str:
 
 
 def setting() -> Setting:
-    """Return where it is kept and what it is: for whoever asks without Python."""
+    """Return the variable of the backend and its value, for native code."""
     return _in_force, _in_force.get()
 
 

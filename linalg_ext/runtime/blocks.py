@@ -15,7 +15,7 @@ HUGE_PAGE = 2 << 20
 """Bytes of a huge page on x86-64, and on aarch64 with base pages of 4 KiB."""
 
 AVAILABLE = hasattr(mmap, "MAP_ANONYMOUS") and hasattr(mmap, "MAP_PRIVATE")
-"""Whether this system has private anonymous mappings; all but Windows do."""
+"""True where this system has private anonymous mappings; all systems but Windows do."""
 
 _HUGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 _FREE: int | None = getattr(mmap, "MADV_FREE", None)

@@ -45,9 +45,8 @@ def take_over(
 ) -> np.ndarray[Any, Any]:
     """The array of a memref that compiled code returned.
 
-    It looks at the returned memory itself and frees it at the end, or it is a copy: where the
-    memory belongs to somebody else (a constant, an input, another result), and where it is not
-    laid out as an array.
+    It is a view of the returned memory, which it frees at the end. It is a copy where the memory
+    has another owner (a constant, an input, another result), or no layout of an array.
 
     Args:
         descriptor: as it came back.

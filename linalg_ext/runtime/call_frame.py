@@ -35,11 +35,11 @@ Frame = ctypes.Array[ctypes.c_int64]
 
 
 class FrameTemplate(NamedTuple):
-    """What all blocks of a layout have in common.
+    """The common content of all blocks of a layout.
 
     Attributes:
         words: of a block. Those that hold addresses within it hold offsets in bytes.
-        places: which these are.
+        places: the indices of the words that hold addresses.
     """
 
     words: tuple[int, ...]
@@ -47,7 +47,7 @@ class FrameTemplate(NamedTuple):
 
 
 class FrameLayout:
-    """Where each argument of a packed call lies, in words.
+    """The position of each argument of a packed call in the block, in words.
 
     The last argument is the status, a memref<1xi64>: its one element is the block's first word.
 
@@ -102,7 +102,7 @@ class FrameLayout:
         self._pool.append(frame)
 
     def template(self, spare: int = 0) -> FrameTemplate:
-        """What all blocks have in common, and `spare` words after it."""
+        """Return the common content of all blocks, with `spare` more words at the end."""
         words = [0] * (self.size + spare)
         for position, value in self._template.items():
             words[position] = value

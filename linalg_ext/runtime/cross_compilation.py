@@ -81,7 +81,7 @@ class _CrossCompiled(Engine):
         return None
 
     def function(self, name: str) -> PackedFunction:
-        """What it returns raises a TargetError."""
+        """Return a function that raises a TargetError."""
         return _refusal(self._target)
 
     def object_code(self) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 NOT_ALLOCATED = 0xDEADBEEF
-"""What upstream writes as the allocated pointer of a constant: memory that nobody may free."""
+"""The allocated pointer that upstream writes for a constant, whose memory must not be freed."""
 
 
 class Descriptor(NamedTuple):
@@ -79,7 +79,7 @@ class Descriptor(NamedTuple):
 
 
 def word_count(rank: int) -> int:
-    """How many 64-bit words the descriptor of a memref of `rank` takes."""
+    """Return the number of 64-bit words in the descriptor of a memref of `rank`."""
     return 3 + 2 * rank
 
 
@@ -98,7 +98,7 @@ def _by_interface(array: np.ndarray[Any, Any]) -> int:
 
 _word_at = ctypes.c_size_t.from_address
 DATA = object.__basicsize__
-"""Where the data pointer is in an array: `PyArrayObject_fields` of NumPy's C API puts it first."""
+"""The offset of an array's data pointer: `PyArrayObject_fields` of NumPy's C API puts it first."""
 
 
 def _by_structure(array: np.ndarray[Any, Any]) -> int:

@@ -86,7 +86,7 @@ def from_dlpack(value: Any, name: str) -> Array:
 
     Args:
         value: has `__dlpack__` and `__dlpack_device__`.
-        name: what errors call it.
+        name: its name in errors.
 
     Raises:
         ArgumentError: it is not in the memory of this machine, or the library does not hand it
@@ -114,7 +114,7 @@ def from_dlpack(value: Any, name: str) -> Array:
 
 
 def exported(array: Array) -> Any:
-    """What other libraries take an array from: it has `__dlpack__`."""
+    """Return an object with `__dlpack__`, from which other libraries take the array."""
     return array if array.dtype.isbuiltin == 1 else _Narrow(array)
 
 

@@ -70,7 +70,7 @@ def apart(*parts: object) -> Iterator[None]:
 
 
 def read(key: str | None) -> Entry | None:
-    """What is kept under a key, if anything."""
+    """Return the entry that is kept under a key; None where there is none."""
     return None if key is None else cache.get(key)
 
 
@@ -148,7 +148,10 @@ def _machine(target: Target) -> str:
 
 @functools.cache
 def _processor() -> str:
-    """What the system says of the processor: LLVM may know features that no target names."""
+    """Return the system's description of the processor.
+
+    LLVM may know features that no target names.
+    """
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             lines = file.read(1 << 13).partition("\n\n")[0].splitlines()

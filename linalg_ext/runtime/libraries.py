@@ -50,9 +50,10 @@ def missing_of(names: Iterable[str], libraries: Sequence[ctypes.CDLL]) -> list[s
 
 
 def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None:
-    """Where `name` is, in this process or in `libraries`; None where it is in neither.
+    """Return the address of `name` in this process or in `libraries`; None where neither has it.
 
-    What registered libraries have is in this process, under names that only code made for them has.
+    The functions of registered libraries are in this process. Only code made for them knows their
+    names.
     """
     if (published := published_address(name)) is not None:
         return published
@@ -64,8 +65,9 @@ def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None
 
 
 def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
-    """Return whether one of `libraries` itself has `name`: not the process, nor what the library
-    needs.
+    """Return whether one of `libraries` itself has `name`.
+
+    The process does not count. On Linux the dependencies of the library do not count either.
     """
     for library in libraries:
         address = _looked_up(library, name)
@@ -75,7 +77,7 @@ def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
 
 
 def address_in(library: ctypes.CDLL, name: str) -> int | None:
-    """Where `name` is in a library, or in one that it needs."""
+    """Return the address of `name` in a library or its dependencies; None where none has it."""
     return _looked_up(library, name)
 
 
@@ -97,7 +99,7 @@ def _looked_up(library: ctypes.CDLL, name: str) -> int | None:
 
 
 class _Place(ctypes.Structure):
-    """Of dladdr(3): what an address belongs to."""
+    """The result of dladdr(3): the file and the symbol that an address belongs to."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),

@@ -19,13 +19,16 @@ no other.
 
 
 def packed_names(name: str) -> tuple[str, str]:
-    """What the packed form of a function may be called in object code: the first that is there."""
+    """Return the possible names of a function's packed form in object code.
+
+    The first one that is there counts.
+    """
     # The engine's names: `_mlir_` before what takes a table of arguments.
     return f"{PORTABLE}{name}", f"_mlir__mlir_ciface_{name}"
 
 
 def variable_symbol(name: str) -> str:
-    """What a variable must be called in object code: the engine finds what has its prefix alone."""
+    """Return the symbol of a variable in object code: the engine requires its prefix."""
     return f"_mlir_{name}"
 
 
@@ -68,5 +71,5 @@ def as_packed(address: int) -> PackedFunction:
 
 
 def address_of_function(function: PackedFunction) -> int:
-    """Where the code of a packed function, or of any other of ctypes, begins."""
+    """Return the address of the code of a packed function, or of any other ctypes function."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whether objects of the interpreter and of NumPy lie in memory as `vectorcall.mlir` reads them."""
+"""A check that objects of the interpreter and of NumPy have the layout `vectorcall.mlir` reads."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class LoadedCode:
 
         Raises:
             LinalgExtError: it is no object that can be loaded.
-            UnresolvedSymbolError: a library is missing, or a function that nobody provides.
+            UnresolvedSymbolError: a library is missing, or a function that no library provides.
             OSError: the system gives no executable memory.
         """
         self.opt_level = opt_level

@@ -27,7 +27,7 @@ _OPTION = "disable-patterns="
 _CLEANING = "default-pipeline="
 _CLEANED = re.compile(rf"{_CLEANING}\{{?canonicalize\}}?(?=\s|$)")
 _PIPELINE = re.compile(r"[\w-]-pipeline(?![\w=-])")
-"""What upstream calls passes that it has put together; their names hold those of none of them."""
+"""The names of upstream's pipelines of passes, which do not contain the names of these passes."""
 _UNNAMED = re.compile(r"(?<![\w-])linalg-fold-unit-extent-dims(?![\w-])")
 """The pass that has the pattern, too, and cannot be told to leave it out."""
 
@@ -38,7 +38,7 @@ def _braces(depth: int) -> str:
 
 
 _BEGINNING = r"(\A\s*|[(,]\s*|pipelines?=\{?)"
-"""What stands before a pass; options may have the name of one."""
+"""The text that precedes a pass. It is needed since an option may have the name of a pass."""
 _PASS = re.compile(rf"{_BEGINNING}(canonicalize|inline)(?![\w=-])({_braces(6)})?(?!\{{)")
 
 
@@ -95,7 +95,7 @@ def _made(anchor: str, context: ir.Context, text: str) -> passmanager.PassManage
 
 
 def _elements(text: str) -> list[str]:
-    """What a pipeline runs one after the other, each with all that is nested in it."""
+    """Return the elements of a pipeline in order, each with all that is nested in it."""
     elements, depth = [""], 0
     for character in text:
         depth += (character in "({[") - (character in ")}]")

@@ -1,4 +1,4 @@
-"""New memory filled with what nobody wrote: LINALG_EXT_POISON=1, to find who reads it.
+"""New memory filled with a pattern: LINALG_EXT_POISON=1, to find reads of unwritten memory.
 
     results              `empty`, in the place of numpy.empty; the native caller's own way
     buffers of kernels   compiled code fills each as it gets it, on the heap and on the stack
@@ -34,7 +34,7 @@ def _asked() -> bool:
 
 
 ON = _asked()
-"""Whether new memory is filled."""
+"""True where new memory is filled."""
 
 
 def filled(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -31,9 +31,10 @@ Below, malloc's own reuse is as quick.
 """
 
 _WARM = 4
-"""Of what may be idle, the part that came back last, one in `_WARM`, keeps its pages for certain.
+"""The divisor of the limit that gives the idle bytes whose blocks always keep their pages.
 
-To leave them to the system costs a tenth of writing them again, and most blocks are soon reused.
+Those are the blocks that came back last. To leave the pages to the system costs a tenth of writing
+them again, and most blocks are soon reused.
 """
 
 _SLACK = 8
@@ -47,9 +48,9 @@ class PoolStatistics(NamedTuple):
         used: bytes of the blocks that arrays live in.
         idle: bytes of the blocks that wait for an array.
         limit: most bytes that may be idle.
-        mapped: how many blocks were asked of the system.
-        reused: how many arrays got a block that an earlier one had left.
-        unmapped: how many blocks were given back to the system.
+        mapped: the number of blocks that the system gave.
+        reused: the number of arrays with a block that an earlier one had left.
+        unmapped: the number of blocks that were given back to the system.
         intermediates: the same of the intermediate results of calls; None where the pool has
             results alone.
     """
@@ -163,7 +164,7 @@ class ResultPool:
         return poison.filled(array) if poison.ON else array
 
     def statistics(self) -> PoolStatistics:
-        """What the pool holds and has done."""
+        """Return the state of the pool, and its counts so far."""
         self._tidy()
         used = sum(self._lent.copy().values())
         idle = sum(block.size for block in self._idle.copy())
@@ -233,7 +234,7 @@ class ResultPool:
     def _tidy(self, *, limit: int | None = None, wait: bool = True) -> None:
         """Make what came back idle, and unmap what is idle beyond the limit.
 
-        Without `wait` it is left to whoever holds the lock, who looks again after releasing it.
+        Without `wait` it is left to the holder of the lock, which looks again after releasing it.
         """
         dropped: list[Block] = []
         while self._lock.acquire(wait=wait):
@@ -293,7 +294,7 @@ class _RefusingLock:
 
 
 class _Loan:
-    """What an array of the pool is made from; its end is the end of the last view."""
+    """The memory behind an array of the pool. It dies with the last view of the array."""
 
     __slots__ = ("__array_interface__", "_block", "_pool")
 

@@ -19,7 +19,7 @@ class Registered(Protocol):
     Attributes:
         name: no two have the same at a time.
         fingerprint: tells it from others in the keys of caches that outlive the process.
-        addresses: where its functions are, by the names by which object code knows them.
+        addresses: those of its functions, by their names in object code.
     """
 
     name: str
@@ -72,7 +72,7 @@ def withdraw(library: Registered) -> None:
 
 
 def watch(changed: Callable[[], None]) -> None:
-    """Have a function called after every change: for whoever cannot ask each time."""
+    """Have a function called after every change, for users that cannot ask each time."""
     _watching.append(changed)
 
 
@@ -82,5 +82,5 @@ def _tell() -> None:
 
 
 def published_address(name: str) -> int | None:
-    """Where the function of a library is that object code knows by a name."""
+    """Return the address of a library's function by its name in object code; None if unknown."""
     return _published.get(name)

@@ -113,8 +113,8 @@ class Crew:
         """A crew without threads yet.
 
         Args:
-            processors: how many the process may run on. With more threads than that nobody waits
-                awake: another might need the processor.
+            processors: the number that the process may run on. With more threads than that, none
+                waits awake: another might need the processor.
         """
         self._processors = processors
         self._starting = threading.Lock()
@@ -131,12 +131,12 @@ class Crew:
             initialize(ctypes.c_void_p(self._memory.address + place), None)
 
     def context(self, threads: int, team: int = 0) -> int:
-        """The address of what compiled code is given, to have loops shared by so many threads.
+        """The address of the context by which compiled code has loops shared by `threads` threads.
 
         The caller's is among them: with one, or where no thread can be started, it does it all.
 
         Args:
-            threads: how many.
+            threads: the number of threads.
             team: the address of OpenMP's function that has a team call another, to have a team
                 share the loops as long as it comes in time; 0 for threads of this crew alone.
         """
@@ -154,12 +154,12 @@ class Crew:
             return self._contexts[key].address
 
     def leave(self) -> None:
-        """In a forked process: have whoever calls with a context of this crew do it all alone."""
+        """In a forked process: have each caller with a context of this crew work alone."""
         for block in self._contexts.values():
             block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
 
     def _words(self, threads: int, team: int) -> list[int]:
-        """What is in a context (see `thread_pool.mlir`)."""
+        """Start the threads of a context, and return its words (see `thread_pool.mlir`)."""
         self._start(threads - 1)
         helpers = min(threads - 1, self._count)
         share = _code().share_in_team if team else _code().share

@@ -15,7 +15,7 @@ _PAUSES = {
         llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()
     """,
 }
-"""What tells a processor that a loop waits, by its architecture."""
+"""The instruction that signals a wait loop to the processor, by architecture."""
 
 _LINUX = """
 llvm.func @sched_getcpu() -> i32

@@ -37,7 +37,7 @@ _team: ContextVar[int] = ContextVar("linalg_ext.threads.team", default=0)
 
 
 def available() -> int:
-    """How many processors this process may run on."""
+    """Return the number of processors that this process may run on."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
@@ -48,7 +48,7 @@ _default = available()
 
 
 def current() -> int:
-    """How many threads a call may use, the caller's among them."""
+    """Return the number of threads that a call may use, the caller's among them."""
     return _in_force.get() or _default
 
 
@@ -109,18 +109,18 @@ def lent(team: int) -> Iterator[None]:
 
 
 def context(threads: int, slices: int | None = None) -> int:
-    """What compiled code is given, to have its loops shared by at most `threads` threads.
+    """Return the context by which at most `threads` threads share the loops of compiled code.
 
-    The caller's is among them. Where no thread can be started the caller does it all.
+    The caller's thread is among them. Where no thread can be started, the caller does all the work.
 
     Args:
-        threads: how many.
-        slices: of the loop that has most: threads beyond are not woken. A team has one size, for
-            OpenMP starts threads anew where it changes.
+        threads: the number of threads.
+        slices: of the loop that has most: threads beyond are not woken. A team ignores it, for
+            OpenMP starts new threads where the size of a team changes.
 
     Returns:
         The address of some words: the function that shares a loop (see `thread_pool.mlir`), and
-        what it needs. They stay where they are, and as they are.
+        its data. They stay where they are. They change only in a forked process.
     """
     if (team := _team.get()) and not _is_forked:
         return _crew.context(threads, team)

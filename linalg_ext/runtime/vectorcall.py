@@ -37,20 +37,22 @@ They cost 10 ms, compiling it 100: who calls that often is likely to call on.
 """
 
 MOST_RECORDS = 8
-"""Of one object. They are tried in turn, 10 ns each; others go through Python's dictionaries."""
+"""The most records of one object.
+
+They are tried in turn, 10 ns each. Other calls go through Python's dictionaries.
+"""
 
 SHORT = 10_000
 """Ticks, 2 to 5 us: a run keeps the GIL if the one before took less.
 
-To let the GIL go and take it again costs 0.1 us where nobody else wants it, and much more where
-somebody does.
+To release the GIL and take it again costs 0.1 us without contention, and much more with it.
 """
 
 _NEW_FROM_DESCR, _RETURN = 94, 76
 """PyArray_NewFromDescr, PyArray_Return in NumPy's table of functions, whose order is of its ABI."""
 
 _NAME = "caller"
-"""Of the code, where it is kept."""
+"""The name of the code in the cache."""
 
 _OUT, _CALL = sys.intern("out"), sys.intern("__call__")
 

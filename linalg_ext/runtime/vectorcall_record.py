@@ -1,7 +1,7 @@
-"""What native code must know of a call: which arguments fit, where they go, and what is run.
+"""The record of a call for native code: the accepted arguments, their places and the function.
 
 A record is data for `vectorcall.mlir`, where its words are listed. It lives as long as a list holds
-it or a call is under way, and keeps alive all that it points to.
+it or a call is under way. It keeps alive all that it points to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_SLOTS = 256
 """Values of a call: those that are given, and those in containers among them."""
 
 MOST_WORDS = 2048
-"""Of a frame, which native code puts on the stack."""
+"""The most words of a frame, which native code puts on the stack."""
 
 _ENTRY_WORDS = 13
 _ARRAY, _NUMBER, _CONSTANT = range(3)
@@ -38,7 +38,7 @@ _UNKNOWN = (1 << 63) - 1
 
 
 Setting = tuple[ContextVar[Any], object]
-"""A variable, and what it must be in the caller's context."""
+"""A variable, and its required value in the caller's context."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class ArrayEntry:
         dtypes: those it may have, one or two; one that is made has the first.
         shape: its sizes.
         strides: in bytes; None for the row-major order without gaps.
-        is_written: whether native code writes it. It must not meet any other argument then.
-        unused_bits: of each byte, as a mask: they must be clear. 0 asks nothing.
+        is_written: True where native code writes it. It must not alias any other argument then.
+        unused_bits: the mask of the bits of each byte that must be clear. 0 requires nothing.
         make: makes the array, where that is not left to NumPy.
     """
 
@@ -80,10 +80,10 @@ class NumberEntry:
     """A number.
 
     Attributes:
-        word: where its bits go in the frame, or its descriptor where it is passed in memory.
-        dtype: what it is converted to.
+        word: the position of its bits in the frame, or of its descriptor where it is in memory.
+        dtype: the dtype that it is converted to.
         types: of NumPy's numbers that are taken, two at most; their bits are those of `dtype`.
-        takes_float: whether Python's floats are taken.
+        takes_float: True where Python's floats are taken.
         integers: the class of Python's integers that are taken, `int` or `bool`, if any.
         least, most: of the integers that are taken.
         room: the word for its bits where it is passed in memory, else 0.
@@ -120,7 +120,7 @@ class Container:
         kind: its class: a dict, a list, a tuple or a class of tuples, or a class whose instances
             are read by their attributes and made by a call with keywords.
         keys: of a dict, in order; the names of attributes; of no meaning in lists and tuples.
-        children: what it contains, in order. Of results the leaves are their numbers.
+        children: its contents, in order. Of results the leaves are their numbers.
     """
 
     kind: type
@@ -129,14 +129,14 @@ class Container:
 
 
 Expected = Entry | Container | int
-"""What an argument must be. A number stands for a result."""
+"""The expectation of an argument. A number stands for a result."""
 
 
 class Record(ctypes.Structure):
     """One record. Native code finds its words by what ctypes keeps of every structure.
 
     Attributes:
-        is_too_large: whether native code has no room for such a call.
+        is_too_large: True where native code has no room for such a call.
     """
 
     _fields_ = (("words", ctypes.c_int64 * 26),)
@@ -167,15 +167,15 @@ class Record(ctypes.Structure):
             frame: of a call.
             arguments: the arguments that are expected, in order.
             results: the arrays that are written.
-            makes, takes: whether a call without `out=`, and one with it, fits.
+            makes, takes: True where a call without `out=`, and one with it, fits.
             report: called with a status that is not 0; raises.
-            built: how the results are contained, in `out=` too. By default one is given as it is,
+            built: the container of the results, in `out=` too. By default one is given as it is,
                 several in a tuple.
-            settings: variables, and what they must be in the caller's context.
-            always_free: whether the GIL is never held while the code runs.
-            as_number: whether the result, one without axes, is given as NumPy's number.
+            settings: variables, and their required values in the caller's context.
+            always_free: True where the GIL is never held while the code runs.
+            as_number: True where the result, one without axes, is given as NumPy's number.
             names: of the last arguments, which come as keywords.
-            keep: what must live as long as the code may run.
+            keep: objects that must live as long as the code may run.
         """
         super().__init__()
         self._kept: list[object] = [report, *keep]

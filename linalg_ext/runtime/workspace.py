@@ -1,6 +1,6 @@
 """The memory of intermediate results: compiled code takes it and gives it back by itself.
 
-malloc maps large buffers anew for every call, or returns what was freed to the system: each first
+malloc maps large buffers again for every call, or returns what was freed to the system: each first
 write to a page is a fault then, and a page to be cleared. Here what a call gives back waits for the
 next one, of whatever kernel, in whatever thread; nothing of it holds the GIL.
 
@@ -34,7 +34,7 @@ Its number changes with what compiled code reads there: exported kernels may be 
 """
 
 LEAST_BYTES = 64 << 10
-"""Of a buffer that comes from the pool: below, malloc has it at hand, and as quickly."""
+"""The smallest size of a buffer from the pool. Below, malloc has one at hand as quickly."""
 
 _NAME = "intermediates"
 _LIMIT, _IDLE, _USED, _MAPPED, _REUSED, _UNMAPPED, _COUNT, _FLAGS = range(2, 10)
@@ -48,9 +48,9 @@ class IntermediatesStatistics(NamedTuple):
     Attributes:
         used: bytes of the blocks that calls under way have.
         idle: bytes of the blocks that wait for a call.
-        mapped: how many blocks were asked of the system.
-        reused: how many buffers got a block that an earlier one had left.
-        unmapped: how many blocks were given back to the system.
+        mapped: the number of blocks that the system gave.
+        reused: the number of buffers with a block that an earlier one had left.
+        unmapped: the number of blocks that were given back to the system.
     """
 
     used: int
@@ -89,13 +89,13 @@ class Intermediates:
         weakref.finalize(code, self.clear).atexit = False
 
     def set_limit(self, limit: int) -> None:
-        """Have at most so many bytes idle."""
+        """Have at most `limit` bytes idle."""
         self._memory.words[_LIMIT] = min(limit, _MOST_BYTES)
         if self._memory.words[_IDLE] > limit:
             self.clear()
 
     def statistics(self) -> IntermediatesStatistics:
-        """What the pool holds and has done."""
+        """Return the state of the pool, and its counts so far."""
         words = self._memory.words
         return IntermediatesStatistics(
             *(words[at] for at in (_USED, _IDLE, _MAPPED, _REUSED, _UNMAPPED))
@@ -118,7 +118,7 @@ class Intermediates:
         return self._code is not None
 
     def _forget_idle(self) -> None:
-        """Start with no idle block, and a mutex that nobody holds.
+        """Start with no idle block, and a mutex that is free.
 
         So does a forked child: another thread may have been in the midst of the pool's work.
         """

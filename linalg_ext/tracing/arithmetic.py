@@ -65,7 +65,10 @@ def floor_divide(x: Element, y: Element) -> Element:
 
 
 def remainder(x: Element, y: Element) -> Element:
-    """What rounding down leaves, with the sign of the divisor; of integers by 0, 0."""
+    """Return the remainder of the floored quotient, with the sign of the divisor.
+
+    An integer divided by 0 leaves 0.
+    """
     if is_integer(x):
         return _divided(x, y)[1]
     return _float_divided(x, y)[1]
@@ -174,7 +177,7 @@ def _shifted(op: type, x: Element, y: Element, beyond: Element) -> Element:
 
 
 def bit_count(x: Element) -> Element:
-    """How many bits of the absolute value are set."""
+    """Return the number of set bits in the absolute value."""
     return Element(math_dialect.CtPopOp(absolute(x).value).result, x.dtype)
 
 

@@ -31,7 +31,7 @@ class Call:
     Attributes:
         leaves: of its arguments, as they were given.
         arrays: the same as arrays; specs among them where nothing is to run.
-        kinds: what each is.
+        kinds: the description of each.
         names: for errors, `x` or `params['w']`.
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
@@ -50,7 +50,7 @@ class Call:
 
     @property
     def key(self) -> Any:
-        """What a trace depends on."""
+        """The part of a trace's key that the call determines."""
         static = tuple((name, _told_apart(value)) for name, value in self.static)
         return self.kinds, self.structure, static
 
@@ -123,7 +123,7 @@ class Binding:
 
         Args:
             count, names: of the call.
-            values: what each parameter must be; of one that takes any number, all of them.
+            values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
             What each argument must be; None where that is not known.
@@ -252,7 +252,7 @@ class Parameters:
             ) from None
 
     def _shown(self, path: str, given: list[str]) -> str:
-        """How errors name a leaf: by its place where it is an argument itself."""
+        """Return the name of a leaf in errors: its position where it is an argument itself."""
         plain = _plain(path)
         if plain in given:
             return f"argument {given.index(plain)} of {self._name}"

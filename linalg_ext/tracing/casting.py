@@ -24,7 +24,7 @@ def is_weak(value: Any) -> bool:
 
 
 def kind_for_numpy(value: Any) -> Any:
-    """What stands for a value where NumPy decides dtypes: a dtype, or a Python type."""
+    """Return the dtype or the Python type by which NumPy's promotion sees a value."""
     if isinstance(value, Traced):
         return value.weak or value.dtype
     if isinstance(value, Size):

@@ -17,7 +17,7 @@ from linalg_ext.runtime.vectorcall_record import Container, Expected
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """How a container is built, without its leaves.
+    """The structure of a container, without its leaves.
 
     Attributes:
         kind: its class; None for a leaf.
@@ -31,7 +31,7 @@ class Structure:
 
     @property
     def leaves(self) -> int:
-        """How many arrays it has."""
+        """The number of leaves (arrays)."""
         return 1 if self.kind is None else sum(child.leaves for child in self.children)
 
     def __str__(self) -> str:

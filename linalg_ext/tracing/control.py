@@ -158,7 +158,7 @@ def _kinds_of(function: Callable[..., Any], operands: Any) -> tuple[list[_Kind],
 
 
 class _Checker:
-    """What goes into a loop or a branch and comes out, compared with what is expected."""
+    """A check of the values that enter and leave a loop or a branch against the expected ones."""
 
     def __init__(self, name: str, structure: Structure) -> None:
         self.name = name

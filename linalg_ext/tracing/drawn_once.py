@@ -28,7 +28,7 @@ from linalg_ext.utils.locks import Lock
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _STANDARD = sysconfig.get_path("stdlib")
 _MOST = 1000
-"""So many objects are looked at for generators."""
+"""The most objects that are searched for generators."""
 
 _NAMES = tuple(n for each in _CLOCKS for n in (each, f"{each}_ns") if hasattr(time, n))
 _BUILTIN_CLOCKS = tuple(getattr(time, name) for name in _NAMES)

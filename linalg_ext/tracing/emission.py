@@ -1,4 +1,4 @@
-"""What is recorded: structured ops over traced values, each one `linalg.generic`."""
+"""The recording of structured ops over traced values, each one `linalg.generic`."""
 
 from __future__ import annotations
 

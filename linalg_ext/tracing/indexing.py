@@ -91,7 +91,7 @@ def is_array(item: Any) -> bool:
 
 
 def parts_of(value: Traced, items: Sequence[Any]) -> list[Part]:
-    """What integers and slices take of each axis."""
+    """Return the part of each axis that integers and slices select."""
     own = [item for item in items if item is not None]
     return [
         part_of(item, size, axis)

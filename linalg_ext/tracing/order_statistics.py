@@ -1,4 +1,4 @@
-"""What NumPy answers by putting values in order: medians, quantiles, places in a sorted array."""
+"""NumPy's functions that sort their operand: medians, quantiles, searches in a sorted array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linalg_ext.tracing.traced import Traced, xp
 from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 _MANY = 64
-"""So many values are compared with each other; more are put in order."""
+"""The most values that are compared with each other; more are sorted."""
 
 _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "linear": lambda part: part,
@@ -26,7 +26,10 @@ _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "higher": lambda part: xp.ceil(part),
     "midpoint": lambda part: xp.ceil(part) / 2,
 }
-"""How far a quantile is from the element below it to the one above it, by `method=`."""
+"""The weight of the upper neighbour in a quantile, by `method=`.
+
+The operand is the fraction by which the position exceeds the index of the lower neighbour.
+"""
 
 
 def median(
@@ -52,7 +55,7 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *, skips_nan:
 
 
 def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Traced]:
-    """What records quantiles, whose parts are counted up to `whole`."""
+    """Return a function that records quantiles, where `q` ranges from 0 to `whole`."""
 
     def record(
         a: Any,
@@ -107,10 +110,10 @@ nanpercentile = _quantiles("nanpercentile", 100, skips_nan=True)
 
 
 class _Rows:
-    """Values in order along the last axis, which stands for all those that were asked for.
+    """Values sorted along the last axis, which stands for all axes of the reduction.
 
     Attributes:
-        last: where the last of a row stands that is counted.
+        last: the index of the last element of a row that counts.
         given: the dtype of the values.
         dtype: that of means of them.
     """
@@ -150,7 +153,7 @@ class _Rows:
         return cls(rows, axes, value.ndim, last, skips_nan=True)
 
     def at(self, place: Any) -> Traced:
-        """What stands at a place of each row, as it is added to others."""
+        """Return the element at an index of each row, cast to `dtype`."""
         if isinstance(place, int):
             found = self._sorted[..., place]
         elif self._skips_nan:
@@ -160,7 +163,7 @@ class _Rows:
         return cast_to(found, self.dtype)
 
     def between(self, part: Any, method: str, dtype: Any) -> Traced:
-        """What stands at a part of the way through each row."""
+        """Return the value at a fraction of the way to each row's last element, by `method`."""
         place = self.last * float(part) if isinstance(self.last, int) else self._scaled(part)
         below = np.floor(place)
         apart = place - below
@@ -248,7 +251,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Trac
 
 
 def _places(row: Traced, value: Traced, side: str) -> Traced:
-    """How many elements of a row in order come before each value."""
+    """Return the number of elements in a sorted row that precede each value."""
     count = row.shape[0]
 
     def comes_before(x: Any, y: Any) -> Any:

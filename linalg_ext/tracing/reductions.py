@@ -52,12 +52,12 @@ def reduced(
     Args:
         name: NumPy's, for errors.
         function: `add`, `mul`, `max_signed`, `min_signed`, `and`, `or`, `xor`.
-        value: what is reduced.
+        value: the operand.
         axis: one axis, several, or None for all.
-        keepdims: whether these stay, of size 1.
+        keepdims: True where these stay, of size 1.
         dtype: of the result.
-        initial: what it starts from.
-        where: which elements count.
+        initial: the start value.
+        where: the mask of the elements that count.
     """
     traced = as_traced(value)
     axes = normal_axes(axis, traced.ndim, name)
@@ -289,7 +289,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Tra
 
 
 def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
-    """How many elements go into each result."""
+    """Return the number of elements that each result combines."""
     if where is not True and where is not UNSET:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, keepdims, dtype=np.int64)

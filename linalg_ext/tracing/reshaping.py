@@ -92,7 +92,10 @@ def matched(shape: Shape, wanted: Shape) -> Groups:
 
 
 def _next(x: AnySize, y: AnySize, more_left: bool, more_right: bool) -> str:
-    """Which side lacks a factor; nothing where that cannot be told."""
+    """Return the side that lacks a factor, `left` or `right`.
+
+    The result is empty where the sizes do not decide it, or where that side has no axis left.
+    """
     if isinstance(x, int) and isinstance(y, int):
         is_left = x < y
     elif isinstance(x, int) or (not isinstance(y, int) and same(y % x, 0)):

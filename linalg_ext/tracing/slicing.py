@@ -20,14 +20,14 @@ from linalg_ext.tracing.unsupported import refuse
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What an index takes of one axis.
+    """The part of one axis that an index selects.
 
     Attributes:
-        offset: where it begins; a value of type index where only the run tells.
-        size: how many places it takes.
-        step: how far these are apart.
-        is_dropped: whether the axis goes, as one with an integer index does.
-        is_backwards: whether the places are taken from the last to the first.
+        offset: the first position; a value of type index where it is known only at run time.
+        size: the number of positions.
+        step: the distance between two positions.
+        is_dropped: True where the result has no such axis, as with an integer index.
+        is_backwards: True where the positions are read from the last to the first.
     """
 
     offset: AnySize | ir.Value
@@ -44,7 +44,7 @@ class Part:
 
 
 def part_of(index: Any, size: AnySize, axis: int) -> Part:
-    """What an integer or a slice takes of an axis of a size.
+    """Return the part of an axis of a size that an integer or a slice selects.
 
     Raises:
         ShapeError: an integer is out of bounds.

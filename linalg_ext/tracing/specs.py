@@ -62,12 +62,12 @@ class ShapeDtype:
 
 @dataclass(frozen=True)
 class Argument:
-    """What one array argument of a trace is.
+    """The description of one array argument of a trace.
 
     Attributes:
-        shape: sizes, open ones among them.
-        dtype: its dtype.
-        weak: the type of a Python number that it is.
+        shape: the sizes, with symbolic ones among them.
+        dtype: the dtype.
+        weak: the Python type of the argument, where that is a plain Python number.
     """
 
     shape: tuple[AnySize, ...]

@@ -1,4 +1,4 @@
-"""What to say of NumPy's functions that are not recorded: the nearest that is."""
+"""Errors for NumPy's functions that are not recorded, with the nearest one that is."""
 
 from __future__ import annotations
 

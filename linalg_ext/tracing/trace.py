@@ -37,13 +37,13 @@ class Demand:
 
 
 class Trace:
-    """What is known while one function is traced.
+    """The state of the trace of one function.
 
     Attributes:
-        demands: what the sizes of a call must satisfy.
-        known: for dimensions that turned out to be others, these.
-        places: for each open dimension, an argument of the function that has it, and the axis.
-        regions: the loops and branches that are being recorded, by number, outermost first.
+        demands: the conditions that the sizes of a call must satisfy.
+        known: for each dimension that proved equal to another size, that size.
+        places: for each symbolic dimension, an argument of the function with it, and the axis.
+        regions: the numbers of the loops and branches under recording, outermost first.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Trace:
         return True
 
     def at_least(self, left: AnySize, right: AnySize, what: str) -> bool:
-        """Return whether a size may be at least another; an open one is demanded of the call."""
+        """Return whether a size can be at least another; a demand on the call where it decides."""
         difference = self.resolved(left) - self.resolved(right)
         if not isinstance(difference, Size):
             return difference >= 0

@@ -45,11 +45,11 @@ xp = cast(_NumPyOnTraced, np)
 """NumPy for type checkers: what it gives for traced values is a traced value."""
 
 MOST_PARTS = 64
-"""So many parts of a value may be recorded one by one without being asked for by number."""
+"""The most parts of a value that are recorded one by one without being indexed by number."""
 
 
 class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
-    """What a traced value can do, in terms of NumPy's functions."""
+    """The methods of a traced value, in terms of NumPy's functions."""
 
     shape: Any
     dtype: Any

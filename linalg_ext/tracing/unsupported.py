@@ -1,4 +1,4 @@
-"""What a traced value cannot do, each refused at the user's line with what to do instead."""
+"""Operations that a traced value refuses, each with an error at the user's line and a remedy."""
 
 from __future__ import annotations
 

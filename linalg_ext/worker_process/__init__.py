@@ -1,4 +1,4 @@
-"""Compiling and running what nobody vouches for: in a process apart, with limits."""
+"""The compilation and the run of untrusted modules, in a worker process with limits."""
 
 from linalg_ext.worker_process.kernel import IsolatedKernel, isolate
 from linalg_ext.worker_process.limits import Limits

@@ -20,7 +20,7 @@ from linalg_ext.runtime.dtypes import DType, dtype_named
 
 Array = np.ndarray[Any, Any]
 Plain = Any
-"""What JSON can hold."""
+"""A value that JSON can represent."""
 
 _ALIGNED = 64
 
@@ -161,7 +161,11 @@ def _as_array(value: Any, name: str) -> tuple[str, Array]:
 
 
 def _extent(array: Array) -> tuple[int, int]:
-    """Where an array begins and ends, in bytes from its first element."""
+    """Return the start and the end of an array, in bytes from its first element.
+
+    Raises:
+        LayoutError: the span exceeds both 1 GiB and 64 times the bytes of the array.
+    """
     if not array.size:
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]

@@ -1,8 +1,8 @@
-"""What processes apart keep, as it travels between them and this one, and lies on disk.
+"""The cache entries of worker processes, as exchanged between processes and as kept on disk.
 
-A process apart reads and writes no cache. What it would keep it hands over, and this process puts
-all that belongs to one kernel into one entry, whose files have other names than those of kernels:
-code that a process apart has made is run in no other process than one apart.
+A worker process reads and writes no cache. It hands over what it would keep, and this process puts
+all that belongs to one kernel into one entry. The files of the entry have other names than those of
+kernels: code that a worker process made runs in worker processes only.
 """
 
 from __future__ import annotations

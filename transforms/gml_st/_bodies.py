@@ -58,12 +58,12 @@ def may_move(op: ir.Operation) -> bool:
 def combined(
     view: YieldView | SetYieldView, values: Sequence[ir.Value], olds: Mapping[int, ir.Value]
 ) -> list[ir.Value]:
-    """What becomes of yielded values once the accumulated ones are combined with the old ones.
+    """Return the yielded values, with the accumulated ones combined with the old ones.
 
     The combiner is moved to the insertion point: once for each loop.
 
     Args:
-        olds: what the destinations hold, for those positions that are accumulated.
+        olds: the contents of the destinations, for those positions that are accumulated.
     """
     results = list(values)
     accumulators = view.accumulators
@@ -83,10 +83,10 @@ def combined(
 
 
 def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
-    """What a destination holds, of the type that a combiner wants: a copy, if it must be.
+    """Return the content of a destination in the type of a combiner: a cast or a copy, if need be.
 
     Raises:
-        ArgumentError: the combiner wants memory of strides that no copy has.
+        ArgumentError: the combiner requires a memref with strides that no copy has.
     """
     if old.type == type_:
         return old
@@ -117,8 +117,9 @@ def for_nest(
 
     Args:
         bounds: lower bound, upper bound and step of each, the outermost first.
-        carried: what the first iteration gets.
-        body: of the induction variables and of what is carried, gives what the next one gets.
+        carried: the values of the first iteration.
+        body: a function of the induction variables and the carried values that returns the next
+            carried values.
     """
     ivs: list[ir.Value] = []
 

@@ -1,4 +1,4 @@
-"""Whether a loop over subsets reaches every element of a tensor, and each once."""
+"""The coverage of a tensor by a loop over subsets: every element, and each once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def covered_by(loop: AnyLoop, part: Tile | Point, tensor: ir.Value) -> frozenset
     """The iterators that move a part over all of a tensor; None where it may leave a gap.
 
     The tile is one whose offset is the induction variable along some dimensions, and all of the
-    tensor along the others: what tiling makes.
+    tensor along the others, as tiling makes it.
     """
     tile = as_tile(part)
     places = {iv: at for at, iv in enumerate(loop.ivs)}

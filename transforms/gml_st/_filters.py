@@ -15,7 +15,7 @@ from linalg_ext.structured.utils.outputs import size_at
 from linalg_ext.symbolic.index_sets import Filter
 
 Body = Callable[[Sequence[ir.Value], ir.Value], ir.Value]
-"""Of an index and of what is carried, what is carried on."""
+"""A function from an index and the carried value to the next carried value."""
 
 OUT_OF_BOUNDS = "an index of a gml_st.filter is out of bounds"
 

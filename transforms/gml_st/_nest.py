@@ -71,7 +71,7 @@ class Nest:
 
     @property
     def terminator(self) -> YieldView | SetYieldView:
-        """What ends the body, as it is now."""
+        """The current terminator of the body."""
         last = list(self.op.regions[0].blocks[0].operations)[-1].operation
         return YieldView.of(last) if last.name == "gml_st.yield" else SetYieldView.of(last)
 
@@ -90,7 +90,7 @@ class Nest:
 
     @property
     def values(self) -> tuple[ir.Value, ...]:
-        """What the body yields."""
+        """The values that the body yields."""
         view = self.terminator
         return view.sources if isinstance(view, SetYieldView) else view.values
 

@@ -1,4 +1,4 @@
-"""Where ops stand: in a block or below it, before and after one another."""
+"""The order of ops: in a block or below it, before and after one another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from linalg_ext.gml_st.ir.op_views import LOOPS
 
 
 def used_outside(producer: ir.Operation, body: ir.Block) -> bool:
-    """Return whether somebody uses an op who is neither in the body of a loop nor the loop."""
+    """Return whether an op has a user other than the loop or the ops in the loop's body."""
     return any(
         not is_below(use.owner.operation, body)
         for result in producer.results
@@ -41,12 +41,14 @@ def comes_after(op: ir.Operation, other: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class Position:
-    """Where an op stands before a loop, or before what the loop is in; later ones are greater.
+    """The position of an op before a loop, or before an op around the loop.
+
+    Later positions are greater.
 
     Attributes:
         op: the op.
-        outwards: how many ops around the loop are not around the op.
-        block: which block of its region it is in; that of the loop, or around it, is the last.
+        outwards: the number of ops around the loop that are not around the op.
+        block: the index of its block in the region. The block of the loop, or around it, is last.
     """
 
     op: ir.Operation

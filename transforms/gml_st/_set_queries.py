@@ -1,4 +1,4 @@
-"""What ops of `gml_st` say about sets, as arithmetic: offsets, containment, emptiness."""
+"""The queries of `gml_st` about sets, as arithmetic: offsets, containment, emptiness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linalg_ext.symbolic.integers import Number
 
 
 def answer(op: ir.Operation) -> ir.Value:
-    """What a question is answered by, computed at the insertion point."""
+    """Compute the answer to a query at the insertion point."""
     return _ANSWERS[op.name](op)
 
 

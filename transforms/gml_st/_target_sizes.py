@@ -12,7 +12,7 @@ from linalg_ext.target import Target
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes
 
 _OPEN = 1024
-"""What a size that only the run knows is taken for."""
+"""The assumed value of a size that is known only at run time."""
 
 _ROW = 64
 """Bytes that neighbours in memory are not cut below: a line of a cache."""
@@ -55,7 +55,10 @@ def _halved(sizes: list[int], dim: int) -> list[int]:
 
 
 def _shortest(rule: Rule, dim: int) -> int:
-    """What a dimension is not cut below: the innermost of a result keeps a line of memory."""
+    """Return the smallest size of a part along a dimension.
+
+    The last dimension of the domain keeps a cache line of the result.
+    """
     result = ir.ShapedType(rule.op.results[0].type)
     bytes_ = element_bytes(result.element_type)
     return max(1, _ROW // bytes_) if dim == rule.domain.rank - 1 else 1

@@ -1,7 +1,7 @@
-"""What the body of a loop takes of what is computed before the loop.
+"""The parts of producers before a loop that the body of the loop takes.
 
-The body is read once. After that only what fusion itself takes is new, so that fusing all of a long
-function takes time that grows with what is built, and not with its square.
+The body is read once. After that only the parts that fusion itself takes are new. The time to fuse
+all of a long function therefore grows with what is built, and not with its square.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Taken:
     Attributes:
         op: the materialize.
         source: the value outside the loop that it takes a part of.
-        part: which one.
+        part: the set of the part.
     """
 
     op: ir.Operation
@@ -43,7 +43,7 @@ class Taken:
 
     @property
     def number(self) -> int:
-        """Which result of its producer it takes a part of."""
+        """The number of the producer's result that the part is taken of."""
         return ir.OpResult(self.source).result_number
 
 
@@ -52,7 +52,7 @@ class Worklist:
 
     Args:
         loop: the loop.
-        choice: what is fused.
+        choice: the producers to fuse.
         report: tells why a producer was left.
     """
 

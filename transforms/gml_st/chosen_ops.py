@@ -1,4 +1,4 @@
-"""Which ops are meant: by their names, by their labels, or by the name of a loop's argument."""
+"""The choice of ops: by their names, by their labels, or by the name of a loop's argument."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LABEL = "linalg_ext.label"
 
 @dataclass(frozen=True)
 class Choice:
-    """Which producers are fused.
+    """The choice of the producers to fuse.
 
     Attributes:
         producers: names or labels of ops.
         arguments: inputs of `gml_st.loop`, by the name of the argument in its body where its
-            location says one, or by place: `in0`, `in1`, ...
+            location has one, or by position: `in0`, `in1`, ...
 
-    Where neither says anything, all producers are meant that are worth it, and theirs in turn.
+    Without either, the choice is all producers that are worth it, and their producers in turn.
     """
 
     producers: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def label_of(op: ir.Operation) -> str:
 
 
 def name_of(op: ir.Operation) -> str:
-    """What people call an op: its label, else its name."""
+    """Return the label of an op, or else its name."""
     return label_of(op) or op.name
 
 

@@ -1,4 +1,4 @@
-"""What is left over when ops have moved: dead ops, sizes of what is gone, parts that are all."""
+"""The cleanup after ops have moved: dead ops, sizes of erased values, parts that are the whole."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SETS = frozenset(
 
 
 def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda op: None) -> None:
-    """Erase an op that nobody uses and that does nothing else, and what it alone used.
+    """Erase an op without uses and other effects, and the producers that it alone used.
 
     Args:
         op: the op.
@@ -43,7 +43,7 @@ def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda
 
 
 def erase_taken(op: ir.Operation) -> None:
-    """Erase a materialize that nobody uses, and its set; what they are of stays."""
+    """Erase a materialize without uses, and its set; their operands stay."""
     set_ = producer(op.operands[1])
     op.erase()
     if set_ is not None and not any(True for result in set_.results for _ in result.uses):

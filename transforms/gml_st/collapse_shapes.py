@@ -136,7 +136,7 @@ def _asks_for_indices(op: ir.Operation) -> bool:
 
 
 def _groups(dims: list[int] | None, count: int) -> Groups:
-    """Which dimensions of an operand become one; empty where all stay."""
+    """Return the dimensions of an operand in groups that become one each; empty where all stay."""
     if not dims or 0 not in dims:
         return []
     first = dims.index(0)

@@ -82,7 +82,7 @@ def _uncast(given: Sequence[ir.Value], arguments: Sequence[ir.Value]) -> list[ir
 
 
 def _before_cast(value: ir.Value, argument: ir.Value) -> ir.Value:
-    """What a value was before it was cast to a type that says less of it; else the value."""
+    """Return the operand of a cast to a less static type; of any other value the value itself."""
     op = producer(value)
     if op is None or op.name not in _CASTS:
         return value

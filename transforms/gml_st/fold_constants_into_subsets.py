@@ -126,6 +126,6 @@ def _yield_view(op: ir.Operation) -> YieldView | SetYieldView | None:
 
 
 def _position(view: YieldView | SetYieldView, operand: int) -> int:
-    """Which of the yielded values an operand, a set, is for: sets are the last operands."""
+    """Return the position of the yielded value for a set operand: sets are the last operands."""
     sets = view.sets if isinstance(view, SetYieldView) else view.subsets
     return operand - (len(view.op.operands) - len(sets))

@@ -65,7 +65,7 @@ def fold_dims_of_subset_loops(op: ir.OpView, rewriter: Rewriter) -> bool:
 
 
 def _given(value: ir.Value) -> ir.Value | None:
-    """What a loop was given of the same sizes as a value; None where that is not known."""
+    """Return the operand of a loop with the same sizes as a value; None where it is unknown."""
     if isinstance(value, ir.BlockArgument):
         owner = value.owner.owner
         if not isinstance(owner, ir.Operation | ir.OpView) or owner.operation.name not in LOOPS:

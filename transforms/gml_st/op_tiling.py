@@ -20,16 +20,16 @@ from ._parts import Parts, element_of, empty, in_type
 
 @dataclass(frozen=True)
 class Cut:
-    """How an op is cut.
+    """The tiling of one op.
 
     Attributes:
         sizes: the size of a part along each dimension of the domain; 0 where it is not cut. A
             shorter list leaves the rest whole.
         form: `"parallel"`: a `gml_st.parallel` over the parallel dimensions, and a `gml_st.for`
             over the reductions in it; `"for"`: one sequential nest; `"loop"`: one `gml_st.loop`.
-        points: whether results are given element by element; the sizes are 1 then.
-        accumulate: whether the reductions are cut in parallel too, and parts of sums accumulated.
-        distribution: what runs the parallel iterators, a note on the loop.
+        points: True where results are given element by element; the sizes are 1 then.
+        accumulate: True where reductions are cut in parallel too, and parts of sums accumulated.
+        distribution: the hardware units of the parallel iterators, a note on the loop.
     """
 
     sizes: tuple[int, ...]
@@ -41,7 +41,7 @@ class Cut:
 
 @dataclass
 class Tiled:
-    """What an op became: its loops, outermost first, and the op on a part (or None: scalars)."""
+    """The result of tiling: the loops, outermost first, and the op on a part (or None: scalars)."""
 
     loops: list[ir.Operation] = field(default_factory=list)
     inner: ir.Operation | None = None
@@ -247,7 +247,7 @@ class _Loop:
 
 
 def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], ir.Value]:
-    """How two parts of sums are combined: element by element where they are tensors."""
+    """Return the function that combines two parts of sums, element by element for tensors."""
 
     def combine(new: ir.Value, old: ir.Value) -> ir.Value:
         if not isinstance(new.type, ir.RankedTensorType):

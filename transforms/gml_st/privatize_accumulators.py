@@ -162,7 +162,7 @@ def _accumulate(end: SetYieldView) -> None:
 
 
 def _counts(view: ParallelView) -> list[int | ir.Value]:
-    """How often each iterator runs."""
+    """Return the trip count of each iterator."""
     read, emitter = IndexReader(), Emitter()
     return emitter.mixed(
         [
@@ -202,7 +202,7 @@ def _put(
 
 
 def _get(whole: ir.Value, here: Sequence[int | ir.Value], type_: ir.Type) -> ir.Value:
-    """What an iteration has put there."""
+    """Read the value that an iteration has put into `whole`."""
     if not isinstance(type_, ir.RankedTensorType):
         return gml_st.materialize(whole, gml_st.point(whole, here))
     slice_ = _slice_type(type_, len(here))
@@ -216,7 +216,10 @@ def _slice_type(type_: ir.RankedTensorType, more: int) -> ir.RankedTensorType:
 
 
 def _groups(rank: int, more: int) -> list[list[int]]:
-    """Which dimensions of a slice are one of a value: the first takes those of the iterators."""
+    """Return the dimensions of a slice that form each dimension of a value.
+
+    The first group includes those of the iterators.
+    """
     if rank == 0:
         return []
     return [[*range(more), more], *([more + dim] for dim in range(1, rank))]

@@ -36,7 +36,7 @@ class Fusion:
 
     Args:
         loop: a loop over subsets. It may be replaced: `loop` is the one that stands.
-        choice: what is fused.
+        choice: the producers to fuse.
         report: counts what was, and tells why the rest was not.
     """
 
@@ -192,7 +192,10 @@ class Fusion:
         erase_dead(outer, self._worklist.forget)
 
     def _can_be_shared(self, producer: ir.Operation, part: Tile | Point) -> bool:
-        """Return whether the loop computes all of a producer's only result, each part once."""
+        """Return whether the loop computes all of a producer's one result, each part once.
+
+        All users outside the loop must come after it.
+        """
         view = self._view
         if len(producer.results) != 1 or not isinstance(part, Tile) or not has_room(self.loop):
             return False

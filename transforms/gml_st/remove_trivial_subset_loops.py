@@ -71,7 +71,7 @@ def remove_trivial_subset_loops(module: ir.Operation) -> Report:
 
 
 def _simplified(view: AnyLoop) -> list[ir.Value] | None:
-    """What the results become; None where there is nothing to simplify."""
+    """Simplify a loop and return the new values of its results; None where nothing applies."""
     counts = [_count(view, dim) for dim in range(view.rank)]
     with ir.InsertionPoint(view.op), view.op.location:
         if 0 in counts:

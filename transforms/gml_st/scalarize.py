@@ -75,7 +75,7 @@ def _element(value: ir.Value) -> ir.Value:
 
 
 def _offsets(slice_: Any) -> list[ir.Value]:
-    """Where a slice begins, along all dimensions of what it is one of."""
+    """Return the offsets of a slice along all dimensions of its source."""
     gap = ir.ShapedType.get_dynamic_size()
     given, emitter = iter(slice_.offsets), Emitter()
     return [

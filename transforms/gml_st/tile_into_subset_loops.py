@@ -77,7 +77,7 @@ def tile_into_subset_loops(
 
 
 Then = Callable[[Tiled], None]
-"""What happens to the loops of one nest before the next one is made inside them."""
+"""A callback on the loops of one nest, before the next one is made inside them."""
 
 
 def tile_one(

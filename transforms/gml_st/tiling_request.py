@@ -1,4 +1,4 @@
-"""What a user asks tiling for: which ops, and how they are cut."""
+"""A user's request for tiling: the ops, and how they are cut."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ class Request:
         return cls(sizes, op, form, bool(points), bool(accumulate), tuple(distribution))
 
     def cut(self, sizes: Sequence[int], *, is_last: bool) -> Cut:
-        """How an op is cut at one level of the nest; points and parallel sums are for the last."""
+        """Return the tiling of an op at one level of the nest.
+
+        Points and parallel sums are for the last level.
+        """
         return Cut(
             tuple(sizes),
             self.form,

@@ -68,7 +68,7 @@ def _brought_back(
 
 
 def _captured(op: ir.Operation) -> list[ir.Value]:
-    """What the body of an op uses from outside."""
+    """Return the values from outside that the body of an op uses."""
     inside = select(op, lambda _: True)
     made = {result for each in inside for result in each.operation.results}
     for each in inside:

@@ -103,8 +103,8 @@ def check_sizes(
         name: of the argument.
         sizes: one for each loop, or for the first ones.
         loops: the iteration space of the op.
-        whole: whether every loop must have one.
-        zeros: whether 0, which leaves a loop alone, may be one; not all may be 0.
+        whole: True where every loop must have one.
+        zeros: True where 0, which leaves a loop alone, may be one; not all may be 0.
 
     Raises:
         ScheduleError: they cannot be sizes for these loops.

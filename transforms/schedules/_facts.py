@@ -1,4 +1,4 @@
-"""What steps ask of an op before they touch it: its loops, their ranges and kinds."""
+"""The loops of an op, their ranges and kinds, as steps read them before they change the op."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Loops:
     """The iteration space of an op.
 
     Attributes:
-        ranges: how often each loop runs; `DYNAMIC` where only the running program knows.
+        ranges: the trip counts; `DYNAMIC` where one is known only at run time.
         reductions: the loops that are reductions, by number.
     """
 
@@ -29,7 +29,7 @@ class Loops:
 
     @property
     def count(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(self.ranges)
 
     def __str__(self) -> str:

@@ -117,7 +117,7 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
 
     Raises:
         ScheduleError: an operand is read backwards, or its last place is not the highest, as a
-            remainder begins anew.
+            remainder begins again.
     """
     if not has_maps(op):
         return
@@ -144,8 +144,9 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
 def _ends_highest(
     index: AffineExpr, dims: Sequence[str], sizes: Sequence[int], ranges: Sequence[int]
 ) -> bool:
-    """Return whether the last iteration of every tile has the highest place; so many as can be
-    tried.
+    """Return whether the last iteration of every tile reads the highest position.
+
+    The result is False where a size is unknown, or a tile has more than `_MOST_TRIED` positions.
     """
     own = [(loop, AffineDim(dim)) for loop, dim in enumerate(dims) if dim in index.dims]
     extents = []

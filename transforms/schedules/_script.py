@@ -1,4 +1,4 @@
-"""What a step asks of upstream: lines of the transform dialect about the op in `%target`."""
+"""The requests of steps to upstream: lines of the transform dialect about the op in `%target`."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Script:
         lines: of the transform dialect; `%root` is the module.
         focus: the handle of what the next step is about. None: of what was `%target` and is still
             there, which keeps its attributes.
-        one_by_one: whether upstream takes one op at a time here.
-        doubt: what is to be told of the op if upstream refuses it.
+        one_by_one: True where upstream takes one op at a time.
+        doubt: the reason to report for the op if upstream refuses it.
     """
 
     lines: tuple[str, ...]

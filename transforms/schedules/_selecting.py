@@ -78,7 +78,7 @@ def _preferred(named: list[ir.Operation]) -> list[ir.Operation]:
 
 
 def _is_in_a_body(op: ir.Operation) -> bool:
-    """Return whether an op is in the body of another, as `arith.negf` in `linalg.negf`."""
+    """Return whether an op is in the body of a linalg op, as `arith.negf` in `linalg.negf`."""
     return op.parent is not None and op.parent.name.startswith("linalg.")
 
 

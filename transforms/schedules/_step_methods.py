@@ -1,7 +1,7 @@
-"""The steps as methods, for editors: the stub beside this file has them all."""
+"""The steps as methods, for editors. The stub next to this file lists them all."""
 
 from __future__ import annotations
 
 
 class StepMethods:
-    """What a schedule has a method for each step by; they are found when they are called."""
+    """The methods of a schedule, one for each step. They are looked up at the call."""

@@ -33,7 +33,7 @@ class Piece:
 
     Attributes:
         op: a `linalg.generic`.
-        depth: how many ops are around it that were made for it: loops, and `scf.if` where there
+        depth: the number of ops around it that were made for it: loops, and `scf.if` where there
             may be no such place.
     """
 
@@ -164,7 +164,7 @@ class _Nest:
 
 @dataclass(frozen=True)
 class _Building:
-    """What is needed to build the op for one place."""
+    """A function that builds the op for one place."""
 
     nest: _Nest
     place: Mapping[str, Number]
@@ -252,7 +252,7 @@ def _guarded(
 
 
 def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
-    """How often each loop runs: a number, or what says so in the program."""
+    """Return the trip count of each loop: a number, or a size that the program computes."""
     found: dict[str, Number] = {}
     for value, map_ in zip(op.operands, maps, strict=True):
         for axis, each in enumerate(map_.results):

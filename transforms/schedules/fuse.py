@@ -126,7 +126,10 @@ def _computed_from(
 
 
 def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[int]:
-    """How much of an operand a tile reads along each axis: 0 all of it, `DYNAMIC` not known."""
+    """Return the size of the part of an operand that a tile reads, along each axis.
+
+    0 stands for the whole axis, `DYNAMIC` for an unknown size.
+    """
     if not has_maps(reader):
         return [DYNAMIC] * ir.ShapedType(reader.operands[number].type).rank
     map_ = indexing_maps(reader)[number]
@@ -137,7 +140,7 @@ def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[
 
 
 def _sizes_in(maker: ir.Operation, result: ir.OpResult, read: Sequence[int]) -> tuple[int, ...]:
-    """The tile of an op that makes so much of a result, by its loops."""
+    """Return the tile of an op that computes this part of a result, by its loops."""
     if not has_maps(maker):
         return ()
     map_ = indexing_maps(maker)[len(maker.operands) - len(maker.results) + result.result_number]

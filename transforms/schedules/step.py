@@ -33,7 +33,10 @@ _SELECTING = {
         PassOption("position", tuple[int, ...], ()),
     )
 }
-"""What every step takes as a function on modules and as a pass: which ops are meant."""
+"""The options by which a step chooses its ops, as a function on modules and as a pass.
+
+Steps on a whole module have none of them.
+"""
 
 _KINDS: Mapping[Any, tuple[str, Any, Any]] = {
     bool: ("True or False", bool, None),
@@ -60,7 +63,7 @@ class Parts:
 
 
 Action: TypeAlias = "Script | Passes | Parts | Sequence[ir.Operation]"
-"""What a step's function answers: what to do, or the ops that it made itself."""
+"""The answer of a step's function: the work for upstream, or the ops that it made itself."""
 
 StepFunction: TypeAlias = Callable[..., Action]
 
@@ -71,8 +74,9 @@ class StepReport(Report):
 
     Attributes:
         touched: each op that the step was about, by name and place.
-        focus: what the next step is about, by name.
-        lines: what was done, in the transform dialect about `%target`; None where a step is none.
+        focus: the number of ops that the next step is about, by name.
+        script: the step in the transform dialect about `%target`; None without a single one.
+        spots: the positions of the ops that the next step is about.
     """
 
     touched: tuple[str, ...] = ()
@@ -91,8 +95,8 @@ class Step(Transformation):
 
     Attributes:
         name: its name as a method of a schedule.
-        arguments: what it takes there; `options` holds what chooses ops as well.
-        whole: whether it is about a module, and not about single ops.
+        arguments: its options there; `options` includes those that choose ops as well.
+        whole: True where it is about a module, and not about single ops.
     """
 
     def __init__(self, pass_name: str, function: StepFunction, *, whole: bool) -> None:
@@ -257,7 +261,7 @@ class Step(Transformation):
 
 @dataclass
 class _SpokenOf:
-    """What an error may say of the ops that a step is about."""
+    """The facts about the ops of a step that an error may report."""
 
     first: str
     touched: Mapping[str, str]
@@ -321,7 +325,7 @@ def _of_kind(step: str, option: PassOption, value: Any) -> Any:
 
 
 def _place_told(error: Diagnostic) -> str:
-    """Where an error is, with the op if a note has it."""
+    """Return the location of an error, with the op where a note names it."""
     ops = [note.message.partition(": ")[2].strip() for note in error.notes]
     return ": ".join([error.place("-"), *(op.partition("\n")[0] for op in ops[:1])])
 

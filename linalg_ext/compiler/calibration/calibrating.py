@@ -73,7 +73,7 @@ def _peak(dtype: str) -> float:
 
 
 def _fork_seconds(machine: Target) -> float:
-    """What a product takes on all threads beyond its share of the time on one."""
+    """Return the seconds of a product on all threads, less its share of the one-thread time."""
     count = machine.logical_cores
     if count == 1:
         return analytic(machine, is_here=True).fork

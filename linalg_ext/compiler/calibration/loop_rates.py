@@ -1,7 +1,7 @@
-"""How fast loops over elements are, and how long loops, nests and calls take to begin.
+"""The rates of loops over elements, and the start-up times of loops, nests and calls.
 
-All is measured on modules that go through the usual pipeline, so that it is of the code that later
-modules become.
+Each is measured on a module that goes through the usual pipeline, so that it holds for the code
+that later modules become.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OPS = {
     "pow": "math.powf {x}, %c : f32",
 }
 _CROWD = (*["simple"] * 2, "exp", "simple", "tanh", *["simple"] * 5, "sqrt", "simple")
-"""What a loop of several functions is like."""
+"""The ops of a typical loop with several functions."""
 
 _MAP = "affine_map<(i) -> (i)>"
 
@@ -39,7 +39,9 @@ def function_rates() -> list[tuple[str, float]]:
 
 
 def crowding(rates: Mapping[str, float]) -> float:
-    """How many times longer functions take where a loop has several, with what is around them.
+    """Return the factor by which functions take longer where one loop has several of them.
+
+    The loop has simple ops too. The part of their time that stays visible is subtracted.
 
     Args:
         rates: of each function by itself.
@@ -101,7 +103,10 @@ def _op(name: str) -> str:
 
 
 def _own_seconds(ops: Sequence[str]) -> float:
-    """Of a chain, without what its loop takes for itself: half of that overlaps with the ops."""
+    """Return the seconds of the ops of a chain, less half the time of an empty loop.
+
+    The other half overlaps with the ops.
+    """
     return max(_chain_seconds(ops) - 0.5 * _chain_seconds(()), 1e-9)
 
 

@@ -34,7 +34,7 @@ class Arithmetic:
     Attributes:
         factors, sums: element types of what is multiplied and of what it is added to, in MLIR.
         bits: the width of its operands.
-        depth: how many products are added to one sum.
+        depth: the number of products that are added to one sum.
         intrinsic: LLVM's name of it; empty for `vector.fma`.
     """
 
@@ -50,7 +50,7 @@ class Arithmetic:
 
     @property
     def lanes(self) -> int:
-        """How many sums one instruction adds to."""
+        """The number of sums that one instruction updates."""
         return self.bits // element_bits(self.sums)
 
     @property
@@ -67,7 +67,7 @@ class Arithmetic:
         return f"func.call @{self.intrinsic}({total}, %x, %y) : {types}"
 
     def declaration(self) -> str:
-        """What a module needs beside the steps."""
+        """Return the declaration that a module with the steps needs; empty for `vector.fma`."""
         factors, sums = self.vector(self.factors), self.vector(self.sums)
         if not self.intrinsic:
             return ""
@@ -75,7 +75,7 @@ class Arithmetic:
 
 
 def arithmetic() -> dict[str, Arithmetic]:
-    """What the machine has an instruction for, by the element types of the factors."""
+    """Return the multiply-add instructions of the machine, by the element types of the factors."""
     here = target.current()
     kinds = {dtype: Arithmetic(dtype, dtype, here.vector_bits) for dtype in ("f32", "f64")}
     for dot in here.dot_products:

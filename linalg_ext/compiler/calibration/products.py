@@ -1,4 +1,4 @@
-"""What products of matrices and convolutions reach of the peak, as we generate them."""
+"""The rates of matrix products and convolutions, in the code that this library generates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linalg_ext.compiler import compile
 from linalg_ext.compiler.calibration.timing import seconds_of
 
 _SIZE = 192
-"""Of the matrices: three of them fit the second cache."""
+"""The number of rows and of columns of the matrices: three of them fit the second cache."""
 
 _CHANNELS, _IMAGE, _KERNEL = 32, 28, 3
 

@@ -43,7 +43,7 @@ class Algebra:
 
     @cached_property
     def is_numpys(self) -> bool:
-        """Return whether NumPy multiplies matrices of this semiring and dtype by BLAS."""
+        """Return whether NumPy has an equally fast matrix product for this kind and dtype."""
         return self.kind.name == "+*" and self.dtype in _OF_NUMPY
 
     @cached_property

@@ -23,9 +23,9 @@ class Dtypes:
     """The dtypes of one einsum.
 
     Attributes:
-        operands: what each operand counts as.
-        compute: what sums and products are computed in.
-        result: what the sum is cast to.
+        operands: the dtype that each operand counts as.
+        compute: the dtype of sums and products.
+        result: the dtype that the sum is cast to.
     """
 
     operands: DType

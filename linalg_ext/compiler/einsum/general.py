@@ -64,12 +64,12 @@ def evaluated(
     tune: Any,
     backend: str,
 ) -> Any:
-    """What `einsum` gives; see there.
+    """Evaluate a call of `einsum`, which documents the arguments.
 
     Args:
-        einsum: the public function, which arrays of other libraries are handed back to.
+        einsum: the public function. Arrays of other libraries are handed back to it.
         operands: of the call.
-        is_usual: whether the call is of two arrays and says nothing else but `out`.
+        is_usual: True where the call has two arrays and no other argument but `out`.
         out, dtype, casting, order, optimize, compute_type, kind, outs: of the call.
         threads, tune, backend: of the call.
     """

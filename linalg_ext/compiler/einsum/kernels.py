@@ -52,7 +52,7 @@ def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., obj
     Args:
         form: the loop nest.
         algebra: the semiring and the dtype.
-        products: how many products the caller is about to compute.
+        products: the number of products that the caller is about to compute.
 
     Returns:
         What takes the inputs of the form and the array that it overwrites, contiguous.

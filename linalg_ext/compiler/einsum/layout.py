@@ -29,7 +29,7 @@ def turned(
     """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
 
     Args:
-        contraction: what is computed.
+        contraction: the contraction to compute.
         order: of a new result.
         operands: of the contraction.
         out: where the result is wanted, if that was said.
@@ -99,8 +99,9 @@ def _closest(contraction: Contraction, operands: Sequence[Array]) -> list[int]:
 
 
 def _is_faster(label: str, other: str, strides: Sequence[dict[str, int]]) -> bool | None:
-    """Return whether an axis steps by less than another in every operand that has both; None: no
-    idea.
+    """Return whether the first axis has the smaller stride in every operand that has both.
+
+    The result is None where no operand has both.
     """
     both = [(own[label], own[other]) for own in strides if own.get(label) and own.get(other)]
     return all(one < two for one, two in both) if both else None

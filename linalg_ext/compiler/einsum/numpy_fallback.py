@@ -50,9 +50,7 @@ def in_numpy(operands: Sequence[Any]) -> Any:
 
 @lru_cache(maxsize=4096)
 def _has_no_kernel(text: str, count: int, is_float: bool) -> bool:
-    """Return whether an einsum is none that is compiled for its sizes once it has come often
-    enough.
-    """
+    """Return whether an einsum is never compiled for its sizes, however often it is called."""
     inputs, arrow, output = text.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if not arrow or len(terms) != count or not "".join([*terms, output]).isalpha():

@@ -1,4 +1,4 @@
-"""What a call of `einsum` asks for."""
+"""The parameters of a call of `einsum`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linalg_ext.runtime.dtypes import DType
 
 @dataclass(frozen=True)
 class Request:
-    """What a call of `einsum` asks for, but for its operands; see there."""
+    """The parameters of a call of `einsum`, without its operands. `einsum` documents them."""
 
     subscripts: Subscripts
     kind: Semiring

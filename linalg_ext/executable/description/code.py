@@ -1,4 +1,4 @@
-"""What a kernel takes for its code: the engine that made it or a file that holds it, and where."""
+"""The code of a kernel, which an engine made or a file holds, and its native entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was chosen for an op: told as rows of a table, and kept as that."""
+"""Decisions about ops, explained as rows of a table and kept as such."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ Row = tuple[str, str]
 
 
 class Decision(Protocol):
-    """What a transformation chose for an op, and can explain. It holds nothing of the module."""
+    """The decision of a transformation about an op, with an explanation.
+
+    It keeps no reference to the module.
+    """
 
     @property
     def title(self) -> str:
-        """What it is about, in a few words."""
+        """The subject, in a few words."""
         ...
 
     def rows(self) -> Sequence[Row]:
-        """The explanation: names, and what is to be said of each."""
+        """The explanation: names, each with a text."""
         ...
 
 
@@ -25,7 +28,7 @@ class Told(NamedTuple):
     """A decision as it was explained when it was made.
 
     Attributes:
-        title: what it is about.
+        title: its subject.
         told: its rows.
     """
 
@@ -43,5 +46,5 @@ def decisions_data(decisions: Sequence[Decision]) -> list[Any]:
 
 
 def told_of(data: Sequence[Any]) -> tuple[Told, ...]:
-    """What `decisions_data` gave, as decisions again."""
+    """Return the decisions that `decisions_data` turned into plain data."""
     return tuple(Told(title, tuple((name, text) for name, text in rows)) for title, rows in data)

@@ -1,4 +1,4 @@
-"""What became of the ops of a kernel: which plan each got, and why, as a table.
+"""The explanation of a kernel: the plan of each op, with the reason, as a table.
 
 >>> print(lx.jit(lambda a, b: a @ b).explain(a, b))
 kernel <lambda>(tensor<512x512xf32>, tensor<512x512xf32>) -> (tensor<512x512xf32>)
@@ -34,8 +34,8 @@ class Explanation:
         target: the machine that its code is for.
         decisions: each with a `title` and `rows()`.
         left: for each pass, the ops that it left as they were, and why.
-        threads: how its work is shared.
-        tuning: what measuring found, where that was asked for.
+        threads: the sharing of its work.
+        tuning: the findings of measurement, where that was requested.
     """
 
     signature: str

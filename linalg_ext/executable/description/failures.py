@@ -1,4 +1,4 @@
-"""What a kernel says when its code reports a failure."""
+"""The errors that a kernel raises when its code reports a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 from linalg_ext.errors import ExecutionError, caller_location
 
 OF_OP = "\nin: "
-"""Between what an assertion says, and the op that it is of."""
+"""The separator between the message of an assertion and its op."""
 
 
 def told(message: str) -> tuple[str, list[str]]:

@@ -83,7 +83,7 @@ class Result(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """Of the array handed back; () for a scalar."""
+        """The shape of the array handed back; () for a scalar."""
         return self.type.shape if isinstance(self.type, ArrayType) else ()
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Result(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What an entry takes and gives."""
+    """The signature of an entry: its name, its parameters and its results."""
 
     name: str
     parameters: tuple[Parameter, ...]

@@ -8,15 +8,15 @@ from linalg_ext.utils import hooks
 
 
 class Stage:
-    """The module at one point of the way down: shown when somebody asks, and not before.
+    """The module at one stage of the lowering, shown on request only.
 
     Attributes:
         name: of the stage.
-        seconds: what it took to get here from the stage before.
+        seconds: the time since the stage before.
         bytecode: the module in MLIR's binary form; empty where its text was kept.
-        allow_unregistered: whether ops of unknown dialects are in it.
+        allow_unregistered: True where it has ops of unknown dialects.
         kept_text: of a large module, instead of the bytecode, large constants elided.
-        kept_count: how many ops that has.
+        kept_count: the number of ops in that text.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Stage:
 
     @cached_property
     def operations(self) -> int:
-        """How many ops there are."""
+        """The number of ops."""
         return int(self._asked("size of bytecode")) if self.bytecode else self.kept_count
 
     def _asked(self, question: str) -> str | int:

@@ -11,7 +11,7 @@ from linalg_ext.errors import ExportError
 
 FORMAT = "linalg_ext exported kernel"
 VERSION = 1
-"""Of the record and of the files beside it. Those of another version are not read."""
+"""The version of the record and of its files. Those of another version are not read."""
 
 RECORD = "kernel.json"
 
@@ -26,10 +26,10 @@ def sealed(kernel: Mapping[str, Any]) -> str:
 
 
 def opened(text: bytes, where: str) -> Data:
-    """What `sealed` wrote.
+    """Return the data of a kernel from a record that `sealed` wrote.
 
     Raises:
-        ExportError: it is of another kind or version, or damaged.
+        ExportError: the record is of another kind or version, or damaged.
     """
     try:
         whole = json.loads(text)

@@ -48,7 +48,7 @@ static inline bool lx_is_row_major(int rank, const int64_t *sizes, const int64_t
 
 
 def c_name(entry: Entry) -> str:
-    """What files and functions of a kernel are called, after a prefix: letters, digits and `_`."""
+    """Return the name of a kernel's files and functions after a prefix: letters, digits and `_`."""
     return entry.symbol.removeprefix("lx_entry_")
 
 
@@ -262,7 +262,10 @@ def _pointee(type_: ArrayType) -> str:
 
 
 def _pointee_of_result(result: Result, entry: Entry) -> str:
-    """What the pointer for a result points to: of a single element, that element."""
+    """Return the type that the pointer for a result points to.
+
+    It is the element's type for a single element in memory of the caller, else a struct.
+    """
     is_single = not isinstance(result.type, ArrayType) or not result.type.rank
     if is_single and result.position not in entry.returned:
         return _pointed(result.type, _is_unsigned(result))
@@ -276,7 +279,7 @@ def _struct_name(result: Result) -> str:
 
 
 def _tag(type_: ArrayType, is_unsigned: bool = False) -> str:
-    """What tells one struct from another: `f32_2`, `4x8xf32_1`."""
+    """Return the part of a struct's name that identifies its type: `f32_2`, `4x8xf32_1`."""
     mlir = type_.element.mlir
     tag = _TAGS.get(mlir, mlir)
     if is_unsigned:
