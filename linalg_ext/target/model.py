@@ -183,8 +183,9 @@ class Target:
 
     @property
     def has_masks(self) -> bool:
-        """Return whether loads and stores under a mask are instructions that do not fault beside
-        it.
+        """Return whether masked loads and stores are instructions.
+
+        They do not fault at elements that the mask excludes.
         """
         return bool({"avx", "sve"} & self.features)
 

@@ -50,7 +50,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def is_dask(value: object) -> bool:
-    """Return whether this is a collection of dask's, such as a dask array: it has handlers of its
-    own.
+    """Return whether a value is one of dask's collections, such as a dask array.
+
+    Such collections have handlers of their own.
     """
     return hasattr(type(value), "__dask_graph__")
