@@ -68,7 +68,7 @@ def keep_in_memory() -> Memory:
 
 
 def limit() -> int:
-    """How many bytes it may hold.
+    """Return the number of bytes that the cache may hold.
 
     Raises:
         CacheError: the environment says what is no size.
@@ -159,7 +159,7 @@ def _warning() -> Iterator[None]:
 
 
 def entries() -> list[Summary]:
-    """What is kept, the one that was used last first.
+    """Return the entries of the cache, the last used first.
 
     Raises:
         CacheError: the folder cannot be used, or not be trusted.
