@@ -34,8 +34,8 @@ class Sources:
 def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> Sources | None:
     """Return the sources of some places, or None where there are none to show.
 
-    A file is shown from 2 lines before its first place to 2 lines after its last, and 2000 lines at
-    most.
+    A file is shown from 2 lines before its first place to 2 lines after its last, and about 2000
+    lines at most.
 
     Args:
         places: sorted.
