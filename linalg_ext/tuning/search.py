@@ -63,8 +63,9 @@ class Tuning:
 
     @classmethod
     def of(cls, value: object) -> Tuning | None:
-        """Return the options of `tune=`, which is a `Tuning`, True or seconds; None where it is
-        False.
+        """Return the options that `tune=` gives; None where it is False.
+
+        The argument is a `Tuning`, True, or a number of seconds.
 
         Raises:
             ArgumentError: it is none of these.
