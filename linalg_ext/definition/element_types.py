@@ -1,7 +1,7 @@
 """Element types by MLIR's names: their families, the values that they hold, their functions.
 
-Definitions alone use this module: it has no IR and no arrays. `runtime.dtypes` has the types that
-arrays are passed as.
+There is no IR here, and there are no arrays. `runtime.dtypes` has the types that arrays are passed
+as.
 """
 
 from __future__ import annotations

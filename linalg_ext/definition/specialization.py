@@ -175,7 +175,7 @@ class _Specializer:
     def _ignores_sign(self, source: TypeVar | None, target: TypeVar | None) -> bool:
         """Return whether signed and unsigned casts give the same result.
 
-        They do for casts to a narrower integer or to `i1`, and for casts between floats.
+        They do for casts to a narrower integer or to `i1`, and for casts between types that are not integers.
         """
         before, after = self._element(source), self._element(target)
         if after == "i1" or not _is_integer(before):
@@ -183,7 +183,7 @@ class _Specializer:
         return _is_integer(after) and _width(after) < _width(before)
 
     def _usual(self, function: Function, type_var: TypeVar | None) -> Function:
-        """Replace a function on `i1` by its synonym that has no `unsigned` in its name."""
+        """Replace a maximum or `or` on `i1` by `add`, and a minimum or `and` by `mul`."""
         element = self._element(type_var)
         if element == "i1":
             usual = _ON_BOOLEANS.get(function.name)

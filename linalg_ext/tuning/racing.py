@@ -19,7 +19,7 @@ _LEAST_ROUNDS, _WARMING = 5, 0.4
 """Rounds and seconds before anything drops out: a machine takes a while to be at its speed."""
 
 _BEHIND = 1.1
-"""A call that takes this many times as long as the best drops out."""
+"""A call whose time exceeds the best time by this factor drops out."""
 
 _STILL = 30
 """Rounds without a better time after which no better one is expected."""
