@@ -175,7 +175,7 @@ class _Specializer:
     def _ignores_sign(self, source: TypeVar | None, target: TypeVar | None) -> bool:
         """Return whether signed and unsigned casts give the same result.
 
-        They do for casts to a narrower integer or to `i1`, and for casts between types that are not integers.
+        They do for casts to a narrower integer or to `i1`, and between types that are not integers.
         """
         before, after = self._element(source), self._element(target)
         if after == "i1" or not _is_integer(before):
