@@ -71,7 +71,7 @@ def limit() -> int:
     """Return the number of bytes that the cache may hold.
 
     Raises:
-        CacheError: the environment says what is no size.
+        CacheError: the value in the environment is no size.
     """
     return _folder.chosen_size() if _said_limit is None else _said_limit
 

@@ -69,7 +69,7 @@ def chosen_size() -> int:
     """Return the number of bytes that the folder may hold, by the environment.
 
     Raises:
-        CacheError: the environment says what is no size.
+        CacheError: the value in the environment is no size.
     """
     text = os.environ.get(SIZE, "").strip()
     return parsed_size(text, SIZE) if text else DEFAULT_SIZE

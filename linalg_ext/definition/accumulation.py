@@ -15,7 +15,7 @@ def accumulation(target: Access, value: ScalarExpr, dims: tuple[str, ...]) -> Re
 
     Args:
         target: the element that is written.
-        value: what is written.
+        value: the value that is written.
         dims: the dimensions of the iteration space that the target lacks.
     """
     if not isinstance(value, Apply) or value.function not in REDUCTIONS:

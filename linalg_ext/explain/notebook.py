@@ -1,6 +1,6 @@
 """Views of modules, kernels and schedules in notebooks and terminals.
 
-The classes themselves live in lower rooms and ask for these views by name. So nothing of this is
+The classes themselves live in lower rooms and load these views by name. So nothing of this is
 loaded before an object is displayed.
 """
 

@@ -41,7 +41,7 @@ class Report:
             a pipeline of the user's.
         uncounted: True where the transformation changed the module but reported no change.
         left: the reasons why ops were left as they were, by op name.
-        decisions: the choices that the run made and that can be explained.
+        decisions: the choices that the run made, to be explained.
         module: the module after the run, where the transformation ran on one.
     """
 

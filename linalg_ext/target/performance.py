@@ -86,7 +86,7 @@ class Figures:
         crowding: the factor by which functions take longer where a loop has several: one waits for
             the other, or for registers.
         scalar: operations a second in loops that are not vectorized.
-        nest: seconds to begin a nest of loops and its buffers, beside others in one kernel.
+        nest: seconds to begin a nest of loops and its buffers, in a kernel that has others.
         loop: seconds to begin an innermost loop.
         call: seconds of a call of a kernel from Python.
         fork: seconds to start other threads, and to wait for the last of them.
