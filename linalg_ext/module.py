@@ -32,7 +32,7 @@ from linalg_ext.utils import hooks
 from linalg_ext.utils.display import Shown
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
-"""What every transformation accepts as a module."""
+"""A module in any form that the transformations accept."""
 
 _SUFFIXES = (".mlir", ".mlirbc")
 _UNREGISTERED = "-allow-unregistered-dialect"

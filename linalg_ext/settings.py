@@ -1,12 +1,12 @@
-"""What holds for all calls and compilations inside a `with` block.
+"""Options for all calls and compilations inside a `with` block.
 
     with lx.options(threads=2, checked=False) as in_force:
         kernel = lx.compile(text)
         y = kernel(x)
     print(in_force)
 
-It holds for this thread and this asynchronous task. What a call says itself (`threads=`,
-`checked=`) goes before it.
+They hold for this thread and this asynchronous task. Arguments of a call (`threads=`, `checked=`)
+take precedence over them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _checked: ContextVar[bool] = ContextVar("linalg_ext.checked", default=True)
 
 @dataclass(frozen=True)
 class Options:
-    """What is in force.
+    """The options in force.
 
     Attributes:
-        threads: how many may work on a call.
+        threads: the largest number of threads for a call.
         target: the machine that code is made for.
-        checked: whether `lx.compile` has the code check what only the run can tell.
-        backend: `"kernel"` where NumPy shall compute nothing in the place of a kernel.
+        checked: True where `lx.compile` adds checks to the code for properties that are known only
+            at run time.
+        backend: `"kernel"` where NumPy must not compute anything in place of a kernel.
     """
 
     threads: int
@@ -43,7 +44,7 @@ class Options:
 
     @classmethod
     def current(cls) -> Options:
-        """What is in force here and now."""
+        """Return the options in force in this thread and asynchronous task."""
         return cls(crews.current(), targets.current(), _checked.get(), backends.current())
 
 

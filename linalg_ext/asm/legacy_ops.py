@@ -48,6 +48,6 @@ _ONCE = frozenset(f"linalg.{name}" for name in (*TRANSPOSED, *_ELEMENTWISE.split
 
 @functools.cache
 def _unknown() -> frozenset[str]:
-    """Of the ops above those that this build of MLIR does not know: it is asked."""
+    """Return the legacy ops that are not registered in this build of MLIR."""
     context = new_context()
     return frozenset(name for name in _ONCE if not context.is_registered_operation(name))

@@ -62,7 +62,10 @@ def build_own_op(values: SpelledValues) -> ir.Operation:
 
 
 def _with_readings(error: ShapeError, op: ir.Operation) -> ArgumentError:
-    """What the author may have meant, by the letters that the op knows its operands by."""
+    """Add a cure to an error: the keywords that may be meant, by the operands' letters.
+
+    The op is erased.
+    """
     if error.cure is None and op.name == ELEMENTWISE:
         definition = extension_definition(op)
         operands = [*definition.inputs, *definition.outputs]

@@ -41,7 +41,7 @@ class SpelledValues:
 
     @property
     def sugar(self) -> dict[str, object]:
-        """How operands are given: lists of integers, maps, True for `transpose_x`.
+        """The mappings of the operands: lists of integers, maps, True for `transpose_x`.
 
         Raises:
             ArgumentError: one is an attribute of another kind.

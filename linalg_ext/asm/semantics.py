@@ -1,4 +1,4 @@
-"""What a spelled op of linalg computes, before it is said how its operands are given."""
+"""Definitions of spelled linalg ops, before the mappings of their operands are applied."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from linalg_ext.structured.forms.calls import is_mixed_type
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an op computes.
+    """The operation that an op performs.
 
     Attributes:
         definition: of fixed rank.
         attributes: those that are a part of it.
         notes: the others, which the op carries along.
-        is_mapped: whether it is another op than its name says: its maps, or its casts.
+        is_mapped: True where the maps or casts make it another operation than its name states.
     """
 
     definition: OpDefinition
@@ -200,7 +200,7 @@ def _word(attribute: ir.Attribute) -> str:
 
 
 def _keyword(attribute: ir.Attribute) -> object:
-    """What an attribute of a named op says, as a keyword of a call would."""
+    """Return an attribute of a named op as the argument of a call."""
     if isinstance(attribute, ir.DenseElementsAttr):
         values: Any = attribute
         return [int(value) for value in values]

@@ -90,7 +90,7 @@ def _put_placeholder(op: ir.Operation, number: int) -> None:
 
 
 def _spelling(op: ir.Operation) -> Spelling | None:
-    """How an op is spelled; None where MLIR's own way is the better one."""
+    """Return the spelling of an op; None where MLIR's own form is better."""
     if not 1 <= len(op.operands) - 1 <= len(LETTERS):
         return None
     if op.name in NAMES:

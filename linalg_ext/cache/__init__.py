@@ -68,10 +68,10 @@ def keep_in_memory() -> Memory:
 
 
 def limit() -> int:
-    """How many bytes it may hold.
+    """Return the number of bytes that the cache may hold.
 
     Raises:
-        CacheError: the environment says what is no size.
+        CacheError: the value in the environment is no size.
     """
     return _folder.chosen_size() if _said_limit is None else _said_limit
 
@@ -159,7 +159,7 @@ def _warning() -> Iterator[None]:
 
 
 def entries() -> list[Summary]:
-    """What is kept, the one that was used last first.
+    """Return the entries of the cache, the last used first.
 
     Raises:
         CacheError: the folder cannot be used, or not be trusted.

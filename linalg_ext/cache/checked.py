@@ -23,7 +23,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _OF_LINKS = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
-"""How opening one fails that is not to be followed."""
+"""Error numbers of opening a symbolic link with a flag that forbids to follow it."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MOST_LINKS = 40

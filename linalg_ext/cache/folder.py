@@ -31,7 +31,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CURE = f"set {FOLDER} to a folder of your own, or to `{OFF}`"
 
 RULE = Rule("for compiled code", _CURE)
-"""What is asked of the folder, and of all that is in it."""
+"""The conditions on the folder, and on all files and folders in it."""
 
 
 def chosen_folder(said: str | None = None) -> Path | None:
@@ -66,10 +66,10 @@ def users_folder() -> str:
 
 
 def chosen_size() -> int:
-    """How many bytes the folder may hold, by the environment.
+    """Return the number of bytes that the folder may hold, by the environment.
 
     Raises:
-        CacheError: the environment says what is no size.
+        CacheError: the value in the environment is no size.
     """
     text = os.environ.get(SIZE, "").strip()
     return parsed_size(text, SIZE) if text else DEFAULT_SIZE

@@ -17,7 +17,7 @@ except ImportError:  # of another Python than CPython
 
 FORMAT = "linalg_ext kernel"
 VERSION = 1
-"""Of what is in the files. Files of another version are not read."""
+"""Version of the format of the files. Files of another version are not read."""
 
 PROVIDERS = ("mlir", "torch_mlir")
 """The packages that may bring the bindings, and with them LLVM."""
@@ -30,7 +30,7 @@ _SUFFIXES = (".py", ".mlir", ".lark", ".yaml")
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 _BYTES = 20
-"""Of a key and of a checksum."""
+"""Size of a key and of a checksum, in bytes."""
 
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
@@ -77,7 +77,7 @@ def _pieces(value: object) -> Iterator[bytes]:
 
 @functools.cache
 def makers() -> str:
-    """What made the code: this library and the bindings, by their files."""
+    """Return a fingerprint of the files that make the code: this library's and the bindings'."""
     forced = os.environ.get(_CHOICE, "")
     files = "\n".join(sorted(_sources()))
     return digest(FORMAT, VERSION, sys.implementation.cache_tag, forced, files)

@@ -36,21 +36,21 @@ _OLD = 3600.0
 """Seconds after which something unfinished is what a process left that is no more."""
 
 _ROOM = 0.9
-"""How much of the limit is left in use when the store was full."""
+"""Part of the limit that stays in use after entries were removed from a full store."""
 
 _UNSEEN = 1 / 64
-"""How much of the limit one process may write before it looks how much there is: that takes long.
+"""Part of the limit that a process may write before it measures the store, which takes long.
 
-Many processes that write little each are found out by chance: a key in 16 has them look.
+Many processes that write little each are covered by chance: a key in 16 triggers the measurement.
 """
 
 
 class Entry(NamedTuple):
-    """What is kept under a key.
+    """The content of the cache under one key.
 
     Attributes:
-        key: its own.
-        record: plain data, as JSON has it.
+        key: the key.
+        record: plain data, as in JSON.
         files: the content of each file, by its name.
     """
 

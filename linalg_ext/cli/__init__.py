@@ -99,7 +99,7 @@ def _module(command: str) -> Any:
 
 
 def _letter(error: Exception) -> str:
-    """What a user reads of an error: ours as they are, others with their kind."""
+    """Return an error as text for users: with its class where it is not of this library."""
     from linalg_ext.errors import LinalgExtError
 
     notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))

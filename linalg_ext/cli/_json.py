@@ -1,4 +1,4 @@
-"""What `--json` prints: for scripts, one document on standard output."""
+"""Output of `--json`, for scripts: one document on standard output."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _is_file(name: str, file: Path) -> bool:
 
 
 def _relative_import(where: SourceLocation, file: Path) -> str | None:
-    """What the relative import at a line names, such as `..lang`."""
+    """Return the module that the relative import at a line names, such as `..lang`."""
     for node in ast.walk(ast.parse(_source(file))):
         if isinstance(node, ast.ImportFrom) and node.level and node.lineno == where.line:
             names = [] if node.module else [alias.name for alias in node.names]

@@ -1,4 +1,4 @@
-"""What a terminal shows while one waits."""
+"""Progress in a terminal."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ EXAMPLES = (
     "linalg-ext cache info --json",
     "linalg-ext cache clear",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 class Action(Enum):
-    """What to do with it."""
+    """An action on the cache."""
 
     LIST = "list"
     INFO = "info"

@@ -20,7 +20,7 @@ EXAMPLES = (
     "linalg-ext demo",
     "linalg-ext demo --out tour",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 def demo(
@@ -203,7 +203,7 @@ def _check(
 
 
 def _counts(text: str) -> dict[str, int]:
-    """How often each linalg op occurs in a module's text."""
+    """Count the linalg ops in a module's text, by name."""
     import re
     from collections import Counter
 

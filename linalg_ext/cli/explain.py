@@ -29,7 +29,7 @@ EXAMPLES = (
     "linalg-ext explain FILE.mlir --search greedy --html page.html",
     "linalg-ext explain FILE.mlir --schedule steps.json --html page.html",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 class _Explained(NamedTuple):

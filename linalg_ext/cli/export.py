@@ -17,7 +17,7 @@ EXAMPLES = (
     "linalg-ext export FILE.mlir -o layer",
     "linalg-ext export FILE.mlir -o layer --target avx2 --no-link",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 def export(

@@ -1,4 +1,4 @@
-"""What the commands read and write."""
+"""Input and output of the commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_module(file: str) -> tuple[str | bytes, str]:
 
 
 def display_name(file: str) -> str:
-    """What diagnostics call a file that was asked for."""
+    """Return the name of a file in diagnostics."""
     return "<stdin>" if file == STDIN else file
 
 

@@ -17,7 +17,7 @@ EXAMPLES = (
     "linalg-ext ods FILE.tc --gen-ods-decl",
     "linalg-ext ods FILE.tc --gen-ods-decl --gen-impl --style 2020",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 _TOOL_OPTIONS = ("gen-ods-decl", "gen-impl")
 

@@ -19,7 +19,7 @@ EXAMPLES = (
     "linalg-ext opt FILE.mlir -cse --sugar -o OUT.mlir",
     "linalg-ext opt --list --json",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 def _completed(incomplete: str) -> list[str]:

@@ -29,7 +29,7 @@ EXAMPLES = (
     "linalg-ext run FILE.mlir --explain",
     "linalg-ext run FILE.mlir --inputs x.npz --seconds 10 --memory 512",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 def run(

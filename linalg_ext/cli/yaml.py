@@ -16,7 +16,7 @@ EXAMPLES = (
     "linalg-ext yaml FILE.py",
     "linalg-ext yaml FILE.py --op copy_ -o OUT.yaml",
 )
-"""What its help ends with."""
+"""Examples at the end of the command's help."""
 
 
 def yaml(

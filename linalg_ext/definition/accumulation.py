@@ -1,4 +1,4 @@
-"""Whether a value accumulates: `C = f(C, x)`, as a front end without `+=` writes it."""
+"""Assignments that accumulate: `C = f(C, x)`, as a front end without `+=` writes them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 
 
 def accumulation(target: Access, value: ScalarExpr, dims: tuple[str, ...]) -> Reduction | None:
-    """How `target = value` accumulates over dimensions, or None where it does not.
+    """Return the reduction that `target = value` performs over dimensions, or None.
 
-    It does where the value reads the target once, under nothing but one function that may reduce:
-    `C + x`, `x + C`, `(C + x) + y`.
+    An assignment accumulates where the value reads the target once, and only under applications of
+    one function that may reduce: `C + x`, `x + C`, `(C + x) + y`.
 
     Args:
         target: the element that is written.
-        value: what is written.
+        value: the value that is written.
         dims: the dimensions of the iteration space that the target lacks.
     """
     if not isinstance(value, Apply) or value.function not in REDUCTIONS:

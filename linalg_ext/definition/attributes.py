@@ -16,7 +16,7 @@ from linalg_ext.errors import ArgumentError, ArityError
 
 @dataclass(frozen=True)
 class CallAttributes:
-    """What the attributes of an op are in one call.
+    """The attributes of an op in one call.
 
     Attributes:
         symbols: the value of each symbol that an index attribute binds.
@@ -43,7 +43,7 @@ _KINDS = {
 
 
 _MOST = (1 << 63) - 1
-"""Of an index: MLIR's are of 64 bits."""
+"""The largest value of an index attribute: MLIR's indices have 64 bits."""
 
 
 def resolve_attributes(

@@ -1,4 +1,4 @@
-"""What makes a definition well-formed; every front end runs these checks when an op is declared."""
+"""Checks that a definition is well-formed; every front end runs them when an op is declared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from linalg_ext.errors import DefinitionError, SourceLocation
 _T = TypeVar("_T")
 
 Locate = Callable[[Assignment | Operand | None], SourceLocation | str | None]
-"""Where an assignment was written, or an operand declared; for None, where the op was."""
+"""A function that returns the source location of an assignment or operand; for None, of the op."""
 
 RESERVED_ATTRIBUTES = frozenset(
     {

@@ -61,14 +61,15 @@ from linalg_ext.errors import DefinitionError, DTypeError
 
 @dataclass(frozen=True)
 class StoredOutput:
-    """What an output of an op in a compute type is outside of it.
+    """The stored form of an output of an op that is computed in another type.
 
     Attributes:
         name: the operand.
         type_var: its type variable, of the type that it is stored in.
         element: that type, as MLIR spells it.
-        unsigned: whether the casts in and out read integers as unsigned.
-        is_cast: whether it is cast at all: not where it has the compute type, or is a condition.
+        unsigned: True where the casts in and out read integers as unsigned.
+        is_cast: True where the output is cast. An output that has the compute type, or that is a
+            condition, is not.
     """
 
     name: str
@@ -100,8 +101,9 @@ class ComputeForm:
 
     @cached_property
     def accumulates(self) -> bool:
-        """Return whether some point adds to what another left: an accumulator must hold it
-        meanwhile.
+        """Return whether the op accumulates: one point adds to the value that another left.
+
+        An accumulator must hold that value in the meantime.
         """
         return any(a.reduction is not None for a in self.definition.assignments)
 

@@ -1,6 +1,7 @@
-"""What MLIR's names of element types say: families, values that a type holds, functions it has.
+"""Element types by MLIR's names: their families, the values that they hold, their functions.
 
-For definitions alone: no IR, no arrays. `runtime.dtypes` has the types that arrays are passed as.
+There is no IR here, and there are no arrays. `runtime.dtypes` has the types that arrays are passed
+as.
 """
 
 from __future__ import annotations

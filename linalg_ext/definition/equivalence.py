@@ -90,7 +90,10 @@ def equivalent(one: OpDefinition, other: OpDefinition) -> bool:
 
 
 def _in_order(definition: OpDefinition) -> OpDefinition:
-    """What is a set, in the order of the iteration space; nothing said twice."""
+    """Sort the dimensions of reductions into the order of the iteration space, and drop repetition.
+
+    An operand that is read needs no `index_dims`: its accesses state its indices already.
+    """
     read = {
         expr.operand
         for a in definition.assignments

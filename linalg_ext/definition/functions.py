@@ -14,7 +14,7 @@ from typing import Any
 
 
 class FunctionKind(Enum):
-    """What a function takes; the value is upstream's word for it."""
+    """The kind of operands that a function takes; the value is upstream's name for it."""
 
     UNARY = "unary"
     BINARY = "binary"
@@ -23,7 +23,7 @@ class FunctionKind(Enum):
 
     @property
     def arity(self) -> int:
-        """How many scalar operands such a function takes."""
+        """Number of scalar operands of a function of this kind."""
         return {"unary": 1, "binary": 2, "ternary": 3, "type": 1}[self.value]
 
 

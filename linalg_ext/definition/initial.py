@@ -1,4 +1,4 @@
-"""What an accumulating output starts from where a call does not say."""
+"""Initial values of an accumulating output where a call gives none."""
 
 from __future__ import annotations
 

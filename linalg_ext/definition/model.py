@@ -21,7 +21,7 @@ from linalg_ext.utils import hooks
 
 
 class OperandKind(Enum):
-    """What an operand of a definition is; the value is upstream's word for it in YAML."""
+    """The kind of an operand of a definition; the value is upstream's name for it in YAML."""
 
     INPUT_TENSOR = "input_tensor"
     SCALAR = "scalar"
@@ -107,16 +107,16 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How an assignment accumulates.
+    """The accumulation that an assignment performs.
 
     Attributes:
-        function: combines the value before with the new one; None for a fold, whose value says
-            itself what becomes of the value before.
+        function: combines the previous value with the new one. None for a fold: its value states
+            the next value itself.
         dims: the dimensions that it runs over, in the order of the iteration space.
         attribute: the function attribute that chooses the function at a call, or None.
-        initial: what a fold starts from where a call gives nothing: a number, or the function whose
+        initial: the start of a fold where a call gives none. It is a number, or the function whose
             neutral element it is; None where a call must give it. A reduction by a function starts
-            from that function's.
+            from the neutral element of that function.
     """
 
     function: Function | None
@@ -272,10 +272,10 @@ class OpDefinition:
 
     @cached_property
     def is_rank_polymorphic(self) -> bool:
-        """Return whether the op is declared on rank-0 operands and so applies element-wise at any
-        rank.
+        """Return whether the op is declared on rank-0 operands, and so applies to any rank.
 
-        No dimension alone does not say so: `O[0] = A[0, 0]` has none, and its operands have ranks.
+        The absence of dimensions is not enough: `O[0] = A[0, 0]` has none, and its operands have
+        ranks.
         """
         return not self.dims and not any(
             indices for accesses in self.accesses.values() for indices in accesses

@@ -32,7 +32,7 @@ Indices = tuple[AffineExpr, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sugar:
-    """How an operand is given: transposed, then broadcast.
+    """The permutation and broadcast of an operand: it is transposed, then broadcast.
 
     Attributes:
         permutation: dimension `i` of the transposed operand is `permutation[i]` of what is given;
@@ -244,9 +244,10 @@ def readings(
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> list[str]:
-    """What the author of a call may have meant whose shapes do not fit.
+    """Return the keywords that the author of a call may have meant, where its shapes do not fit.
 
-    Each is the keywords for one input, or for two, with which they would: `"broadcast_x=[1]"`.
+    Each entry names keywords for one input, or for two, with which the shapes fit:
+    `"broadcast_x=[1]"`. There are at most 4 of them.
 
     Args:
         definition: the op.
@@ -301,7 +302,7 @@ def _without_units(
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> list[str]:
-    """What fits once dimensions of size 1 are dropped, as NumPy's implicit rules do."""
+    """Return keywords that fit once dimensions of size 1 are dropped, as NumPy does implicitly."""
     found = []
     for name in operands:
         natural, shape = definition.accesses[name][0], shapes[name]

@@ -23,7 +23,7 @@ from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 def reference(
     definition: OpDefinition, operands: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> Array | tuple[Array, ...]:
-    """What an op gives for arrays; see `OpDefinition.reference`."""
+    """Compute the result of an op for arrays; see `OpDefinition.reference`."""
     keywords = dict(keywords)
     init = per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, keywords.pop("dtype", None))
@@ -74,7 +74,7 @@ class _Call:
         return converted
 
     def initial(self, output: Operand) -> Array:
-        """What an output is before the op: the neutral element where it accumulates."""
+        """Return the initial value of an output: the neutral element where it accumulates."""
         assignment = self.definition.assignment_to(output.name)
         shape, dtype = self.shapes[output.name], self.dtypes[str(output.type_var)]
         if not reads_before(self.definition, output.name):

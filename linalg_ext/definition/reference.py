@@ -92,7 +92,7 @@ def _axes(definition: OpDefinition, kind: IteratorType) -> list[str]:
 
 
 class _Scope:
-    """What an expression refers to while it is evaluated."""
+    """The values and types that an expression refers to while it is evaluated."""
 
     def __init__(
         self,

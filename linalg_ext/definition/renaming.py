@@ -109,7 +109,7 @@ class Renaming:
 
 
 def _size(symbol: str, value: AffineExpr | int | None) -> ScalarExpr:
-    """What becomes of the size that a symbol stands for: another one, or a number."""
+    """Return the replacement of the size that a symbol stands for: another size, or a number."""
     if isinstance(value, AffineSymbol):
         return Size(value.name)
     return Const(value) if isinstance(value, int) else Size(symbol)

@@ -134,15 +134,15 @@ class Access(ScalarExpr):
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """What `C[...] += value` and `C[...] = ReduceFn.f[dims](value)` leave to be assigned.
+    """An accumulation to assign: `C[...] += value` or `C[...] = ReduceFn.f[dims](value)`.
 
     Attributes:
-        function: combines the value before with the new one; None for a fold, whose value reads
-            what was before by itself.
-        value: the new one.
+        function: combines the previous value with the new one. None for a fold: its value reads the
+            previous value itself.
+        value: the new value.
         dims: dimensions to reduce over; None for all that the value reads and the target lacks.
         attribute: the function attribute that chooses the function, or None.
-        initial: what a fold starts from: a number, or the function whose neutral element it is.
+        initial: the start of a fold: a number, or the function whose neutral element it is.
     """
 
     function: Function | None

@@ -19,7 +19,7 @@ from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError
 
 _PREDEFINED_TYPES = {name: name.lower() for name in PREDEFINED}
-"""What MLIR calls the type variables of fixed meaning."""
+"""MLIR's names of the type variables of fixed meaning."""
 
 
 def specialize(
@@ -173,8 +173,9 @@ class _Specializer:
         return expr
 
     def _ignores_sign(self, source: TypeVar | None, target: TypeVar | None) -> bool:
-        """Return whether a cast is the same with and without a sign: a narrower integer, floats
-        alone.
+        """Return whether signed and unsigned casts give the same result.
+
+        They do for casts to a narrower integer or to `i1`, and between types that are not integers.
         """
         before, after = self._element(source), self._element(target)
         if after == "i1" or not _is_integer(before):
@@ -182,7 +183,7 @@ class _Specializer:
         return _is_integer(after) and _width(after) < _width(before)
 
     def _usual(self, function: Function, type_var: TypeVar | None) -> Function:
-        """Of two functions that are one for a type, the one without `unsigned` in its name."""
+        """Replace a maximum or `or` on `i1` by `add`, and a minimum or `and` by `mul`."""
         element = self._element(type_var)
         if element == "i1":
             usual = _ON_BOOLEANS.get(function.name)

@@ -45,7 +45,10 @@ def _have_no_module(dialect: str) -> None:
 
 
 def _load_again(dialect: Any, definition: bytes) -> None:
-    """What `ext.Dialect.load` does in each context; the classes of ops are registered for all."""
+    """Do the part of `ext.Dialect.load` that each context needs.
+
+    The classes of ops are registered for all contexts.
+    """
     irdl.load_dialects(ir.Module.parse(definition))
     for op in dialect.operations:
         op._attach_traits()

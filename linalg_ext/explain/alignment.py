@@ -1,8 +1,8 @@
-"""Which items of two sequences match, in a time that grows little faster than their length.
+"""Alignment of two sequences, in a time that grows little faster than their length.
 
-Items that are there once in each are matched first, as many as keep their order: "patience diff",
-by Bram Cohen. Between them `difflib` looks for the rest; alone it would take the square of the
-length where every other item has changed.
+Items that occur once in each sequence are matched first, as many as keep their order: "patience
+diff", by Bram Cohen. Between them `difflib` matches the rest. `difflib` alone would take the square
+of the length where every other item has changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which op of a function reads what: a graph, with groups as boxes.
+"""Dataflow graph of the ops of a function, with groups as boxes.
 
 >>> lx.explain.dataflow(module)
 Graph of @layer: 2 ops, 0 groups

@@ -85,7 +85,7 @@ def _shaded(part: Part) -> str:
 
 
 def _outer(tile: Tile) -> str:
-    """Where a tile is in the dimensions that are not drawn."""
+    """Return the range of a tile in the dimensions that are not drawn."""
     if tile.rank <= 2:
         return ""
     shown = [

@@ -17,7 +17,7 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.transforms.grouping import Found, Step
 
 _MOST_ROWS = 500
-"""Of the moves of a search."""
+"""Largest number of moves of a search that are shown."""
 
 
 def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
@@ -87,7 +87,7 @@ def _flat(text: LocatedText, opener: int) -> list[int]:
 
 
 def trace_html(found: Found) -> str:
-    """How a search went: its cost over the moves that it tried, and the moves themselves."""
+    """Return a search as HTML: its cost over the moves that it tried, and the moves themselves."""
     trace = found.trace
     left = len(trace.steps) - _MOST_ROWS
     more = f"<p>... {left} more</p>" if left > 0 else ""

@@ -119,7 +119,7 @@ def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instructio
 
 
 def count(loop: Sequence[Instruction]) -> Loop:
-    """What a stretch of code is made of."""
+    """Count the instructions of a stretch of code, by kind."""
     vectors = [one for one in loop if one.is_on_vectors]
     touching = [one for one in vectors if one.memory is not None]
     on_stack = [one for one in touching if re.match(r"r[sb]p\b|sp\b", one.memory or "")]

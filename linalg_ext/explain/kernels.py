@@ -1,4 +1,4 @@
-"""Which kernel is meant."""
+"""Kernels in the arguments of this room's functions."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def module_of(stage: Stage) -> Module:
 
 
 def of_printed(printed: str) -> LocatedText:
-    """What MLIR printed, with locations or without."""
+    """Read the locations from a text that MLIR printed, with them or without."""
     raw = printed.splitlines()
     aliases = dict(_alias(line) for line in raw if line.startswith("#loc"))
     lines: list[str] = []

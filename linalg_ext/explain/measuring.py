@@ -1,4 +1,4 @@
-"""How long a call of a kernel takes: of arrays that are given, or that are made for it."""
+"""Measurement of the time of a kernel's call, on given arrays or on arrays made for it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Measured:
-    """What calls of a kernel took.
+    """Times of the calls of a kernel.
 
     Attributes:
         best, median: seconds of one call.
-        calls: how many were made.
-        threads: that worked on each.
+        calls: the number of calls.
+        threads: the number of threads that worked on each.
     """
 
     best: float

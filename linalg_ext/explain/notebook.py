@@ -1,7 +1,7 @@
-"""What notebooks and terminals show of a module, a kernel, a schedule.
+"""Views of modules, kernels and schedules in notebooks and terminals.
 
-The classes themselves live in rooms below and ask for these by name, so that nothing of this is
-loaded before somebody looks.
+The classes themselves live in lower rooms and load these views by name. So nothing of this is
+loaded before an object is displayed.
 """
 
 from __future__ import annotations

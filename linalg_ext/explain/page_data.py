@@ -1,4 +1,4 @@
-"""What the script of a page draws: texts with their folds, places and neighbours, as JSON."""
+"""Data for the script of a page, as JSON: texts with their folds, places and neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages and notebooks are put together from."""
+"""Pieces of HTML that pages and notebooks share."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from linalg_ext.explain.syntax import as_html
 _DARK_NOTEBOOK = (
     '[data-jp-theme-light="false"] .lx, .vscode-dark .lx, [data-vscode-theme-kind*="dark"] .lx'
 )
-"""Where JupyterLab and editors say that they are dark."""
+"""CSS selectors of the dark themes of JupyterLab and of editors."""
 
 MOST_LINES = 1000
-"""Of a module in a notebook: the rest is left out, and that is said."""
+"""Largest number of lines of a module in a notebook; a note replaces the rest."""
 
 
 @cache
@@ -40,7 +40,7 @@ def colours(*dark: str) -> str:
 
 
 def styled(html: str) -> str:
-    """What a notebook shows, with its style; it runs no script."""
+    """Return HTML for a notebook, with its style; it runs no script."""
     style = colours(_DARK_NOTEBOOK)
     return f'<div class="lx"><style>{style}</style>{html}</div>'
 

@@ -10,7 +10,7 @@ from linalg_ext.explain.located_text import LocatedText, Place
 from linalg_ext.explain.syntax import MLIR, PYTHON, Language
 
 UNNAMED = "-"
-"""What MLIR calls a text that it did not read from a file."""
+"""MLIR's name of a text that it did not read from a file."""
 
 _AROUND = 2
 _MOST_LINES = 2000
@@ -32,12 +32,16 @@ class Sources:
 
 
 def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> Sources | None:
-    """What can be shown of the places: of a file the lines from the first of them to the last.
+    """Return the sources of some places, or None where there are none to show.
+
+    A file is shown from 2 lines before its first place to 2 lines after its last, and about 2000
+    lines at most.
 
     Args:
         places: sorted.
-        text: what the module was parsed from: the source of places in a text without a name.
-        filename: what to call that.
+        text: the text that the module was parsed from: the source of places in a text without a
+            name.
+        filename: the name to show for that text.
     """
     lines: list[str] = []
     numbers: list[int] = []

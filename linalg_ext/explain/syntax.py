@@ -1,6 +1,6 @@
-"""What the words of MLIR, of assembly and of Python are, for whoever colours them.
+"""Syntax of MLIR, of assembly and of Python, for highlighting.
 
-One table for each language: the browser colours pages by it, this file what notebooks show, and
+Each language has one table. The browser colours pages by it, this file what notebooks show, and
 pygments what terminals show.
 """
 
@@ -12,8 +12,10 @@ from functools import cache
 from html import escape
 
 Language = Sequence[tuple[str, str]]
-"""The words that are coloured: their kind, which is a CSS class, and a pattern for Python and
-JavaScript. The first that fits counts; none matches across lines."""
+"""Kinds of words to colour, each with a pattern for Python and JavaScript.
+
+A kind is a CSS class. The first pattern that matches counts, and none matches across lines.
+"""
 
 MLIR: Language = (
     ("comment", r"//.*"),
@@ -43,7 +45,7 @@ ASSEMBLY: Language = (
     ("keyword", r"\b(?:[xyz]mmword|[dqt]?word|byte|ptr)\b"),
     ("op", r"\b[a-z]\w*(?:\.\w+)?\b"),
 )
-"""Of the instructions that `Kernel.asm` shows."""
+"""Syntax of the instructions that `Kernel.asm` shows."""
 
 PYTHON: Language = (
     ("comment", r"#.*"),

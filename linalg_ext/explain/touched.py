@@ -1,4 +1,4 @@
-"""Which patches of the last two dimensions of a space are touched, in elements."""
+"""Patches of elements that iterations touch, in the last two dimensions of a space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number
 
 _ASSUMED = 8
-"""What a size that is not known is drawn as."""
+"""Size of a dimension in drawings where it is not known."""
 _MOST_POINTS = 1 << 16
 """Iterations that are counted out, at most."""
 _MOST_PATCHES = 4096
@@ -70,7 +70,11 @@ def part_of_tile(sizes: Sequence[Number], tile: Tile, *, is_exact: bool = True) 
 
 
 def part_touched(operand: OperandFootprint, iterations: Tile) -> Part:
-    """What iterations touch of an operand: counted out where its tile holds more than that."""
+    """Return the part of an operand that iterations touch.
+
+    The part is enumerated where the operand's tile holds more than that. Where too much would have
+    to be enumerated, it is the tile.
+    """
     box = part_of_tile(operand.shape, operand.tile, is_exact=operand.is_exact)
     if operand.is_exact:
         return box

@@ -80,7 +80,10 @@ _idle: list[tuple[ir.Context, int, int]] = []
 
 _MOST_IDLE = 4
 _MOST_LOANS = 100
-"""What is in a context is never freed: a hundred kernels' types are some megabytes."""
+"""Number of loans after which a context is dropped: the contents of a context are never freed.
+
+The types of a hundred kernels are some megabytes.
+"""
 
 
 def register_dialect(load: DialectLoader) -> None:

@@ -121,7 +121,10 @@ def of_error(error: ir.MLIRError) -> list[Diagnostic]:
 
 
 def of_silence(text: str) -> tuple[Diagnostic, ...]:
-    """What MLIR's parser refuses without a word: an op that Python defines, not in quotes."""
+    """Return the diagnostic of an op that Python defines and that is written without quotes.
+
+    MLIR's parser refuses such an op without a message.
+    """
     found = _UNQUOTED.search(text)
     if found is None:
         return ()

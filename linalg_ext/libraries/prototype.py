@@ -1,4 +1,4 @@
-"""What a native function takes, as MLIR writes types: `add(memref<?x?xf32>, f32, memref<?x?xf32>)`.
+"""Prototypes of native functions, in MLIR's types: `add(memref<?x?xf32>, f32, memref<?x?xf32>)`.
 
 A memref is passed as a pointer to its descriptor, a scalar by value:
 
@@ -29,7 +29,7 @@ _LAYOUT = re.compile(r"strided<\[(?P<strides>[?,1]*)\](?:,offset:\?)?>")
 _VECTOR = re.compile(r"vector<(?:\d+x)+(?P<element>\w+)>")
 
 _SCALARS = ("i8", "i16", "i32", "i64", "index", "f32", "f64")
-"""What is passed by value in the same way on every machine, and by every compiler."""
+"""Types that every machine and every compiler passes by value in the same way."""
 
 Shape = tuple[int | None, ...]
 

@@ -53,7 +53,7 @@ class NativeFunction:
 
     @property
     def linked_name(self) -> str:
-        """What the object code calls it."""
+        """The name of the function in object code."""
         return _INTERFACE + self.symbol
 
 

@@ -131,7 +131,10 @@ class _Formula:
         return self._style.affine(index)
 
     def _note(self, operand: Operand) -> str:
-        """What the assignments do not say: attributes, and tensors that only have a shape."""
+        """Return the note on an operand that the assignments do not mention.
+
+        It states the value of an attribute, or the dimensions of a tensor.
+        """
         style = self._style
         name = style.name(operand.name)
         if operand.kind is OperandKind.INDEX_ATTR:
@@ -149,7 +152,7 @@ def _plain_dims(operand: Operand) -> list[str]:
 
 
 def _without(value: ScalarExpr, target: Access) -> ScalarExpr | None:
-    """What an accumulation adds: its value with the target taken out."""
+    """Return the value that an accumulation adds: its value without the target, or None."""
     if value == target or not isinstance(value, Apply) or len(value.args) != 2:
         return None
     if target in value.args:

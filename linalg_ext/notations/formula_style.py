@@ -1,4 +1,4 @@
-"""How a formula is put together, whatever it is written in."""
+"""Construction of formulas, in any syntax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linalg_ext.definition.affine import (
 )
 
 CHOICE, COMPARISON, SUM, QUOTIENT, PRODUCT, NEGATION, POWER, ATOM = range(8)
-"""How tightly a piece of a formula holds together."""
+"""Precedences of the pieces of a formula, the loosest first."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ Form = Callable[["Style", Sequence[Rendered]], Rendered]
 
 @dataclass(frozen=True)
 class Style:
-    """How the parts of a formula are spelt.
+    """The spelling of the parts of a formula.
 
     Attributes:
         forms: functions that are not written as `f(x, y)`.
         reductions: the sign of a reduction, by its function.
-        brackets: an opening and a closing one.
-        member: the sign between dimensions and the tensor that says how far they run.
+        brackets: an opening and a closing bracket.
+        member: the sign between dimensions and the tensor that states their ranges.
         separator: between assignments.
         dim, name: spell a dimension or symbol, an operand or function.
         element: spells an element of a tensor.
-        affine_forms: how operations on indices are written.
+        affine_forms: the forms of operations on indices.
         reduced: spells the sign of a reduction and its ranges.
-        scientific: spells a number of Python's.
+        scientific: spells a number from its `repr`.
     """
 
     forms: Mapping[str, Form]

@@ -33,7 +33,7 @@ MAP_WORDS: Mapping[str, str] = {
     "transpose": "transpose",
     "map": "map",
 }
-"""What a keyword begins with, before `_` and the operand; and what it says."""
+"""The prefix of a keyword, before `_` and the operand, and the mapping that it stands for."""
 
 _EXCLUSIVE = (
     ("map", "permutation"),
@@ -43,7 +43,7 @@ _EXCLUSIVE = (
 )
 
 Said = dict[str, dict[str, Any]]
-"""What a call says of each operand, by its name: `{"A": {"permutation": [1, 0]}}`."""
+"""The mappings that a call gives for each operand, by name: `{"A": {"permutation": [1, 0]}}`."""
 
 
 def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Said:
@@ -116,11 +116,11 @@ def inverses_named(
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> Iterator[None]:
-    """Where shapes do not fit the maps that a call says, tell whether an inverse would.
+    """Suggest an inverse in a `ShapeError` where the shapes fit the inverse of a given map.
 
     Args:
         definition: the op without those maps.
-        said: what the call says.
+        said: the mappings that the call gives.
         shapes: the sizes of its tensors, None for one that is not known.
         symbols: values of the symbols that index attributes bind.
     """
@@ -164,7 +164,7 @@ def _inverse(
 
 
 def operand_maps_key(definition: OpDefinition) -> tuple[object, ...]:
-    """What tells definitions apart that `with_operand_maps` made of one op. Hashable."""
+    """Return a hashable key of a definition that `with_operand_maps` made of an op."""
     return tuple(definition.accesses.values())
 
 

@@ -227,7 +227,7 @@ def near(name: str) -> list[str]:
 
 
 def arity_of(function: StdFunction) -> int:
-    """How many operands it takes."""
+    """Return the number of operands of a function."""
     return function.function.kind.arity
 
 

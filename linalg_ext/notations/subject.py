@@ -1,4 +1,4 @@
-"""What is to be written down: an op, or its definition."""
+"""The subject of a notation: an op, or its definition."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def element_type(expr: ScalarExpr) -> str:
 
 
 def cast_cure(source: str, target: str) -> str | None:
-    """What to do where an element is of one type and should be of another."""
+    """Return the cure for an element of the wrong type: the casts that exist, or None."""
     casts = [
         f.name
         for f in STD_FUNCTIONS.values()

@@ -31,7 +31,7 @@ _AFFINE: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
 
 
 class Scope:
-    """What is known of the names of one `def` while it is read."""
+    """The names of one `def`, as known while it is read."""
 
     def __init__(self, syntax: Definition, source: SourceText) -> None:
         self.syntax = syntax
@@ -235,6 +235,6 @@ def element_name(name: str, position: tuple[int, ...]) -> str:
 
 
 def one_of(names: Iterable[str], kind: str, empty: str) -> str:
-    """What was expected: one of a kind of names, or that there are none."""
+    """Return the names of a kind that were expected, or that there are none, for a message."""
     listed = ", ".join(sorted(names))
     return f"{kind}: {listed}" if listed else f"{kind}: {empty}"

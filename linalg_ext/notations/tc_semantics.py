@@ -258,7 +258,7 @@ def _positions(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _callers() -> int:
-    """How many frames up the line outside the library is, for a warning."""
+    """Return the number of frames up to the first line outside the library, for a warning."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linalg_ext"):
         frame, depth = frame.f_back, depth + 1

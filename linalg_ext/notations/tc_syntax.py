@@ -266,7 +266,7 @@ _MISTAKES = {
     "write the tensors in parentheses: `def name(A: f32(M)) -> (C: f32(M))`": ["def f {", "def f:"],
     "close the body with `}`": ["def f(A: f32(M)) -> (C: f32(M)) { C(m) = A(m); def"],
 }
-"""How to mend a text, and the beginnings of texts that are wrong in that way."""
+"""Cures for a text, and beginnings of texts that are wrong in the way that each cures."""
 
 
 def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
@@ -303,7 +303,7 @@ def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
 
 
 def _unclosed(source: SourceText) -> str | None:
-    """What was opened and not closed, for a text that ends too early."""
+    """Return the cure for a brace that is still open at the end of a text that ends too early."""
     return "close the body with `}`" if source.text.count("{") > source.text.count("}") else None
 
 

@@ -72,7 +72,7 @@ class OpBuilder:
         self._declared_at[operand.name] = location
 
     def scalar(self, name: str, type_var: TypeVar) -> ScalarOperand:
-        """What the body sees of a scalar operand."""
+        """Return the expression that stands for a scalar operand in the body."""
         return ScalarOperand(name, type_var)
 
     def check_access(self, operand: Operand, indices: tuple[AffineExpr, ...]) -> None:

@@ -1,8 +1,8 @@
-"""What a call of an op does depends on its operands.
+"""Kinds of calls of an op, by its operands.
 
 An op may be called on arrays, on dask's collections of them, on MLIR values, and on values that a
-tracer records. The code for each lives above the language and needs MLIR, which the language does
-not: see `dispatch`.
+tracer records. The code for each kind lives above the language. It needs MLIR, which the language
+does not: see `dispatch`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `help()` and editors show of an op: how to call it, what it is, what it takes and gives."""
+"""Documentation of an op for `help()` and editors: its call, meaning, operands and results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ON_ARRAYS: tuple[tuple[str, str], ...] = (
     ("compute_type", "the element type to compute in; by default that of the result."),
     ("threads", "how many threads may work on the call; by default `lx.threads.current()`."),
 )
-"""What every op takes on arrays besides its own operands, by keyword; None by default."""
+"""Keywords of every op on arrays besides its own operands; None by default."""
 
 
 def help_text(definition: OpDefinition, signature: inspect.Signature) -> str:

@@ -72,7 +72,7 @@ class StructuredOp:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """How the op is called on arrays, for `help()` and editors."""
+        """The signature of a call of the op on arrays, for `help()` and editors."""
         inputs = [
             inspect.Parameter(operand.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for operand in self.definition.inputs
@@ -106,7 +106,7 @@ class StructuredOp:
         return self.definition.header
 
     def _repr_latex_(self) -> str:
-        """What a notebook shows: the op's formula."""
+        """The op's formula, as a notebook shows it."""
         return self.definition._repr_latex_()
 
 

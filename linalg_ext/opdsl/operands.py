@@ -38,7 +38,7 @@ class OperandDef:
         raise TypeError(f"{type(self).__name__} declares no operand")
 
     def bind(self, name: str, builder: OpBuilder) -> object:
-        """What the op's function gets for this parameter."""
+        """Return the object that the op's function receives for this parameter."""
         bound = copy.copy(self)
         bound._name = name
         bound._builder = builder

@@ -1,4 +1,4 @@
-"""Which ops there are, and which of them a transformation looks at."""
+"""Names of ops, and the selection of those that a transformation looks at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Roots: TypeAlias = "str | type[ir.OpView] | Iterable[str | type[ir.OpView]] | Ca
 
 
 def op_names(root: ir.Operation) -> Counter[str]:
-    """How many ops of each name `root` holds, itself not counted."""
+    """Count the ops that `root` holds by name; `root` itself is not counted."""
     names: list[str] = []
     advance = ir.WalkResult.ADVANCE
 

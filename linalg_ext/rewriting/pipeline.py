@@ -33,18 +33,18 @@ from linalg_ext.runtime.passes import pass_manager
 OnStage = Callable[[str, str], None]
 
 _SAVED = 32
-"""How many modules on which passes failed stay in files."""
+"""Number of files that hold modules on which passes failed."""
 
 
 @dataclass
 class PipelineRun:
-    """What a pipeline did.
+    """The result of a pipeline.
 
     Attributes:
         module: the module after it.
-        reports: of our passes, in the order in which they ran.
+        reports: of this library's passes, in the order in which they ran.
         diagnostics: warnings and remarks of upstream's.
-        output: what upstream's passes printed (`print-op-stats`, for example).
+        output: the text that upstream's passes printed (`print-op-stats`, for example).
     """
 
     module: Module

@@ -183,7 +183,7 @@ def _is_rooted(text: str) -> bool:
 
 
 def _rootless(text: str) -> str:
-    """What is inside `builtin.module(...)`, where that is all."""
+    """Return a pipeline without `builtin.module(...)`, where that holds all of it."""
     return text[text.index("(") + 1 : text.rindex(")")] if _is_rooted(text) else text
 
 
@@ -192,7 +192,7 @@ def _without_root(step: Step) -> Step:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Where the bracket at `start` closes; quoted text is passed over."""
+    """Return the position of the bracket that closes the one at `start`; quoted text is skipped."""
     stack: list[str] = []
     quote = ""
     for at in range(start, len(text)):

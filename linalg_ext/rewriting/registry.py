@@ -18,7 +18,7 @@ from linalg_ext.utils.locks import Lock
 
 
 class Registered(Protocol):
-    """What the registry needs to know of a pass."""
+    """The properties of a pass that the registry needs."""
 
     pass_name: str
 

@@ -1,4 +1,4 @@
-"""What a transformation says about its work."""
+"""Reports of transformations on their work."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ class Left:
 
 @dataclass
 class Report:
-    """What one run of a transformation matched, changed and left.
+    """The ops that one run of a transformation matched, changed and left.
 
     Attributes:
         pass_name: the transformation, by its name in pipelines.
-        matched: for each op name, how many ops there were to look at before the run.
-        changed: for each op name, how often one was rewritten (ops made on the way count too).
-        folded: for each op name, how many ops upstream's folding would have taken away without a
-            rewrite; the op that holds them all, once, where it only changed some in place. Counted
-            where a transformation is called on a module or stands in a pipeline of the user's.
-        uncounted: whether the transformation changed the module and said that it changed nothing.
-        left: reasons why an op was left as it was, with the op's name before it.
-        decisions: what was chosen, where there was a choice to explain.
+        matched: for each op name, the number of ops to look at before the run.
+        changed: for each op name, the number of rewrites (of ops made on the way, too).
+        folded: for each op name, the number of ops that upstream's folding would have removed
+            without a rewrite. Where folding only changes ops in place, the op that holds them all
+            counts once. They are counted where a transformation is called on a module or stands in
+            a pipeline of the user's.
+        uncounted: True where the transformation changed the module but reported no change.
+        left: the reasons why ops were left as they were, by op name.
+        decisions: the choices that the run made, to be explained.
         module: the module after the run, where the transformation ran on one.
     """
 

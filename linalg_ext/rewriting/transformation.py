@@ -1,4 +1,4 @@
-"""What a rewrite and a module pass have in common: a name, options, and how they run on modules."""
+"""The base of rewrites and module passes: a name, options, and the run on a module."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Pieces:
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """Where the pieces begin."""
+        """The first position of each piece."""
         return tuple(piece.start for piece in self.pieces)
 
     def over(self, start: int) -> Piece:
@@ -164,7 +164,10 @@ class Pieces:
         yield from zip(self.pieces, (*self.starts[1:], self.size), strict=True)
 
     def _joined(self, other: Any, join: Callable[[Piece, Piece], tuple[int, int]]) -> Pieces:
-        """What `join` makes of slope and offset, wherever neither value changes its piece."""
+        """Return the pieces that `join` makes of the slopes and offsets of two values.
+
+        A piece begins wherever either value begins one.
+        """
         if not isinstance(other, Pieces):
             other = Pieces(self.size, [Piece(0, 0, int(other))])
         starts = sorted({*self.starts, *other.starts})

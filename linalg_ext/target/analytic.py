@@ -17,7 +17,7 @@ from linalg_ext.target.performance import ANALYTIC, Figures, Level
 _BYTES_PER_CYCLE = {2: 32.0, 3: 14.0}
 _MEMORY_BYTES_PER_CYCLE = 4.0
 _MEMORY_CORES = 4
-"""How many cores memory feeds at full speed."""
+"""Number of cores that memory feeds at full speed."""
 
 _INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
     {

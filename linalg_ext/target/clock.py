@@ -1,4 +1,4 @@
-"""How fast the cores of this machine tick, for turning cycles into seconds."""
+"""Clock frequency of this machine's cores, for turning cycles into seconds."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def to_data(target: Target) -> PlainTarget:
 
 
 def from_data(data: Mapping[str, Any]) -> Target:
-    """What `to_data` gave, as a target again.
+    """Return the target that `to_data` wrote.
 
     Raises:
         TargetError: a field is unknown, missing, or of the wrong kind.

@@ -1,4 +1,4 @@
-"""What instruction set extensions are called, which imply which, and what their dot products do.
+"""Instruction set extensions: their names, the extensions that each implies, their dot products.
 
 Extensions have LLVM's names here. Linux spells them otherwise in /proc/cpuinfo (`avx512_bf16` for
 `avx512bf16`, `asimd` for `neon`).
@@ -92,7 +92,7 @@ BASELINE: Mapping[str, frozenset[str]] = MappingProxyType(
         "aarch64": frozenset({"fp-armv8", "neon"}),
     }
 )
-"""What every CPU of an architecture has (x86-64 psABI, level 1; Armv8-A)."""
+"""Extensions that every CPU of an architecture has (x86-64 psABI, level 1; Armv8-A)."""
 
 _BUILDS_ON = {
     "sse2": "sse",

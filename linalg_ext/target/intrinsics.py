@@ -1,8 +1,8 @@
-"""Which extensions LLVM's intrinsics for one architecture need.
+"""Extensions that LLVM's intrinsics for one architecture need.
 
-LLVM ends the process where it is to make code of an intrinsic that the target has no instruction
-for; so this is asked before. Names are matched by the longest prefix, and an intrinsic of an
-architecture that none of them fits is taken for one that nothing has.
+LLVM ends the process when it generates code for an intrinsic that the target has no instruction
+for. So the extensions are checked before. Names are matched by the longest prefix. An intrinsic of
+the target's architecture that no prefix matches counts as missing on every target.
 """
 
 from __future__ import annotations
@@ -105,13 +105,14 @@ _ARCHITECTURES = frozenset(
 
 
 def missing_for(intrinsic: str, target: Target) -> tuple[str, ...]:
-    """What `target` lacks for an intrinsic; empty where it can have it.
+    """Return the extensions that `target` lacks for an intrinsic; empty where it lacks none.
 
     Args:
         intrinsic: its whole name, such as `llvm.x86.avx512bf16.dpbf16ps.512`.
 
     Returns:
-        Extensions, or the architecture, or the intrinsic's own name where it is not known.
+        Extensions; or the intrinsic's architecture where `target` has another one; or the
+            intrinsic's own name where it is not known.
     """
     _, _, rest = intrinsic.partition("llvm.")
     architecture, _, name = rest.partition(".")

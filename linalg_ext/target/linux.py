@@ -55,7 +55,7 @@ def read(root: Path = Path("/"), cpus: Iterable[int] | None = None) -> Target:
 
 
 def flags() -> frozenset[str]:
-    """What every core that may be used can do, in Linux's words."""
+    """Return the extensions that every usable core has, by Linux's names."""
     return _common_flags(_used(Path("/"), sorted(_affinity())))
 
 
@@ -145,7 +145,7 @@ def _caches(root: Path, cpus: list[int]) -> Iterator[Cache]:
 
 
 def _physical(root: Path, cpus: list[int]) -> int:
-    """How many physical cores the logical ones belong to."""
+    """Return the number of physical cores that the logical ones belong to."""
     cores = set()
     for cpu in cpus:
         folder = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
@@ -155,7 +155,7 @@ def _physical(root: Path, cpus: list[int]) -> int:
 
 
 def _quota(root: Path, cores: int) -> int:
-    """How many of `cores` the control groups grant; a part of a core counts as one."""
+    """Return how many of `cores` the control groups grant; a part of a core counts as one."""
     granted = float(max(1, cores))
     for folder in _control_groups(root):
         period_and_quota = _text(folder / "cpu.max").split()  # version 2: "<quota> <period>"

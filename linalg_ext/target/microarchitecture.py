@@ -1,4 +1,4 @@
-"""How many multiply-adds a CPU begins in a cycle, and how long each takes: no CPU tells that.
+"""Throughput and latency of multiply-adds, which no CPU reports itself.
 
 Sources: AMD, Software Optimization Guides for families 17h (55723), 19h (56665, 57647) and 1Ah
 (58455); Intel 64 and IA-32 Architectures Optimization Reference Manual (248966); Arm, Software
@@ -18,7 +18,7 @@ class MultiplyAdd(NamedTuple):
 
 
 USUAL = MultiplyAdd(2, 4)
-"""Of most CPUs since 2015; taken for those that are not known."""
+"""The figures of most CPUs since 2015; those that are not known are assumed to have them."""
 
 _INTEL_HASWELL_AND_BROADWELL = {0x3C, 0x3F, 0x45, 0x46, 0x3D, 0x47, 0x4F, 0x56}
 # Ice Lake, Tiger Lake and Rocket Lake as client CPUs: the second unit of 512 bits is left out.

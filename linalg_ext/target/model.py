@@ -1,4 +1,4 @@
-"""What code generation must know of a machine."""
+"""Descriptions of machines for code generation."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Cache:
 
     @property
     def sets(self) -> int:
-        """How many sets: addresses `sets * line` bytes apart compete for the same ways."""
+        """Number of sets: addresses `sets * line` bytes apart compete for the same ways."""
         return max(1, self.size // (self.line * self.associativity))
 
     def __str__(self) -> str:
@@ -166,7 +166,7 @@ class Target:
             )
 
     def lanes(self, dtype: object) -> int:
-        """How many elements one vector register holds, at least 1.
+        """Return the number of elements that one vector register holds, at least 1.
 
         Args:
             dtype: MLIR's name of an element type (`f32`, `bf16`, `i8`), or a NumPy dtype.
@@ -183,8 +183,9 @@ class Target:
 
     @property
     def has_masks(self) -> bool:
-        """Return whether loads and stores under a mask are instructions that do not fault beside
-        it.
+        """Return whether masked loads and stores are instructions.
+
+        They do not fault at elements that the mask excludes.
         """
         return bool({"avx", "sve"} & self.features)
 
@@ -241,11 +242,11 @@ class Target:
         return replace(self, notes=with_note(self.notes, name, value))
 
     def note(self, name: str, kind: type[_Kind]) -> _Kind | None:
-        """What a note says; None where there is none of that name.
+        """Return the value of a note; None where there is none of that name.
 
         Args:
             name: `who.what`.
-            kind: the type that it is of: `bool`, `int`, `float`, `str` or `tuple`.
+            kind: the type of the value: `bool`, `int`, `float`, `str` or `tuple`.
 
         Raises:
             TargetError: it is of another type.
@@ -253,7 +254,10 @@ class Target:
         return note(self.notes, name, kind)
 
     def missing_on(self, machine: Target) -> tuple[str, ...]:
-        """What `machine` lacks to run code for this target; empty where it can."""
+        """Return what `machine` lacks to run code for this target; empty where it lacks nothing.
+
+        It is the architecture where that differs, or else the missing extensions.
+        """
         if machine.architecture != self.architecture:
             return (self.architecture,)
         return tuple(sorted(self.features - machine.features))
@@ -310,5 +314,5 @@ def widest_vector(architecture: str, features: frozenset[str]) -> int:
 
 
 def vector_registers(architecture: str, features: frozenset[str]) -> int:
-    """How many vector registers instructions can name."""
+    """Return the number of vector registers that instructions can name."""
     return 32 if architecture == "aarch64" or "avx512f" in features else 16

@@ -17,7 +17,7 @@ from typing import TypeVar
 from linalg_ext.errors import TargetError
 
 NoteValue = bool | int | float | str | tuple[int, ...]
-"""What a note can say."""
+"""The value of a note."""
 
 Notes = tuple[tuple[str, NoteValue], ...]
 """Notes by name, in the order of their names."""
@@ -55,10 +55,10 @@ def check_note(name: object, value: object) -> None:
 
 
 def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
-    """What a note says; None where there is none of that name.
+    """Return the value of a note; None where there is none of that name.
 
     Raises:
-        TargetError: it says something of another type.
+        TargetError: its value is of another type.
     """
     if kind not in _KINDS:
         names = ", ".join(each.__name__ for each in _KINDS)

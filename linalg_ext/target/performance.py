@@ -1,8 +1,8 @@
-"""What a machine does in a second: the figures that cost models compute times from.
+"""Performance figures of a machine, from which cost models compute times.
 
 They are measured (`calibrate`), read from a file, or made from a description (`analytic`). All are
-of one core, unless they say otherwise, and of kernels as this library generates them: what a table
-of the maker's promises, no loop reaches.
+of one core, unless they state otherwise, and of kernels as this library generates them. No loop
+reaches the figures of a vendor's table.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from linalg_ext.target.text import bytes_text, table
 MEASURED, ANALYTIC = "measured", "analytic"
 
 FUNCTIONS = ("simple", "divide", "sqrt", "exp", "log", "tanh", "erf", "sin", "pow")
-"""What elements are computed by; `simple` is an addition, a comparison, a conversion.
+"""Functions with figures; `simple` is an addition, a comparison or a conversion.
 
-Other functions of mathematics take about as long as one of these: see `figure_of_function`.
+Other functions of mathematics take about as long as one of these: see `Figures.function_rate`.
 """
 
 BESIDE_FUNCTIONS = 0.5
@@ -72,30 +72,31 @@ class Level:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a machine does in a second, or how long it takes.
+    """Performance figures of a machine: rates per second, and times.
 
     Attributes:
-        source: `measured` or `analytic`, or where they are from in your own words.
+        source: `measured` or `analytic`, or the origin in your own words.
         levels: of memory, the nearest first; the last is memory itself.
         multiply_adds: for each element type, additions and multiplications a second by the widest
             instruction that does both: the peak.
-        contractions: the same of a product of matrices that fits the caches, as we generate it.
+        contractions: the same of a product of matrices that fits the caches, as this library
+            generates it.
         windows: the same of a convolution.
         functions: for each of `FUNCTIONS`, results a second in loops over vectors of f32.
-        crowding: how many times longer functions take where a loop has several: one waits for the
-            other, or for registers.
+        crowding: the factor by which functions take longer where a loop has several: one waits for
+            the other, or for registers.
         scalar: operations a second in loops that are not vectorized.
-        nest: seconds to begin a nest of loops and its buffers, beside others in one kernel.
+        nest: seconds to begin a nest of loops and its buffers, in a kernel that has others.
         loop: seconds to begin an innermost loop.
         call: seconds of a call of a kernel from Python.
-        fork: seconds to have other threads begin, and to wait for the last of them.
+        fork: seconds to start other threads, and to wait for the last of them.
         page: seconds to ask the system for a page of memory, write to it and give it back, beyond
             those of the bytes.
-        page_bytes: how large such a page is.
-        threads: how many can run at once.
+        page_bytes: the size of such a page.
+        threads: the number of threads that can run at once.
 
     Raises:
-        TargetError: one is missing or no figure.
+        TargetError: a figure is missing, or is no positive number.
     """
 
     source: str

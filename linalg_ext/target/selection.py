@@ -1,4 +1,4 @@
-"""Which machine code is made for: this one, or the one that a `with` block names."""
+"""The machine that code is made for: this one, or the one that a `with` block names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def host() -> Target:
 
 
 def names() -> tuple[str, ...]:
-    """What `named` and `using` know."""
+    """Return the names that `named` and `using` accept."""
     return (HOST, *KNOWN)
 
 
@@ -66,7 +66,7 @@ def current() -> Target:
 
 
 def override() -> Target | None:
-    """What is in force in place of this machine; None where this machine is. Quick to ask.
+    """Return the machine in force in place of this one; None where none is. The call is fast.
 
     A cache of compiled code has it in its keys.
     """
@@ -74,7 +74,7 @@ def override() -> Target | None:
 
 
 def setting() -> tuple[ContextVar[Target | None], Target | None]:
-    """Where the override is kept, and what it is: for whoever asks without Python."""
+    """Return the context variable of the override and its value, for native code."""
     return _in_force, _in_force.get()
 
 

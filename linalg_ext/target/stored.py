@@ -32,14 +32,15 @@ _PROCESSORS = Path("/proc/cpuinfo")
 _MODEL = re.compile(r"^(?:model name|CPU part|Hardware)\s*:\s*(.+)$", re.MULTILINE)
 
 _measured: dict[str, Figures] = {}
-"""What this process measured or read, by the name of the file."""
+"""Figures that this process measured or read, by the name of the file."""
 
 
 def figures(target: Target | str | None = None) -> Figures:
-    """What a machine does in a second.
+    """Return the performance figures of a machine.
 
-    A description's own figures where it has some; those that were measured here, by this process or
-    an earlier one, for this machine; else such as follow from the description.
+    They are the description's own where it has some. For this machine they are otherwise the
+    figures that this process or an earlier one measured. In all other cases they are estimated from
+    the description.
 
     Args:
         target: a description, or the name of one; the one in force where nothing is given.

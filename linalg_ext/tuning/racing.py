@@ -19,7 +19,7 @@ _LEAST_ROUNDS, _WARMING = 5, 0.4
 """Rounds and seconds before anything drops out: a machine takes a while to be at its speed."""
 
 _BEHIND = 1.1
-"""How many times as slow as the best a call is that drops out."""
+"""A call whose time exceeds the best time by this factor drops out."""
 
 _STILL = 30
 """Rounds without a better time after which no better one is expected."""
@@ -63,7 +63,7 @@ def race(
 
 
 def _count(call: Callable[[], object], clock: Callable[[], float]) -> int:
-    """How often a call is repeated at a time; it is warm then."""
+    """Return the number of calls in a batch, after a first call that warms up."""
     call()
     return max(1, math.ceil(_BATCH / max(_seconds(call, 1, clock), 1e-7)))
 

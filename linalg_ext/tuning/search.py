@@ -29,13 +29,13 @@ WORTHWHILE = 1.02
 
 @dataclass(frozen=True)
 class Tuning:
-    """How plans are measured.
+    """Options for the measurement of plans.
 
     Attributes:
-        seconds: that measuring may take for one kernel, compilation included.
-        candidates: how many plans of one contraction are tried at most.
-        measure: what times calls; by default in turn, medians.
-        clock: what tells the time.
+        seconds: the time that measuring may take for one kernel, compilation included.
+        candidates: the largest number of plans of one contraction that are tried.
+        measure: the function that times calls; by default in turn, medians.
+        clock: the function that returns the time.
 
     Raises:
         ArgumentError: no such time or number.
@@ -63,7 +63,9 @@ class Tuning:
 
     @classmethod
     def of(cls, value: object) -> Tuning | None:
-        """What `tune=` says: a `Tuning`, True, or a number of seconds; None where it is False.
+        """Return the options that `tune=` gives; None where it is False.
+
+        The argument is a `Tuning`, True, or a number of seconds.
 
         Raises:
             ArgumentError: it is none of these.
@@ -85,15 +87,15 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Finding:
-    """What tuning found for a kernel.
+    """The result of tuning a kernel.
 
     Attributes:
-        choices: what to choose in the place of what the model says; nothing where that is best.
-        speed_up: how many times as fast it is as with the model's plans.
+        choices: the choices that replace the model's; none where the model's are the best.
+        speed_up: the speed relative to that of the model's plans.
         before, after: seconds of a call with the model's plans, and with these.
-        tried: how many other plans were measured.
-        why: why nothing was measured; empty where something was.
-        is_remembered: whether this is of the file, and nothing was measured now.
+        tried: the number of other plans that were measured.
+        why: the reason why nothing was measured; empty where something was.
+        is_remembered: True where the result is from the file, and nothing was measured now.
     """
 
     choices: Choices
@@ -128,7 +130,7 @@ Tunable = Callable[..., Any]
 
 
 def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices], Choices]]:
-    """What may be changed, one by one, on top of what was chosen before."""
+    """Return the changes to try, one by one, on top of the choices made before."""
     trials: list[Callable[[Choices], Choices]] = []
     for decision in decisions:
         if isinstance(decision, PlannedContraction):

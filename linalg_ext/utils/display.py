@@ -28,7 +28,7 @@ class Shown:
             cls._kind = shown_as
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The object as HTML, for a notebook."""
         return str(handler(f"HTML of a {self._kind}")(self))
 
     def __rich__(self) -> RenderableType:

@@ -1,8 +1,8 @@
-"""Where a lower room needs a higher one: a table of handlers, filled from above, loaded when used.
+"""Handlers that lower rooms need from higher ones: a table, filled from above, loaded when used.
 
-The language knows ops and no MLIR; a call of an op on arrays must all the same reach the compiler.
-So the rooms above say here, by name, who does what, and nothing is imported before it is needed.
-The public names of a room can wait likewise until somebody asks for them.
+The language has ops and no MLIR. A call of an op on arrays must reach the compiler all the same. So
+the rooms above register their handlers here by name, and nothing is imported before it is needed.
+The public names of a room can be imported on first use in the same way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def handler(task: str) -> Any:
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """What a package has for `__getattr__`: it imports the file that a name lives in, once.
+    """Return a package's `__getattr__`, which imports the file that defines a name, once.
 
     Args:
         package: its full name, `__name__` there.
@@ -50,7 +50,8 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def is_dask(value: object) -> bool:
-    """Return whether this is a collection of dask's, such as a dask array: it has handlers of its
-    own.
+    """Return whether a value is one of dask's collections, such as a dask array.
+
+    Such collections have handlers of their own.
     """
     return hasattr(type(value), "__dask_graph__")

@@ -50,7 +50,7 @@ class Lock:
 
 
 class _Compilations:
-    """How many compilations are under way, by thread; a fork waits for those of others."""
+    """The compilations that are under way, counted by thread; a fork waits for those of others."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -1,4 +1,4 @@
-"""What the library tells while it works, through Python's `logging`.
+"""Log messages of the library, through Python's `logging`.
 
     linalg_ext.compile     what was compiled, and how long each stage took (info)
     linalg_ext.cache       what was found on disk (info), kept there, or not found (debug)
@@ -8,10 +8,10 @@
                            (info)
 
 Nothing is shown by default. A program chooses with `logging.getLogger("linalg_ext")`, as for any
-library; without a line of code the variable `LINALG_EXT_LOG` has it written to standard error:
-`info`, `debug`, or a level for each, as in `compile=info,cache=debug`.
+library. Without a line of code, the variable `LINALG_EXT_LOG` directs the messages to standard
+error. Its value is `info`, `debug`, or a level for each, as in `compile=info,cache=debug`.
 
-A record holds text and names only: whoever collects records keeps no kernel alive by it.
+A record holds text and names only, so a collection of records keeps no kernel alive.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VARIABLE = "LINALG_EXT_LOG"
 """The environment variable that has the log written to standard error."""
 
 NAMES = ("compile", "cache", "tuning", "fallbacks")
-"""What there are loggers of, below `linalg_ext`."""
+"""Names of the loggers below `linalg_ext`."""
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30}
 """As `logging` numbers them."""

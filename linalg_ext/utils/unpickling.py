@@ -1,8 +1,8 @@
-"""What has arrived in this process by pickling, kept so that it is made once.
+"""Objects that arrived in this process by pickling, kept so that each is made once.
 
-An op, a kernel or a jitted function that goes to a worker goes with every task that needs it, and
-each copy would be compiled anew. So a copy has a key that says what it is, and the second one to
-arrive under a key is the first.
+An op, a kernel or a jitted function that goes to a worker process goes with every task that needs
+it. Each copy would be compiled again. So a copy has a key that identifies it, and the second copy
+to arrive under a key is replaced by the first.
 """
 
 from __future__ import annotations

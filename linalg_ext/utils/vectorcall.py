@@ -26,7 +26,7 @@ AVAILABLE = (
     and ctypes.sizeof(ctypes.c_void_p) == 8
     and "t" not in getattr(sys, "abiflags", "")  # a free-threaded build
 )
-"""Whether this interpreter has the protocol, and a lock that native code can count on."""
+"""A flag: this interpreter has the protocol, and a lock that native code can rely on."""
 
 WORDS = 3
 """Words that an object has for native code, from the offset that its type states:

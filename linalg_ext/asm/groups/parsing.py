@@ -33,7 +33,7 @@ _FORM = (
 
 
 def changes(source: SourceText) -> list[Edit]:
-    """What must change in a text for MLIR to read its groups.
+    """Return the edits by which MLIR can read the groups of a text.
 
     Raises:
         ParseError: a mistake in one of them; points at it.
@@ -175,7 +175,7 @@ def _notes(reader: Reader) -> list[Piece]:
 
 
 def _results(reading: Reading, reader: Reader, outs: Assignments, name: str) -> int:
-    """Where what is said of the results ends; they are as the destinations."""
+    """Check the types of a group's results against its destinations; return where they end."""
     end = reader.position
     if not reader.accepts(":"):
         return end

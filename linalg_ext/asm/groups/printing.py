@@ -69,7 +69,7 @@ def _group(source: SourceText, op: GenericOp) -> list[Span | str]:
 
 
 def _said(op: GenericOp) -> str:
-    """What a group says: its label, its tiling, whether it is preserved, the rest."""
+    """Return the attributes of a group: its label, its tiling, `preserve`, and the others."""
     said = ""
     if LABEL in op.attributes:
         said += f" {op.attributes[LABEL]}"

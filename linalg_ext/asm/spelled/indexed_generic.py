@@ -114,7 +114,10 @@ def _arguments(source: SourceText, body: int) -> tuple[Token, list[Span], int]:
 
 
 def _iterator_count(source: SourceText, start: int, head: str, end: int) -> int | None:
-    """How many iterator types the op states; None where an alias holds them."""
+    """Return the number of iterator types that the op states; None where none is found.
+
+    They may be in the attributes that an alias names.
+    """
     found = _ITERATORS.search(source.text, start, end)
     if found is None:
         alias = re.match(r"\s*(#[\w$.-]+)", head[len(_NAME) :])

@@ -15,12 +15,12 @@ _NUMBER = re.compile(r"\bnumber = (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How an op is to be written.
+    """The custom spelling of an op.
 
     Attributes:
         name: of the op, with its dialect.
         notes: the attributes before its operands, as `name = value`.
-        clauses: what is said behind them: `broadcast_a = [1]`.
+        clauses: the clauses behind its operands: `broadcast_a = [1]`.
     """
 
     name: str
@@ -75,7 +75,7 @@ def _spelled(source: SourceText, start: int, spellings: Sequence[Spelling]) -> t
 
 
 def _list(reader: Reader) -> list[Span]:
-    """What stands between parentheses, at its commas."""
+    """Return the items between parentheses, split at commas."""
     reader.expect("(", "a list")
     found: list[Span] = []
     while not reader.accepts(")"):

@@ -73,10 +73,10 @@ class SpelledOp:
     clauses: list[Clause] = field(default_factory=list)
     results: list[Span] = field(default_factory=list)
     is_foreign: bool = False
-    """Whether upstream's parser cannot read it."""
+    """A flag: upstream's parser cannot read the op."""
 
     def clause(self, name: str) -> Clause | None:
-        """What a word says, where it is said."""
+        """Return the clause of a name, or None."""
         return next((clause for clause in self.clauses if clause.name == name), None)
 
 
@@ -141,7 +141,7 @@ class _OpParser:
                 return False
 
     def trailing(self) -> None:
-        """What follows the destinations, as far as it belongs to the op."""
+        """Read the text after the destinations, as far as it belongs to the op."""
         reader = self._reader
         while True:
             token = reader.peek()

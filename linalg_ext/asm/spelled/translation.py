@@ -26,7 +26,7 @@ from linalg_ext.notations.mlir_text import (
 from linalg_ext.notations.source_text import SourceText
 
 MAX_INPUTS = 25
-"""How many inputs `linalg_ext.spelled` has room for."""
+"""Largest number of inputs of `linalg_ext.spelled`."""
 
 _NAME = re.compile(r"linalg(?:_ext)?\.[a-z]\w*")
 _BEFORE = frozenset('#!%@^$."-_')
@@ -45,14 +45,14 @@ _ORDINARY = re.compile(
 """The usual form of a named op of upstream's, which is passed over at once."""
 
 _INTEGERS = re.compile(r"\[\s*(?:\d+\s*(?:,\s*\d+\s*)*)?\]")
-"""What upstream's parser takes for dimensions; on other lists it ends the process."""
+"""Lists that upstream's parser accepts as dimensions; on other lists it ends the process."""
 
 _INDEXED = "linalg.indexed_generic"
 
 
 @dataclass(frozen=True)
 class Translation(EditedText):
-    """What became of a text.
+    """A text after translation.
 
     Attributes:
         ops: the spelled ops, by their numbers.

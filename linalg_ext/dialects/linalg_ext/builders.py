@@ -1,4 +1,4 @@
-"""What the builders of the destination-style ops share: destinations, regions, errors."""
+"""Destinations, regions and errors of the builders of destination-style ops."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def end_group(values: Sequence[ir.Value]) -> ir.Operation:
 
 
 def _filled(*groups: tuple[int, int]) -> ir.Attribute:
-    """Which slots of each group of operands are taken: the first ones."""
+    """Return a mask of the slots of each group of operands: the first ones are taken."""
     return ir.DenseI32ArrayAttr.get(
         [int(slot < count) for count, slots in groups for slot in range(slots)]
     )

@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """What an einsum computes, without an ellipsis.
+    """The labels and sizes of an einsum; an ellipsis has been replaced by labels.
 
     Attributes:
         inputs: the labels of the dimensions of each operand; `".0"`, `".1"`, ... for those of the

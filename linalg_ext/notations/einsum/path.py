@@ -26,7 +26,7 @@ STRATEGIES = (
     "branch-2",
     "branch-1",
 )
-"""What `optimize=` may name."""
+"""The names that `optimize=` accepts."""
 
 
 def find_path(contraction: Contraction, optimize: Any) -> Path:

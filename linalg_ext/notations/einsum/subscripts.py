@@ -72,7 +72,7 @@ class Subscripts:
         return any(term.has_ellipsis for term in self.inputs)
 
     def bind(self, shapes: Sequence[Shape]) -> Contraction:
-        """What it means for operands of these shapes.
+        """Return the contraction of operands of these shapes.
 
         Raises:
             ArityError: more or fewer operands than terms.

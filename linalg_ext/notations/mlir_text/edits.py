@@ -19,11 +19,11 @@ from linalg_ext.notations.source_text import SourceText
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What becomes of a part of a text.
+    """The replacement of a part of a text.
 
     Attributes:
         start, end: the part.
-        pieces: what stands there instead.
+        pieces: the text in its place: new text, and spans of the source.
     """
 
     start: int
@@ -33,12 +33,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditedText:
-    """What became of a text.
+    """A text after edits, with the origin of each part.
 
     Attributes:
-        source: the text as it was.
-        text: as it is now; the same object where nothing had to change.
-        pieces: where each part begins, where it comes from, and whether it is copied from there.
+        source: the text before the edits.
+        text: the text after them; the same object where nothing had to change.
+        pieces: for each part its start in the text, its origin in the source, and True where it is
+            a copy of the source.
     """
 
     source: SourceText

@@ -26,10 +26,10 @@ _MAX_DEPTH = 200
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression may name.
+    """The names that an expression may use.
 
     Attributes:
-        elements: what is read of each tensor and scalar, by name.
+        elements: the element that is read of each tensor and scalar, by name.
         functions: the default of each function attribute, by name.
         dims: the iteration space.
     """

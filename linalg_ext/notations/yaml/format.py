@@ -1,7 +1,7 @@
-"""What upstream's format knows, in one place for the writer and the reader.
+"""The vocabulary of upstream's format, in one place for the writer and the reader.
 
 Source: `mlir-linalg-ods-yaml-gen.cpp`, and the enumerations of `LinalgEnums.td`. The generator
-itself accepts any name of a function; the C++ that it writes would not compile.
+itself accepts any name of a function, but the C++ that it writes would not compile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FUNCTION_ATTRIBUTES: Mapping[OperandKind, FunctionKind] = {
     OperandKind.TERNARY_FN_ATTR: FunctionKind.TERNARY,
     OperandKind.TYPE_FN_ATTR: FunctionKind.TYPE,
 }
-"""What a function attribute chooses from."""
+"""The kind of functions that a function attribute chooses from."""
 
 OPERAND_FIELDS: Mapping[OperandKind, tuple[str, ...]] = {
     OperandKind.INPUT_TENSOR: ("type_var", "shape_map"),

@@ -84,11 +84,11 @@ class Field:
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """The position of the field in its file."""
         return self.place_at(0)
 
     def place_at(self, offset: int) -> str:
-        """Where a character of it is, as far as it is on one line."""
+        """Return the position of a character of the field, as long as the field is on one line."""
         start, end = self.node.start_mark, self.node.end_mark
         shift = 0
         if isinstance(self.node, yaml.ScalarNode) and start.line == end.line:

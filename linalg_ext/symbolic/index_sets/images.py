@@ -41,11 +41,11 @@ from linalg_ext.symbolic.integers import (
 
 @dataclass(frozen=True)
 class Image:
-    """What an affine map makes of a tile.
+    """The image of a tile under an affine map.
 
     Attributes:
         tile: a tile that holds every index that the map reaches.
-        is_exact: whether the map is known to reach all of that tile, unless the domain is empty.
+        is_exact: True where the map is known to reach all of that tile, unless the domain is empty.
     """
 
     tile: Tile
@@ -100,7 +100,7 @@ class _Reached:
 
 @dataclass(frozen=True)
 class _Space:
-    """What the names in index expressions stand for."""
+    """The values of the names in index expressions."""
 
     symbols: Mapping[str, Number]
     dims: Mapping[str, Progression]

@@ -133,7 +133,7 @@ def _paired(a: Subset, b: Subset) -> list[tuple[Progression, Progression]]:
 
 
 def _shared(a: Progression, b: Progression) -> Progression:
-    """What two progressions have in common; one that is empty lies anywhere in the root."""
+    """Return the intersection of two progressions; an empty one lies anywhere in the root."""
     if not a.stride == b.stride == 1:
         return common(a, b)
     # Its end is `end` again, whatever it begins with: sets of sets stay small.
@@ -143,14 +143,14 @@ def _shared(a: Progression, b: Progression) -> Progression:
 
 
 def common(a: Progression, b: Progression) -> Progression:
-    """What two progressions have in common; one that is empty lies in the first of them."""
+    """Return the intersection of two progressions; an empty one lies in the first of them."""
     # Neighbours have every index between them: then a stride that is not known may be the other's.
     is_picked = a.stride == 1 and not isinstance(b.stride, int)
     return _met(b, a) if is_picked else _met(a, b)
 
 
 def _met(a: Progression, b: Progression) -> Progression:
-    """What two progressions have in common, as positions of the first one see it."""
+    """Return the intersection of two progressions, as a part of the first."""
     if a.stride == b.stride == 1:
         first, end = maximum(a.offset, b.offset), minimum(a.offset + a.size, b.offset + b.size)
         # An empty one stays at the end of a.
@@ -168,7 +168,11 @@ def _met(a: Progression, b: Progression) -> Progression:
 
 
 def _alignment(a: Progression, b: Progression) -> tuple[int, Number, Truth]:
-    """Which positions of a the unlimited b takes: every k-th, from where (mod k), if any at all."""
+    """Return the positions of `a` that `b`, taken without limits, also has.
+
+    They are every k-th position. The result is k, the first position modulo k, and a condition: the
+    progressions have an index in common at all.
+    """
     distance = b.offset - a.offset
     if not isinstance(a.stride, int) or not isinstance(b.stride, int):
         if is_eq(a.stride, b.stride):

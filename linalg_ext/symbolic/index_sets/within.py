@@ -1,4 +1,4 @@
-"""Whether a subset stays inside its superset."""
+"""Checks that a subset stays inside its superset."""
 
 from __future__ import annotations
 

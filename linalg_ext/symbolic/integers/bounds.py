@@ -1,7 +1,7 @@
-"""What can be said about numbers before they are known: bounds, comparisons, divisors.
+"""Bounds, comparisons and divisors of symbolic integers.
 
-A bound is found by replacing one atom after the other by something that it never passes, until an
-integer is left. A minimum is never above any of its operands, so for an upper bound of
+A bound is found by replacing one atom after the other by a number that it never exceeds, until an
+integer is left. A minimum never exceeds any of its operands. So for an upper bound of
 `i + min(4, n - i)` each operand is tried, and `i + n - i` cancels to `n`.
 """
 
@@ -27,7 +27,7 @@ from linalg_ext.symbolic.integers.expression import (
 )
 
 _EFFORT = 40
-"""How many replacements one bound may take; what is left then is bounded atom by atom."""
+"""Number of replacements that one bound may take; the rest is then bounded atom by atom."""
 
 
 def lower(number: Operand) -> int | None:
@@ -122,7 +122,7 @@ _Interval: TypeAlias = tuple[int | None, int | None]
 
 
 class _Effort:
-    """How many replacements may still be made."""
+    """The number of replacements that may still be made."""
 
     def __init__(self) -> None:
         self.left = _EFFORT
@@ -133,11 +133,11 @@ class _Effort:
 
 
 class _Replacement(NamedTuple):
-    """What may stand for a term in an upper bound of the sum that it is in."""
+    """Replacements for a term in an upper bound of the sum that holds it."""
 
     numbers: list[Number]
     any_will_do: bool
-    """Whether each number is a bound by itself; else only the largest is."""
+    """A flag: each number is a bound by itself. If false, only the largest is one."""
 
 
 def _upper(number: Number, effort: _Effort) -> int | None:
@@ -184,7 +184,10 @@ def _next_term(number: Expression) -> tuple[int, _Replacement] | None:
 
 
 def _rank(number: Expression, position: int) -> tuple[int, int]:
-    """Where a case must be told from others first: what suffices may differ from case to case."""
+    """Return the sort key of a term in the order of replacement.
+
+    Terms that distinguish cases are first, as the later replacements may differ from case to case.
+    """
     atom, factor = number.terms[position]
     if isinstance(atom, Selection):
         return 0, position
@@ -243,7 +246,7 @@ def _parts(atom: Atom) -> tuple[Number | None, ...]:
 
 
 def _replacement(atom: Atom, factor: int) -> _Replacement | None:
-    """What `factor * atom` is never above; None where nothing is known."""
+    """Return upper bounds of `factor * atom`; None where none is known."""
     if isinstance(atom, Extreme):
         scaled = [linear((operand, factor)) for operand in atom.operands]
         return _Replacement(scaled, any_will_do=atom.is_minimum == (factor > 0))

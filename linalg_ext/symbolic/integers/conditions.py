@@ -21,7 +21,7 @@ from linalg_ext.symbolic.integers.expression import (
 )
 
 Truth: TypeAlias = bool | Condition
-"""What is true or false already, or depends on numbers that are not known yet."""
+"""A truth value that is known already, or a condition on numbers that are not known yet."""
 
 
 def at_most(a: Operand, b: Operand) -> Truth:

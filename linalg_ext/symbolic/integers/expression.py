@@ -76,7 +76,7 @@ class Atom(Arithmetic, ABC):
 
     @abstractmethod
     def _identity(self) -> Hashable:
-        """What two equal atoms have in common, however they were written."""
+        """Return a key that two equal atoms share, independent of how they were written."""
 
     @property
     def number(self) -> Number:
@@ -98,7 +98,7 @@ class Atom(Arithmetic, ABC):
 
     @property
     def _token(self) -> object:
-        """What atoms share that were found to be equal: deep ones are compared once."""
+        """An object that atoms found to be equal share, so that deep atoms are compared once."""
         return self.__dict__.setdefault("_known_token", object())
 
     def __hash__(self) -> int:
@@ -251,11 +251,11 @@ Number: TypeAlias = int | Expression
 """An integer that is known, or one that is not."""
 
 Operand: TypeAlias = int | Expression | Atom
-"""What arithmetic takes: a number, or a symbol that stands for one."""
+"""Operands of arithmetic: a number, or a symbol that stands for one."""
 
 
 class Relation(Enum):
-    """How a difference compares with zero."""
+    """The relation of a difference to zero."""
 
     AT_MOST = "<="
     EQUAL = "=="

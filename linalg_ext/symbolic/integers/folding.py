@@ -82,7 +82,7 @@ def floordiv(dividend: Operand, divisor: Operand) -> Number:
 
 
 def modulo(dividend: Operand, divisor: Operand) -> Number:
-    """What `floordiv` leaves: from 0 to below the divisor.
+    """Return the remainder of `floordiv`: at least 0 and below the divisor.
 
     Raises:
         ArgumentError: the divisor is known and not positive.

@@ -85,7 +85,7 @@ def symbols_of(number: Operand | Truth) -> Iterator[Symbol]:
 
 
 class _Replacement:
-    """What symbols become, and what has become of atoms: a part that is shared is replaced once."""
+    """The values of symbols, and a memo of replaced atoms: a shared part is replaced once."""
 
     def __init__(self, values: Mapping[Any, Operand]) -> None:
         self._values = values

@@ -88,7 +88,7 @@ class Picture:
 
 
 class _Place(NamedTuple):
-    """Where a box stands, or an edge passes: `middle` is across."""
+    """The position of a box, or of a point that an edge passes; `middle` is horizontal."""
 
     left: float
     top: float

@@ -8,7 +8,7 @@ from html import escape
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 560, 220, 70, 26, 34
 _TICKS = 4
 _MOST_POINTS = 1000
-"""Of a line; of more, some are left out."""
+"""Largest number of points of a line; of a longer one, some are left out."""
 
 
 class Plot:
