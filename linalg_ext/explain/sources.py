@@ -53,7 +53,7 @@ def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> S
         wanted = [place.line for place in places if place.file == file]
         found = content.splitlines()
         first = max(1, min(wanted) - _AROUND)
-        last = min(len(found), max(wanted) + _AROUND, first + _MOST_LINES)
+        last = min(len(found), max(wanted) + _AROUND, first + _MOST_LINES - 1)
         if max(wanted) > len(found):
             continue  # it is no longer the file that it was
         name = (filename or "module") if file == UNNAMED else file
