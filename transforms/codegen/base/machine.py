@@ -1,4 +1,4 @@
-"""What the code generator asks of a machine."""
+"""The properties of a machine that the code generator needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the type of a memref tells of an operand."""
+"""The properties of an operand that follow from the type of its memref."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
 
 
 def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
-    """What is collected where C is contiguous along the last but one of the columns."""
+    """Return the panel that collects C, if C is contiguous along the last column but one."""
     columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
     if few(problem.columns.pieces("C", lanes)) or len(columns) < 2 or rows is None:
         return None
@@ -233,10 +233,11 @@ _MANY_TILES = 8
 def _depth_block(
     rows: int | None, depth: int | None, size: int, lanes: int, machine: Machine
 ) -> int:
-    """How much of the depth is packed at once: much, for C is read and written for each block.
+    """Return the extent of the depth that is packed at once.
 
-    A block of A is then still `_ROWS` high, and takes half of L2: the panel of B is read from L3,
-    or from memory, once for each such block.
+    It is large, because C is read and written for each block. A block of A is then still `_ROWS`
+    high, and takes half of L2: the panel of B is read from L3, or from memory, once for each such
+    block.
     """
     half = machine.l2_bytes // 2
     most = max(half // _ROWS, _LEAST_DEPTH_BYTES)

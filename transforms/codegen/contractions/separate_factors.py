@@ -85,7 +85,7 @@ def separate_factors(module: ir.Operation) -> Report:
 
 
 def _product(op: Any) -> Any:
-    """What a generic sums, where it is a product one factor of which is computed."""
+    """Return the product that a generic sums, where one of its factors is computed; else None."""
     if all(parallel_loops(op)):
         return None
     body = op.regions[0].blocks[0]

@@ -158,4 +158,4 @@ def _one_by_one(x: Any, exact: Callable[[Any], Any]) -> Any:
 
 
 _DYNAMIC = -(1 << 63)
-"""What stands for a position that is a value."""
+"""The mark of a dynamic position in a list of static ones."""

@@ -25,7 +25,7 @@ from ._vector_loop import VectorLoop
 from .loop_nests import Access, Nest, widest_bits
 
 MOST_LANES = 16
-"""Of a vector; bytes have room for more, and their squares would be long code."""
+"""The most lanes of a vector; bytes have room for more, and their squares would be long code."""
 
 
 def emit_crossed(nest: Nest, vector_bits: int) -> None:
