@@ -44,7 +44,7 @@ of one set of L1 where the rows are a power of two apart."""
 
 
 def _is_along_depth(problem: Problem) -> bool:
-    """Return whether A is read where it lies, each of its rows from its first element to its last."""
+    """Return whether A is read where it lies, each row from its first element to its last."""
     return is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
 
 

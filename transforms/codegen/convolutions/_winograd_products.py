@@ -67,7 +67,7 @@ class Products(Part):
     def _operands(
         self, inputs: Index, factors: Index, sums: Index, tile: Index, filters: Index
     ) -> tuple[_Operand, _Operand, Index]:
-        """Return the operand to broadcast, the one to read in vectors, and the offset of the sums."""
+        """Return the operand to broadcast, the one to read in vectors, and the sums' offset."""
         w, strip, pitch = self._w, self._plan.strip, self._inputs.pitch
         if self._conv.lanes == "columns":
             return (

@@ -69,7 +69,7 @@ def keep_windows(module: ir.Operation) -> Report:
 
 
 def _reads_computed_windows(op: Any) -> bool:
-    """Return whether an op is a generic on tensors that reads windows, and some input is computed."""
+    """Return whether an op is a generic on tensors that reads windows of a computed input."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
     inputs, _ = split_operands(op)
@@ -82,7 +82,7 @@ def _reads_computed_windows(op: Any) -> bool:
 
 
 def _is_plain(map_: Any) -> bool:
-    """Return whether a map picks elements by single dimensions, and along an axis of one by none."""
+    """Return whether a map picks elements by single dimensions, or by none for an axis of one."""
     return all(isinstance(expr, AffineDim | AffineConst) for expr in map_.results)
 
 

@@ -121,7 +121,7 @@ class _Emitter:
 
 
 def is_crossed(access: Access, inner: int) -> bool:
-    """Return whether an access moves along the innermost loop, but not from neighbour to neighbour."""
+    """Return whether an access moves along the innermost loop, but not to adjacent elements."""
     return inner in access.dims and access.dims[-1] != inner
 
 
