@@ -27,7 +27,7 @@ _ROWS = (48, 96, 192, 384, 768)
 """Sizes of tiles of rows: multiples of those that register tiles have."""
 
 _AROUND = 3 / 2
-"""How much larger or smaller a tile may be for all of them to be of one size."""
+"""The largest factor between the rows wanted for a tile and those that divide a size evenly."""
 
 _PARTS = (4, 8, 16)
 """Sizes of tiles of images, along their channels or their rows."""
@@ -74,7 +74,7 @@ class BestTilings:
         return self._known[key]
 
     def ranked(self, state: State, item: int) -> list[tuple[Tiling, float]]:
-        """What an item costs in each tiling that may pay, and in none: the best first."""
+        """Return the seconds of an item in each tiling that may pay, and in none: best first."""
         if not state.is_group(item) or _is_given(state, item):
             return []
         tilings = tuple(_worth_asking(state, item, state.outputs(item)))

@@ -19,7 +19,7 @@ FREE = frozenset(
 """Ops that no group is made for: whoever needs one has it for itself."""
 
 _MOST_CUTS = 6
-"""Of a group, and of neighbours that read what it reads."""
+"""The most cuts of a group, and the most neighbours taken from the readers of one value."""
 
 
 def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:

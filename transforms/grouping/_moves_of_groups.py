@@ -251,7 +251,7 @@ def _items(items: Item | Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _common_parent(state: State, items: Sequence[int]) -> int:
-    """Where items stand, all in one place.
+    """Return the group that holds all of the items.
 
     Raises:
         GroupingError: there are none, one is named twice, or they stand in several places.

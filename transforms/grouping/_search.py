@@ -152,7 +152,10 @@ class _Run:
         )
 
     def _candidates(self, first: Reached) -> list[Reached]:
-        """What is measured: the best few, also tiled otherwise, upstream's fusion, no groups."""
+        """Return the groupings to measure, with the grouping to begin with at the end.
+
+        They are the best few, some of these with other tilings, and upstream's fusion.
+        """
         reached = [*self._reached, self._exploration.best]
         best = _distinct(self._graph, reached, self._settings.measure)
         others = [other for one in best for other in self._tiled_otherwise(one)]

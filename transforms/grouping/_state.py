@@ -103,13 +103,13 @@ class State:
         return number
 
     def data(self, group: Item) -> GroupData:
-        """What a group says besides what it holds."""
+        """Return the attributes and the kind of a group."""
         number = self.item(group)
         self.check_group(number)
         return self._groups[number]
 
     def children(self, group: Item = ROOT) -> tuple[int, ...]:
-        """What stands in a group, in order; outside all groups where none is named."""
+        """Return the items of a group, in order; those outside all groups by default."""
         return self._children[self.group(group)]
 
     def parent(self, item: int) -> int:
@@ -123,7 +123,7 @@ class State:
         return self.graph.nodes[source]
 
     def reads(self, item: int) -> tuple[Value, ...]:
-        """What a node reads: not what it read at first, where it reads a copy now."""
+        """Return the values that a node reads: a copy's result where it reads a copy now."""
         return self._reads[item] if item in self._reads else self.graph.nodes[item].reads
 
     def users(self, item: int) -> tuple[int, ...]:
@@ -318,7 +318,7 @@ class State:
             self._touch(self._parents[node])
 
     def needs(self, item: int, parent: int) -> set[int]:
-        """What an item needs among those that stand in `parent`."""
+        """Return the items in `parent` that an item depends on."""
         found: set[int] = set()
         for node in self.nodes_of(item):
             for value in self.reads(node):
