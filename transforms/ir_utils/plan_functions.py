@@ -10,14 +10,14 @@ PLAN = "linalg_ext.plan"
 """The attribute of a function that holds its plan as a table."""
 
 _CAN_LOCATE = getattr(ir.Operation.location, "fset", None) is not None
-"""Whether this build of MLIR lets an op be given another location."""
+"""True where this build of MLIR can change the location of an op."""
 
 CONTRACTION, WINDOWS, ATTENTION = NESTS = (
     "linalg_ext_contraction",
     "linalg_ext_windows",
     "linalg_ext_attention",
 )
-"""What the names of functions begin with that structured ops become."""
+"""Prefixes of the names of functions that structured ops become."""
 
 
 class Functions:

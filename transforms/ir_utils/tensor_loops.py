@@ -142,7 +142,7 @@ def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
 
 
 class Demands:
-    """What must hold of sizes when the program runs, asserted at once."""
+    """Conditions on sizes that the program asserts when it runs, all at once."""
 
     def __init__(self, message: str) -> None:
         self._message = message
