@@ -1,4 +1,4 @@
-"""How much memory values take."""
+"""Sizes of values in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def static_elements(type_: Any) -> int:
 
 
 def static_bytes(type_: Any) -> int:
-    """What the dimensions that the type tells take in memory, at most."""
+    """Return an upper bound of the bytes of the dimensions that are known from the type."""
     return static_elements(type_) * element_bytes(type_.element_type)
 
 
