@@ -38,12 +38,12 @@ _NAME = "linalg_ext.nest"
 
 @dataclass
 class _Buffer:
-    """What stands for a tensor and those that take its place.
+    """The buffer of a tensor, and of those that take its place.
 
     Attributes:
         value: a memref.
-        is_carried: whether elements may be put in.
-        version: how often they were, or may have been.
+        is_carried: True where elements may be put in.
+        version: the number of times that they were, or may have been.
     """
 
     value: ir.Value
@@ -223,7 +223,7 @@ class _Writer:
         return memref.DimOp(buffer.value, self._scalar(axis)).result
 
     def _scalar(self, value: ir.Value) -> ir.Value:
-        """What stands for a value that is no tensor."""
+        """Return the replacement of a value that is no tensor."""
         if value not in self._values:
             self._values[value] = self._from_outside(value)
         return self._values[value]
