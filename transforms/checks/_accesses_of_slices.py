@@ -1,4 +1,4 @@
-"""What must hold of single elements, of slices, and of views of other shapes."""
+"""Conditions on accesses to single elements, to slices, and to views of other shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of an op when it runs: what the text tells is known, the rest is asserted."""
+"""Conditions that must hold of an op when it runs: checked if known from the IR, else asserted."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def operand_groups(op: Any) -> list[list[Any]]:
 
 
 def places(map_: Any, operands: Sequence[Any]) -> list[Any]:
-    """What an affine map makes of operands: numbers, operands, and `affine.apply` of others."""
+    """Return the results of an affine map: numbers, operands, and `affine.apply` of the rest."""
     return [_place(map_, at, list(operands)) for at in range(len(map_.results))]
 
 
@@ -180,7 +180,7 @@ def _place(map_: Any, at: int, operands: list[Any]) -> Any:
 
 
 def range_of(value: Any) -> Range:
-    """What the text tells of a number, or an index: of constants, loops, and bounds given to it."""
+    """Return the range of an integer or an index, from its constants, its loops and its bounds."""
     if isinstance(value, int):
         return value, value
     op = producer(value)
@@ -211,7 +211,7 @@ def range_of(value: Any) -> Range:
 
 
 def _of_argument(value: Any) -> Range:
-    """Of the position of a loop."""
+    """Return the range of the induction variable of a loop."""
     loop = value.owner.owner
     if loop is None or value.arg_number != 0:
         return _ENDLESS
@@ -241,7 +241,7 @@ def _constant(attribute: Any) -> int | None:
 
 
 def _of_expression(expr: Any, dims: int, operands: list[Any]) -> Range | None:
-    """Of sums and products of numbers and operands."""
+    """Return the range of sums and products of numbers and operands; None where it is not known."""
     if isinstance(expr, ir.AffineConstantExpr):
         return expr.value, expr.value
     if isinstance(expr, ir.AffineDimExpr):

@@ -1,4 +1,4 @@
-"""What must hold of the sizes of ops that are not structured: casts, reshapes, packs, pads, ..."""
+"""Conditions on the sizes of ops that are not structured: casts, reshapes, packs, pads, ..."""
 
 from __future__ import annotations
 

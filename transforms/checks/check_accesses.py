@@ -47,5 +47,8 @@ def check_accesses(module: ir.Operation) -> Report:
 
 
 def _before(op: Any) -> Any:
-    """Where an assertion of an op may stand: the end of a parallel loop holds insertions alone."""
+    """Return the op before which an assertion of an op may stand.
+
+    The end of a parallel loop holds insertions alone.
+    """
     return op.parent if op.name == "tensor.parallel_insert_slice" else op
