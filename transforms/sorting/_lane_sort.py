@@ -46,7 +46,7 @@ from ._vector_comparator import (
 )
 
 _MOST_SELECTIONS = 500
-"""Of a network that is written out: the code grows with them."""
+"""The most selections of a network that is written out: the code grows with them."""
 
 _LONGEST = 1024
 """Row that a loop over a table sorts in less time than digits do, where stability means nothing."""

@@ -87,12 +87,12 @@ class RadixSort:
 
     @property
     def least_size(self) -> int:
-        """Of a row that it sorts in less time than merges do."""
+        """The least size of a row that it sorts in less time than merges do."""
         return _WORTH * sum(word.digits for word in self._words)
 
     @property
     def table_size(self) -> int:
-        """Of the table of numbers that it counts in."""
+        """The size of the table of counts."""
         return _DIGITS * max(word.digits + word.digits % 2 for word in self._words)
 
     def sort(
@@ -122,7 +122,7 @@ class RadixSort:
         return carried
 
     def _occurrences(self, word: _Word, source: Sequence[Any], table: Any, digits: int) -> Any:
-        """How often each of so many digits occurs, in the table: those of the least digit first."""
+        """Count each digit's occurrences in the table, those of the least digit first."""
         none = linalg.fill(index(0), outs=[table])
 
         def element(place: Any, carried: list[Any]) -> list[Any]:
@@ -227,7 +227,7 @@ class RadixSort:
         return word.of(self._comparator, [tensor.extract(row, [place]) for row in rows])
 
     def _slot(self, value: Any, digit: Any) -> Any:
-        """Where in the table a digit of a word is counted."""
+        """Return the slot of the table where a digit of a word is counted."""
         shift = arith.index_cast(value.type, index(mul(digit, _BITS)))
         number = arith.andi(arith.shrui(value, shift), constant(value.type, _DIGITS - 1))
         return add(arith.index_castui(ir.IndexType.get(), number), mul(digit, _DIGITS))
