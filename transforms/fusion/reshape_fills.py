@@ -74,7 +74,7 @@ def _filled(type_: Any, sizes: Sequence[Any], number: Any) -> Any:
 
 
 def _number(op: Any) -> Any:
-    """What an op fills its result with, where that is all it does; else None."""
+    """Return the value that an op fills its result with, if it does nothing else; else None."""
     if op is None or op.name not in ("linalg.fill", "linalg.generic") or len(op.results) != 1:
         return None
     if op.name == "linalg.fill":
