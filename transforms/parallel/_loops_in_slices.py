@@ -47,7 +47,7 @@ _FORALL_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 _Index: TypeAlias = ir.Value | int
 
 _USUAL = 64
-"""How often a loop goes round of which only the run tells."""
+"""The assumed trip count of a loop whose own is known only at run time."""
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def _bounds(op: ir.Operation) -> list[Sequence[_Index]]:
 
 
 def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
-    """How often a loop goes round, as an index: never where it ends before it begins."""
+    """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
     known = _known_trips(lower, upper, step)
     if known is not None:
         return index(known)

@@ -1,8 +1,8 @@
-"""How a row of structured ops can be cut into slices that share no memory that is written.
+"""The partition of a row of structured ops into slices that share no memory that is written.
 
 Each op is cut along one of its parallel loops. A buffer that some op writes must be reached through
-that loop alone along one of its axes, the same axis in every op: then a slice reads nothing that
-another slice writes, and slices run side by side, or one after another, without waiting.
+that loop alone along one of its axes, the same axis in every op. Then a slice reads nothing that
+another slice writes, and slices run in parallel, or one after another, without waiting.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Work:
 
     @property
     def extent(self) -> int | None:
-        """Of the loops that are cut: the same for all of them; None where only the run tells."""
+        """The extent of the loops that are cut, the same for all; None if known only at run time."""
         sizes = [step.sizes[loop] for step, loop in zip(self.steps, self.loops, strict=True)]
         return next((size for size in sizes if size is not None), None)
 

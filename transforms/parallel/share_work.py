@@ -110,7 +110,7 @@ def threads_of(module: ir.Operation) -> int:
 
 
 class Sharing(Enum):
-    """Whether work of an entry can be shared."""
+    """The degree to which the work of an entry can be shared."""
 
     NONE = "it cannot, or is small"
     ALWAYS = "it can"
@@ -141,7 +141,7 @@ def sharing_of(module: ir.Operation) -> Sharing:
 
 
 def slices_of(module: ir.Operation) -> tuple[int, ...]:
-    """How many slices each shared loop of a module has, at most; empty where there is none."""
+    """Return the most slices of each shared loop of a module; empty where there is none."""
     found = [op for op in operations(module, {"scf.forall"}) if SLICES in op.attributes]
     return tuple(ir.IntegerAttr(op.attributes[SLICES]).value for op in found)
 
