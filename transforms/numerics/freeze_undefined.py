@@ -34,7 +34,7 @@ _CONVERSIONS = ("llvm.fptosi", "llvm.fptoui")
 _SHIFTS = ("llvm.shl", "llvm.lshr", "llvm.ashr")
 _NONE = ("llvm.mlir.poison", "llvm.mlir.undef")
 _FILLING = ("llvm.insertelement", "llvm.insertvalue", "llvm.shufflevector")
-"""What vectors and structures are made of nothing with, element by element."""
+"""Ops that build vectors and structures element by element from an undefined one."""
 
 
 @module_pass(NAME, on=(*_CONVERSIONS, *_SHIFTS, *_NONE))
