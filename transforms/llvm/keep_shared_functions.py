@@ -114,7 +114,7 @@ def _symbol(op: ir.Operation, attribute: str) -> str:
 
 
 def _may_be_kept(function: Any) -> bool:
-    """Return whether a function is a part of the entry's work, and nobody has decided on it before."""
+    """Return whether an unmarked function of the entry's work takes buffers and returns none."""
     attributes = function.attributes
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False
