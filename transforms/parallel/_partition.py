@@ -69,7 +69,7 @@ class Work:
 
     @property
     def extent(self) -> int | None:
-        """The extent of the loops that are cut, the same for all; None if known only at run time."""
+        """The common extent of the loops that are cut; None if it is known only at run time."""
         sizes = [step.sizes[loop] for step, loop in zip(self.steps, self.loops, strict=True)]
         return next((size for size in sizes if size is not None), None)
 
