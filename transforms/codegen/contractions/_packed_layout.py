@@ -106,7 +106,7 @@ def _problem(reader: Reader, lying: _Lying) -> Problem | str:
 
 
 def product_of_strips(reader: Reader, parameter: Any, width: int) -> Any:
-    """The product of a reader, with the columns of its result apart while it is computed."""
+    """Return the product of a reader, with its columns split into strips while it is computed."""
     contraction, op = reader.contraction, reader.op
     c, type_ = contraction.c, op.results[0].type
     shape = [*type_.shape[:-1], type_.shape[-1] // width, width]

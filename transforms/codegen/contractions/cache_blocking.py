@@ -172,13 +172,13 @@ def _inner_plan(problem: Problem, lanes: int) -> Plan:
 _INPUTS: tuple[Operand, Operand] = ("A", "B")
 
 _THIN = 2
-"""Up to so many rows or columns, an element is read once for each, and packing it is not repaid."""
+"""The most rows or columns for which packing is not repaid, as an element is read once for each."""
 
 _PANEL_BYTES = 8 << 20
-"""The packed panel of B: more does not pay, as A is packed anew for each."""
+"""The most bytes of the packed panel of B: more does not pay, as A is repacked for each."""
 
 _FEW_ROWS = 32
-"""Up to so many rows of A, packing B costs more than reading it for each strip of them."""
+"""The most rows of A for which packing B costs more than reading it for each strip of them."""
 
 
 def _is_streamed(problem: Problem, machine: Machine) -> bool:

@@ -113,7 +113,7 @@ def _packing(plan: Plan, target: Target, rows: int, columns: int, depth: int) ->
 
 
 def _moves(packing: str, operand: int, elements: int, plan: Plan, target: Target) -> float:
-    """Cycles in which so many elements of an operand are packed."""
+    """Return the cycles in which `elements` elements of an operand are packed."""
     if packing == "none":
         return 0.0
     size = plan.problem.element_bytes
@@ -133,7 +133,7 @@ def _result(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> 
 
 
 def bytes_per_cycle(target: Target, footprint: int) -> float:
-    """Bytes a cycle from the nearest cache that holds so many."""
+    """Return the bytes per cycle from the nearest cache that holds `footprint` bytes."""
     for cache in target.caches:
         if footprint <= cache.size:
             return _BYTES_PER_CYCLE.get(cache.level, _MEMORY_BYTES_PER_CYCLE)

@@ -168,7 +168,7 @@ def scatter_tile(
 
 
 def _repeat(w: Writer, count: int, write: Callable[[Index], Index]) -> None:
-    """Write code so many times, or once in a loop; each round is given what the last one gave.
+    """Write code `count` times, or once in a loop; each round takes the result of the last one.
 
     LLVM takes minutes where a kernel has dozens of nests.
     """

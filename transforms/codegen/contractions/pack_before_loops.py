@@ -213,7 +213,7 @@ def _reader(op: Any, contraction: Contraction) -> Reader | None:
 
 
 def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
-    """An operand in strips of so many columns, these along its first one of `axes`."""
+    """Return an operand in strips of `width` columns, which lie along the first of `axes`."""
     type_ = operand.type
     column = axes[0]
     shape = list(type_.shape)

@@ -50,9 +50,7 @@ def varied(plan: Plan, variation: Variation) -> Plan | None:
 
 
 def is_variable(plan: Plan) -> bool:
-    """Return whether a plan has others beside it: sizes that are known, a tile that C is written
-    from.
-    """
+    """Return whether a plan has alternatives: its sizes are known, and C is written from a tile."""
     return plan.problem.is_static and not plan.is_inner and plan.panel is None
 
 

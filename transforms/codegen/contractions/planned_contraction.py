@@ -22,7 +22,7 @@ Rows = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class PlannedContraction:
-    """The plan of a contraction, beside those that it did not get.
+    """The plan of a contraction, and its alternatives.
 
     Attributes:
         function: the symbol of its nest.

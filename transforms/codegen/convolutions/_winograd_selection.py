@@ -58,8 +58,8 @@ def make_winograd_plan(
         convolution: what is computed.
         machine: one core of the target.
         target: that it is made for.
-        is_prepared: whether the factors of the filters are there before a call.
-        strip: how many filters a strip of those has; whatever is best where nothing is said.
+        is_prepared: True where the factors of the filters are there before a call.
+        strip: how many filters a strip of those has; None for the best number.
     """
     wanted = target.note(CHOICE, bool)
     if wanted is False or not machine.has_fma:

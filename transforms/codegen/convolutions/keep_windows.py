@@ -33,8 +33,8 @@ after:
         ins(%r, %b : tensor<2x9x8xf32>, tensor<3x8x16xf32>) outs(%c : tensor<2x7x16xf32>)
         -> tensor<2x7x16xf32>
 
-Upstream fuses element-wise producers into whatever is a `linalg.generic`. Windows overlap: what is
-fused into an op on them is computed anew in each. An op that upstream has no name for stays.
+Upstream fuses element-wise producers into any `linalg.generic`. Windows overlap: a producer that is
+fused into an op on them is recomputed in each. An op that upstream has no name for stays.
 """
 
 from __future__ import annotations

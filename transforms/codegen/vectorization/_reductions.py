@@ -108,8 +108,8 @@ class FirstBest(Reduction):
             new: the elements that are new.
             at: the position of the first of them.
             old: the vectors before.
-            registers: into how many parts they are taken apart: what compares parts as long as a
-                register stays in registers.
+            registers: the number of parts that they are split into: a comparison of parts as long
+                as a register stays in registers.
         """
         lanes = new.type.shape[0]
         type_ = ir.VectorType.get([lanes], self.position_type)

@@ -135,7 +135,7 @@ def halves(value: Any) -> tuple[Any, Any]:
 
 
 def split(value: Any, parts: int) -> list[Any]:
-    """A vector as so many parts, a power of two of them."""
+    """Split a vector into parts; their number is a power of two."""
     if parts == 1:
         return [value]
     return [part for half in halves(value) for part in split(half, parts // 2)]
