@@ -42,7 +42,7 @@ _MOST_OPS = 128
 """Ops of a group that is tiled at most: to ask takes longer the more there are."""
 
 _GAIN = 0.05
-"""Share of its cost that a tiling saves at least: what a model tells apart."""
+"""The least share of its cost that a tiling saves: a model does not resolve less."""
 
 _MOST_KEPT = 1 << 12
 """Answers that are kept."""
@@ -151,7 +151,7 @@ def _of_rows(work: Work) -> Iterator[Tiling]:
 
 
 def _even(size: int, rows: int) -> int:
-    """The rows of a tile, about so many, that divide a size: code of one size is faster."""
+    """Return the rows of a tile near `rows` that divide a size: code of one size is faster."""
     around = range(math.ceil(rows / _AROUND), min(size - 1, int(rows * _AROUND)) + 1)
     dividing = [each for each in around if size % each == 0]
     return min(dividing, key=lambda each: (abs(each - rows), -each), default=rows)

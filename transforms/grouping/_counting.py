@@ -113,7 +113,7 @@ class Counting:
         """To which level how many bytes of operands go that a product of matrices packs."""
         work = self.members.work[nest.main]
         if work.kind == CONTRACTION and is_of_matrices(work):
-            # What is packed stays beside the result, which takes its place in the caches.
+            # Packed operands share the caches with the result.
             touched = [each.touched(work.loops) for each in (*work.reads, *work.writes)]
             level = self.figures.level_of(sum(touched) + sum(touched[:2]))
             for access, moved in zip(work.reads, touched[:2], strict=False):
@@ -131,7 +131,7 @@ class Counting:
             yield self._nearest_for(moved), moved
             return
         outside = self.around if self._is_given(value) else 2 * access.bytes
-        # What every tile reads anew, it finds where the tile before has left it.
+        # A tile finds what every tile reads where the tile before has left it.
         first = min(moved, access.bytes / self.tiles)
         yield self.figures.level_of(outside), first
         if moved > first:

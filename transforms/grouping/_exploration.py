@@ -98,10 +98,10 @@ class Exploration:
     ) -> None:
         """
         Args:
-            graph: what is grouped.
-            model: tells costs.
+            graph: the graph that is grouped.
+            model: gives the costs.
             seed: of `random`.
-            is_over: whether the budget is spent, where so many moves were tried.
+            is_over: returns whether the budget is spent after that many moves were tried.
         """
         self.state = State(graph)
         self.random = random.Random(seed)
@@ -233,7 +233,7 @@ class Exploration:
         """Take back the last moves that were made.
 
         Raises:
-            GroupingError: so many were not made.
+            GroupingError: fewer were made.
         """
         kept = len(self._made) - moves
         if moves < 0 or kept < 0:

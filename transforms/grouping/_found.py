@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MARGIN = 0.05
-"""Share of a cost that a model tells apart from nothing."""
+"""The least share of a cost that a model can resolve."""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class TargetModel:
         return min(cost, shared, key=lambda each: each.seconds)
 
     def _faster(self, threads: int) -> Mapping[str, float]:
-        """By how much so many threads are faster than one at reading from each level."""
+        """Return the speedup of `threads` threads over one at reading from each level."""
         levels = self.figures.levels
         return {each.name: max(1.0, min(threads, each.shared / each.read)) for each in levels}
 

@@ -136,7 +136,7 @@ class Merge(Move):
 
 @dataclass(frozen=True, repr=False)
 class Split(Move):
-    """Make a group of some of the items of another, beside it.
+    """Make a group of some of the items of another, next to it.
 
     Attributes:
         group: the one that keeps the others.

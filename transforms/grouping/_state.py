@@ -156,10 +156,10 @@ class State:
             yield from self.nodes_of(child)
 
     def key(self, group: int = ROOT) -> int:
-        """A number of 64 bits that tells states apart, or groups, whatever they are called.
+        """Return a fingerprint of 64 bits of a state, or a group, independent of names.
 
-        Equal for states that hold the same nodes in the same groups with the same annotations; what
-        groups are numbered and labelled, and the order of what is independent, does not matter.
+        Equal for states that hold the same nodes in the same groups with the same annotations. The
+        numbers and labels of groups, and the order of independent items, do not matter.
         """
         if group != ROOT:
             return _hash_of_group(self, group, self._hashes)
@@ -228,7 +228,7 @@ class State:
         """Take back the last moves, exactly, inverses among them.
 
         Raises:
-            GroupingError: so many were not made.
+            GroupingError: fewer were made.
         """
         if not 0 <= moves <= len(self._marks):
             raise GroupingError(
@@ -239,7 +239,7 @@ class State:
             self._journal.rewind(mark)
 
     def copy(self) -> State:
-        """The same groups, to be changed apart; it starts without moves to undo."""
+        """Return a copy that can be changed independently; it starts without moves to undo."""
         new = State.__new__(State)
         new.graph, new._next = self.graph, self._next
         tables = "_parents _children _groups _copies _gone _reads _users _hashes"

@@ -193,7 +193,7 @@ _OWN = (LABEL, TILING, PRESERVE)
 
 @dataclass(frozen=True)
 class ChosenGroup:
-    """A group that is lowered apart from all others.
+    """A group that is lowered separately from all others.
 
     Attributes:
         name: of the function that it is meanwhile.
