@@ -1,8 +1,8 @@
-"""Ops whose operands may be given other maps, and how each is built anew with them.
+"""Ops whose operands may be given other maps, and how each is rebuilt with them.
 
 Those that carry maps keep their name. A named element-wise op becomes `linalg.elementwise`, where
-that has its function and does not cast, else `linalg_ext.elementwise`: told by its definition, not
-by its name.
+that has its function and does not cast, else `linalg_ext.elementwise`: recognized by its
+definition, not by its name.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A view says, for each dimension of its source, by which of its own axes that is read. An op that
 reads a view can read the source instead, by other indices: that is what folding means here.
 Exporters write a transpose or a broadcast as a `linalg.generic` too, which yields what it reads:
-such an op is told by its maps and its body.
+such an op is recognized by its maps and its body.
 """
 
 from __future__ import annotations
