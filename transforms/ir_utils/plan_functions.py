@@ -1,4 +1,4 @@
-"""Functions made beside an entry: one for each plan, which stands on it as a table."""
+"""Functions made next to an entry: one for each plan, which it carries as a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Functions:
         """
         Args:
             module: where they go, after what is there.
-            stem: what their names begin with; a number follows.
+            stem: the prefix of their names; a number follows.
         """
         self._block = module.regions[0].blocks[0]
         self._stem = stem

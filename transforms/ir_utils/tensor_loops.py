@@ -45,7 +45,7 @@ def compare(predicate: str, left: Any, right: Any) -> Any:
 
 
 def size_of(value: Any, axis: int) -> Any:
-    """A size of a tensor: a number where its type tells, else `tensor.dim`."""
+    """Return a size of a tensor: a number where it is static, else `tensor.dim`."""
     if value.type.is_dynamic_dim(axis):
         return tensor.dim(value, index(axis))
     return value.type.get_dim_size(axis)
