@@ -13,10 +13,10 @@ _LOGIC = ("arith.andi", "arith.ori")
 
 
 def fold_known(answers: Mapping[Any, bool]) -> None:
-    """Put answers in the place of conditions, of what they choose, and erase what nobody uses then.
+    """Replace conditions by their answers, fold the selects on them, and erase ops without users.
 
     Args:
-        answers: for comparisons of one block whether they hold.
+        answers: for comparisons of one block, True where they hold.
     """
     if not answers:
         return

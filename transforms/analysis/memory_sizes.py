@@ -28,7 +28,7 @@ def element_bytes(type_: Any) -> int:
 
 
 def static_elements(type_: Any) -> int:
-    """The product of the dimensions that the type tells."""
+    """Return the product of the dimensions that are known from the type."""
     return math.prod(
         type_.get_dim_size(at) for at in range(type_.rank) if not type_.is_dynamic_dim(at)
     )
