@@ -16,7 +16,7 @@ is, of a buffer `%t` that begins as `%init`:
     }
 
 That is the same where each tensor with an element put in takes the place of the one before, which
-nobody reads any more.
+has no further readers.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class _Buffer:
 
 @dataclass
 class BufferForm:
-    """The function, and what stands for what.
+    """The function of a nest, and the values outside of it that its own stand for.
 
     Attributes:
         module: of one function.
-        origins: what each argument of the function is outside: a tensor, which it begins as, or
-            another value. None: it holds a result and begins as nothing.
+        origins: the value outside of each argument of the function: a tensor, whose elements it
+            begins with, or another value. None: it holds a result and begins as nothing.
         results: the arguments that hold the results of the nest, in order.
-        known: what was computed anew, and what it is outside.
+        known: the values that were recomputed, and the values outside that they equal.
     """
 
     module: ir.Module
@@ -229,7 +229,7 @@ class _Writer:
         return self._values[value]
 
     def _from_outside(self, value: ir.Value) -> ir.Value:
-        """A value that was there before: computed anew, so that it is known, or an argument."""
+        """Return a value from outside: recomputed, so that it is known, or an argument."""
         op = producer(value)
         place = ir.InsertionPoint(self._made) if self._made else ir.InsertionPoint(self._block)
         if op is not None and op.name == "tensor.dim":

@@ -1,4 +1,4 @@
-"""Structured ops on buffers that nobody else sees, written as ops on tensors."""
+"""Structured ops on private buffers, written as ops on tensors."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ is
       scf.yield %y : f32
     }
 
-as any order will do. Of a loop that stays a loop nobody wants that: it runs on one thread then.
+as any order will do. A loop that stays a loop is left parallel: it would run on one thread.
 """
 
 from __future__ import annotations
