@@ -14,7 +14,7 @@ after:
 
 Upstream's op takes negative amounts (they remove elements) and its bufferization does not: it
 writes the source at a negative offset. Where nothing of the source is left, `tensor.generate`
-makes the result. Amounts that only the run tells are taken as they are.
+makes the result. Amounts that are known only at run time are taken as they are.
 """
 
 from __future__ import annotations
