@@ -250,7 +250,7 @@ def _swapped(
 
 
 def _minimum_and_maximum(view: Sort) -> Callable[[Any, Any], Any] | None:
-    """An exchange of elements that are their own keys; None where equal ones may be told apart."""
+    """Return an exchange of elements that are their own keys; None where equal ones may differ."""
     keys = keys_of(view.comparator) or []
     if len(view.inputs) > 1 or not _is_its_own(keys, view.comparator):
         return None

@@ -27,7 +27,7 @@ def width_in_vectors(type_: Any) -> int | None:
 
 
 def read_vector(source: Any, place: Sequence[Any], lanes: int) -> Any:
-    """So many elements of a row of a tensor, all in bounds."""
+    """Return `lanes` elements of a row of a tensor, all in bounds."""
     type_ = ir.VectorType.get([lanes], source.type.element_type)
     along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(place), 1))
     none = constant(source.type.element_type, 0)
