@@ -19,8 +19,8 @@ after:
     } -> tensor<2x3x4xf32>
 
 Upstream does so for `linalg.fill`, and leaves a generic that fills, which is what fusion has when
-it moves reshapes to the destinations of contractions. Behind a reshape that several share, nobody
-sees any more that a sum starts from zero.
+it moves reshapes to the destinations of contractions. Behind a reshape that several share, it is
+not visible any more that a sum starts from zero.
 """
 
 from __future__ import annotations
