@@ -73,8 +73,8 @@ class ParallelLoop:
     """A parallel loop on buffers that gives nothing back.
 
     Attributes:
-        nanoseconds: about what an iteration takes one core.
-        trips: how many iterations there are; None where only the run tells.
+        nanoseconds: the estimated time of an iteration on one core.
+        trips: the trip count; None where it is known only at run time.
     """
 
     op: ir.Operation
@@ -100,7 +100,7 @@ def parallel_loop(op: ir.Operation) -> ParallelLoop | None:
 
 
 def share_parallel_loop(loop: ParallelLoop, threads: int) -> None:
-    """Have the iterations of a loop shared by so many threads, many a slice."""
+    """Share the iterations of a loop among `threads` threads, many iterations a slice."""
     op = loop.op
     body = op.regions[0].blocks[0]
     most = threads * _partition.SLICES_EACH

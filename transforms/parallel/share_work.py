@@ -70,7 +70,7 @@ NAME = "linalg-ext-share-work"
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
-    """Have what is worth it of the entry's work done in slices, for so many threads.
+    """Cut the entry's work into slices for `threads` threads, where that is worth it.
 
     Leaves the entry as it is where nothing of it can be cut, or nothing is worth it.
     """
