@@ -1,4 +1,4 @@
-"""Have what LLVM leaves undefined be some number: memory is written then, whatever it is.
+"""Freeze values that LLVM leaves undefined, so that they are some number and are written to memory.
 
 To LLVM a float that no integer can hold is, converted to one, nothing in particular, and so is a
 shift by more bits than there are. It need not store such a value at all, and a result would hold
