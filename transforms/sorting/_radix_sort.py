@@ -3,7 +3,8 @@
 The occurrences of each digit are counted first, for all digits at once. They give the place where
 the elements of a digit begin. Then each pass moves all elements to their places by one digit, from
 one buffer into another and back again; elements of one digit keep their order. Two passes in which
-all elements have one digit are left out: small numbers of a wide type take the time of a narrow one.
+all elements have one digit are left out: small numbers of a wide type take the time of a narrow
+one.
 
 The first pass reads the inputs. Where passes are odd in number it writes the rows, else the spare
 ones: so the last pass writes the rows. A place beyond the row is none, even should another thread
