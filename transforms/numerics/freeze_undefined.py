@@ -1,8 +1,8 @@
 """Freeze values that LLVM leaves undefined, so that they are some number and are written to memory.
 
-To LLVM a float that no integer can hold is, converted to one, nothing in particular, and so is a
-shift by more bits than there are. It need not store such a value at all, and a result would hold
-what its memory held before. `freeze` makes a number of it. It takes no instruction.
+To LLVM the conversion of a float that no integer can hold is undefined, and so is a shift by more
+bits than there are. It need not store such a value at all, and a result would hold the old contents
+of its memory. `freeze` makes a number of it. It takes no instruction.
 
 before:
     %i = llvm.fptosi %x : f32 to i32
