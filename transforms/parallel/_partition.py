@@ -80,7 +80,7 @@ class Work:
         return max(step.granule(loop) for step, loop in steps)
 
     def slices(self, threads: int, target: Target) -> Cut | None:
-        """Return the slices for `threads` threads; None where they are open, or one should do all."""
+        """Return the slices for `threads` threads; None for open sizes, or too little work."""
         took = self.nanoseconds(target)
         if self.is_open or self.extent is None or took < WORTH_SHARING or self.extent < 2:
             return None
