@@ -1,4 +1,4 @@
-"""What follows in a body from conditions whose answers are known."""
+"""Folding in a body that follows from known answers of its conditions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LOGIC = ("arith.andi", "arith.ori")
 
 
 def fold_known(answers: Mapping[Any, bool]) -> None:
-    """Put answers in the place of conditions, of what they choose, and erase what nobody uses then.
+    """Replace conditions by their answers, fold the selects on them, and erase ops without users.
 
     Args:
-        answers: for comparisons of one block whether they hold.
+        answers: for comparisons of one block, True where they hold.
     """
     if not answers:
         return
@@ -37,7 +37,7 @@ def _replace(op: Any, holds: bool) -> None:
 
 
 def known_condition(value: Any) -> bool | None:
-    """What a condition is known to be: a constant; None of all else."""
+    """Return the value of a condition that is a constant; None for any other value."""
     op = producer(value)
     if op is None or op.name != "arith.constant" or str(value.type) != "i1":
         return None
@@ -45,7 +45,7 @@ def known_condition(value: Any) -> bool | None:
 
 
 def _fold_logic(op: Any) -> None:
-    """Where one operand is known, the result is that one or the other one."""
+    """Replace the result of a logic op with a known operand by that operand or the other one."""
     deciding = op.name == "arith.ori"
     for value, other in (tuple(op.operands), tuple(op.operands)[::-1]):
         known = known_condition(value)

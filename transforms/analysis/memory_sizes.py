@@ -1,4 +1,4 @@
-"""How much memory values take."""
+"""Sizes of values in memory."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def element_bytes(type_: Any) -> int:
 
 
 def static_elements(type_: Any) -> int:
-    """The product of the dimensions that the type tells."""
+    """Return the product of the dimensions that are known from the type."""
     return math.prod(
         type_.get_dim_size(at) for at in range(type_.rank) if not type_.is_dynamic_dim(at)
     )
 
 
 def static_bytes(type_: Any) -> int:
-    """What the dimensions that the type tells take in memory, at most."""
+    """Return an upper bound of the bytes of the dimensions that are known from the type."""
     return static_elements(type_) * element_bytes(type_.element_type)
 
 

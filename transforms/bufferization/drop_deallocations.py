@@ -23,7 +23,7 @@ _DROPPED = frozenset({"memref.dealloc", "memref.prefetch", "affine.prefetch"})
 
 @module_pass(NAME, on=_DROPPED)
 def drop_deallocations(module: ir.Operation) -> Report:
-    """Erase every memref.dealloc (deallocations are found anew) and every prefetch."""
+    """Erase every memref.dealloc (deallocations are inserted later) and every prefetch."""
     report = Report(NAME)
     for op in operations(module, _DROPPED):
         report.matched[op.name] += 1

@@ -1,4 +1,4 @@
-"""What must hold of single elements, of slices, and of views of other shapes."""
+"""Conditions on accesses to single elements, to slices, and to views of other shapes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _check_slice(
 
 
 def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) -> None:
-    """Elements that are apart: the first and the last of them are within the limit."""
+    """Require that the first and the last of strided elements are within the limit."""
     if all(isinstance(each, int) for each in (start, count, step, limit)):
         ends = (start, start + (count - 1) * step) if count else (start, max(start - 1, 0))
         bounds.holds(count >= 0 and all(0 <= end < limit or not count for end in ends))

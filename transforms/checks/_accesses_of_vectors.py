@@ -1,4 +1,4 @@
-"""What must hold of the elements that a vector reads or writes."""
+"""Conditions on the elements that a vector reads or writes."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def check_gather(op: Any, bounds: Bounds) -> None:
 
 
 def _steps(base: Any, bounds: Bounds) -> list[Any] | None:
-    """How many elements apart those along each dimension are; None where that is not written."""
+    """Return the stride of each dimension in elements; None where the layout hides it."""
     rank = base.type.rank
     if isinstance(base.type, ir.MemRefType):
         strides, _ = base.type.get_strides_and_offset()

@@ -1,4 +1,4 @@
-"""What must hold of an op when it runs: what the text tells is known, the rest is asserted."""
+"""Conditions that must hold of an op when it runs: checked if known from the IR, else asserted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Bounds:
         self._made: list[Any] = []
 
     def size(self, value: Any, axis: int) -> Any:
-        """A size of a tensor or a memref: a number where the text tells it."""
+        """Return a size of a tensor or a memref: a number where it is known from the IR."""
         origin = origin_of_size(value, axis, self._known)
         if not isinstance(origin, tuple):
             return origin
@@ -62,7 +62,7 @@ class Bounds:
         return self._sizes.setdefault(origin, value)
 
     def within(self, start: Any, count: Any, size: Any) -> None:
-        """So many from a start on are below a size, and none is negative."""
+        """Require that `count` positions from a start on are below a size, and none is negative."""
         self.at_most(0, start)
         self.at_most(0, count)
         if count == 1:
@@ -71,7 +71,7 @@ class Bounds:
             self.at_most(start, sub(size, count))
 
     def below(self, left: Any, right: Any, reason: str = "") -> None:
-        """A number, or a value, is less than another."""
+        """Require that a number, or a value, is less than another."""
         if range_of(left)[1] < range_of(right)[0]:
             return
         if not isinstance(left, int) and is_position(left):
@@ -81,22 +81,22 @@ class Bounds:
         self.holds(compare("slt", left, right), reason)
 
     def at_most(self, left: Any, right: Any, reason: str = "") -> None:
-        """A number, or a value, is no greater than another."""
+        """Require that a number, or a value, is no greater than another."""
         if range_of(left)[1] > range_of(right)[0]:
             self.holds(compare("sle", left, right), reason)
 
     def equal(self, left: Any, right: Any, reason: str = "") -> None:
-        """A number, or a value, is another."""
+        """Require that a number, or a value, is equal to another."""
         if left is not right and left != right:
             self.holds(compare("eq", left, right), reason)
 
     def holds(self, condition: Any, reason: str = "") -> None:
-        """A condition: a value of type i1, or an answer."""
+        """Require a condition: a value of type i1, or a known answer."""
         if condition is not True:
             self._held.setdefault(reason, []).append(condition)
 
     def not_negative(self, sizes: Iterable[Any]) -> None:
-        """Sizes that are given as numbers are 0 or more."""
+        """Require that sizes given as numbers are 0 or more."""
         for size in sizes:
             self.at_most(0, size, "a size is negative")
 
@@ -164,7 +164,7 @@ def operand_groups(op: Any) -> list[list[Any]]:
 
 
 def places(map_: Any, operands: Sequence[Any]) -> list[Any]:
-    """What an affine map makes of operands: numbers, operands, and `affine.apply` of others."""
+    """Return the results of an affine map: numbers, operands, and `affine.apply` of the rest."""
     return [_place(map_, at, list(operands)) for at in range(len(map_.results))]
 
 
@@ -180,7 +180,7 @@ def _place(map_: Any, at: int, operands: list[Any]) -> Any:
 
 
 def range_of(value: Any) -> Range:
-    """What the text tells of a number, or an index: of constants, loops, and bounds given to it."""
+    """Return the range of an integer or an index, from its constants, its loops and its bounds."""
     if isinstance(value, int):
         return value, value
     op = producer(value)
@@ -211,7 +211,7 @@ def range_of(value: Any) -> Range:
 
 
 def _of_argument(value: Any) -> Range:
-    """Of the position of a loop."""
+    """Return the range of the induction variable of a loop."""
     loop = value.owner.owner
     if loop is None or value.arg_number != 0:
         return _ENDLESS
@@ -241,7 +241,7 @@ def _constant(attribute: Any) -> int | None:
 
 
 def _of_expression(expr: Any, dims: int, operands: list[Any]) -> Range | None:
-    """Of sums and products of numbers and operands."""
+    """Return the range of sums and products of numbers and operands; None where it is not known."""
     if isinstance(expr, ir.AffineConstantExpr):
         return expr.value, expr.value
     if isinstance(expr, ir.AffineDimExpr):

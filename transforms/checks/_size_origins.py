@@ -1,4 +1,4 @@
-"""Where the sizes of tensors and memrefs come from: two of one origin are equal."""
+"""Origins of the sizes of tensors and memrefs: two sizes of one origin are equal."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _SAME_SHAPE = {
     **dict.fromkeys(("linalg.pack", "linalg.softmax", "linalg.unpack"), 1),
     **dict.fromkeys(("tensor.cast", "memref.cast"), 0),
 }
-"""Which operand has the shape of the result."""
+"""The number of the operand that has the shape of the result."""
 _SIZES = {
     **dict.fromkeys(("tensor.empty", "tensor.generate", "memref.alloc", "memref.alloca"), 0),
     "tensor.splat": 1,
 }
-"""From which operand on are the open sizes of the result."""
+"""The number of the operand at which the dynamic sizes of the result begin."""
 
 Shapes: TypeAlias = dict[Any, Any]
 """Values, and for each the first one of its shape: what was found is not looked for again."""
 
 
 def origin_of_number(value: Any, known: Shapes | None = None) -> Origin:
-    """Where a number of type `index` comes from."""
+    """Return the origin of a number of type `index`."""
     element = element_of_constant(value)
     if element is not None:
         return int(ir.IntegerAttr(element).value)
@@ -46,7 +46,7 @@ def origin_of_number(value: Any, known: Shapes | None = None) -> Origin:
 
 
 def origin_of_size(value: Any, axis: int, known: Shapes | None = None) -> Origin:
-    """Where a size of a tensor or a memref comes from."""
+    """Return the origin of a size of a tensor or a memref."""
     type_ = value.type
     if not isinstance(type_, ir.RankedTensorType | ir.MemRefType) or axis not in range(type_.rank):
         return value, axis
@@ -138,7 +138,7 @@ def _of_equal_shape(value: Any) -> Any | None:
 
 
 def _carried(loop: Any, number: int) -> Any | None:
-    """What a loop begins with, where each round hands on a value of the same shape."""
+    """Return the initial value of a loop that keeps the shape in each iteration; else None."""
     if number < 0:
         return None
     block = loop.regions[0].blocks[0]

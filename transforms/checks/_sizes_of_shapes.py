@@ -1,4 +1,4 @@
-"""What must hold of the sizes of ops that are not structured: casts, reshapes, packs, pads, ..."""
+"""Conditions on the sizes of ops that are not structured: casts, reshapes, packs, pads, ..."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_equal_shapes(op: Any, bounds: Bounds) -> None:
 
 
 def _check_static(type_: Any, axis: int, length: Any, bounds: Bounds) -> None:
-    """A size that a type tells is the one that there is."""
+    """Require that a static size of a type is the actual one."""
     if not type_.is_dynamic_dim(axis):
         bounds.equal(
             length,
@@ -50,7 +50,7 @@ def _check_static(type_: Any, axis: int, length: Any, bounds: Bounds) -> None:
 
 
 def check_cast(op: Any, bounds: Bounds) -> None:
-    """`tensor.cast`, `memref.cast`, `bufferization.clone`: the type tells what there is."""
+    """`tensor.cast`, `memref.cast`, `bufferization.clone`: the static sizes are the actual ones."""
     source: Any = op.operands[0]
     type_: Any = op.results[0].type
     if not isinstance(type_, _RANKED):
@@ -345,7 +345,7 @@ def _is_one(value: Any, axis: int) -> bool:
 
 
 def forget_promise(op: Any, bounds: Bounds) -> None:
-    """`memref.distinct_objects`: that its operands share no memory is believed of nobody."""
+    """`memref.distinct_objects`: its promise that its operands share no memory is not trusted."""
     for result, operand in zip(op.results, op.operands, strict=True):
         result.replace_all_uses_with(operand)
     op.erase()

@@ -1,4 +1,4 @@
-"""Of C and of LLVM, what a module may have though nobody vouches for it: arithmetic on values."""
+"""Functions of C and ops of LLVM that an untrusted module may use: arithmetic on values."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ _MATHEMATICS = """
     log10 log1p log2 logb lrint lround nearbyint nextafter nexttoward pow remainder
     rint round roundeven scalbln scalbn sin sinh sqrt tan tanh tgamma trunc
 """
-"""Of <math.h>; each for double, with an `f` for float and an `l` for long double."""
+"""Functions of <math.h>; each for double, with an `f` for float and an `l` for long double."""
 
 _COMPLEX = """
     cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog conj cpow cproj
     creal csin csinh csqrt ctan ctanh
 """
-"""Of <complex.h>; likewise."""
+"""Functions of <complex.h>; likewise."""
 
 _PLAIN = "abs labs llabs div ldiv lldiv"
-"""Of <stdlib.h>: arithmetic of integers."""
+"""Functions of <stdlib.h>: arithmetic of integers."""
 
 KNOWN = frozenset(
     [

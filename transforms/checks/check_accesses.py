@@ -1,8 +1,9 @@
-"""Assert that what is read and written is in bounds, whatever computed the place.
+"""Assert that reads and writes are in bounds, for any computation of their indices.
 
-Single elements, slices, views, and what vectors and affine loads read and write: the rules of
-`memory_rules`. What the text tells (constants, loops of known lengths, positions that were
-clamped, the position of a loop in the very tensor that it runs over) is not asked.
+Single elements, slices, views, and the accesses of vectors and affine loads: the rules of
+`memory_rules`. No assertion is made for an index that is known from the IR to be in bounds: a
+constant, a loop of known length, a position that was clamped, the position of a loop in the very
+tensor that it runs over.
 
 before:
     %v = vector.load %x[%k] : memref<8xf32>, vector<4xf32>
@@ -47,5 +48,8 @@ def check_accesses(module: ir.Operation) -> Report:
 
 
 def _before(op: Any) -> Any:
-    """Where an assertion of an op may stand: the end of a parallel loop holds insertions alone."""
+    """Return the op before which an assertion of an op may stand.
+
+    The end of a parallel loop holds insertions alone.
+    """
     return op.parent if op.name == "tensor.parallel_insert_slice" else op

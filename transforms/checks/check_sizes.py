@@ -17,7 +17,7 @@ dimension #0 of operand #0: they are of one loop"
     %r = linalg.matvec ins(%a, %x : tensor<?x4xf32>, tensor<4xf32>)
                        outs(%y : tensor<?xf32>) -> tensor<?xf32>
 
-Ops of the dialects of the table that are not in it are refused: nobody says what they reach.
+Ops of the dialects of the table that are not in it are refused: their accesses are not known.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def fold_position_checks(module: ir.Operation) -> Report:
 
 
 def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
-    """What a comparison of a position gives in every round; None where the run tells."""
+    """Return the constant result of a comparison of a position; None where it is not known."""
     order = _ORDERS[predicate]
     known = _rounds(position) if producer(position) is not None else range_of(position)
     least, greatest = range_of(bound)

@@ -22,7 +22,7 @@ NAME = "linalg-ext-refuse-constants"
 
 _VALUES = {"arith.constant": "value", "memref.global": "initial_value"}
 _MOST_BYTES = 1 << 30
-"""Of a constant of one value, which is written out in the code."""
+"""The most bytes of a constant of one value, which is written out in the code."""
 
 _MOST_READ = 1 << 16
 """Resources of more bytes are left to LLVM, which compares sizes but that of no elements."""

@@ -1,10 +1,10 @@
-"""Refuse what lets a module that nobody vouches for reach beyond its own values and memrefs.
+"""Refuse operations by which an untrusted module reaches beyond its own values and memrefs.
 
 That is: ops of the LLVM dialect that are not arithmetic on values, and pointers of any kind; casts
 that make a memref, or a function, of something else; functions that are only declared, of which a
-few are known to be harmless; attributes that say where code lies, how it is called, or that it runs
-when it is loaded; variables of the process. A module without such passes unchanged. That its
-accesses of memrefs are in bounds, this does not say.
+few are known to be harmless; attributes that place code, change its calling convention, or run it
+when it is loaded; variables of the process. A module without these passes unchanged. The pass does
+not check that accesses of memrefs are in bounds.
 
 refused:
     func.func private @system(!llvm.ptr) -> i32
@@ -45,7 +45,7 @@ _DANGERS: Mapping[str, str] = {
     "llvm.mlir.global_ctors": "code that runs when the module is loaded",
     "llvm.mlir.global_dtors": "code that runs when the module is unloaded",
 }
-"""Of what is refused, what has a plainer name than that of its op."""
+"""Plainer names of refused ops, where there are such."""
 
 _HARMLESS_OF_ARGUMENTS = frozenset({"llvm.noalias", "llvm.readonly", "llvm.writeonly"})
 
@@ -61,11 +61,11 @@ def refuse_untrusted(module: ir.Operation) -> None:
 
 
 def check_trust(module: ir.Operation, *, provided: Callable[[str], bool]) -> None:
-    """As the pass does, where the caller vouches for some functions.
+    """Check a module as the pass does, but trust the functions of the caller's libraries.
 
     Args:
         module: read, not changed.
-        provided: whether a library that the caller gave has the function of a name.
+        provided: returns whether a library that the caller gave has the function of a name.
 
     Raises:
         UntrustedError: names each thing that reaches beyond the module, and its place.

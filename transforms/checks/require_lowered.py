@@ -1,4 +1,4 @@
-"""What cannot be taken down to LLVM is refused here, by name and place.
+"""Refuse operations that cannot be lowered to LLVM, by name and place.
 
 refused:
     llvm.func @f(%a: f32) -> f32 {
@@ -27,7 +27,7 @@ _CURES: Mapping[str, str] = {
     "builtin.unrealized_conversion_cast": "a type on the two sides of it has no LLVM counterpart",
     "vector.contract": "write other kinds than <add> as linalg.generic",
 }
-"""What to do about an operation, or else about a dialect, that is left here by upstream."""
+"""The cure for an operation, or else for a dialect, that upstream leaves here."""
 
 
 @module_pass(NAME, on=lambda name: not _is_legal(name))

@@ -1,4 +1,4 @@
-"""What is small and needs no large result is computed before the large ones.
+"""Computation of small results that need no large one before the large ones.
 
 before:
     %r = linalg.matmul ins(%a, %b : tensor<800x900xf32>, tensor<900x700xf32>)
@@ -23,8 +23,8 @@ after:
     %r = linalg.matmul ins(%a, %b : tensor<800x900xf32>, tensor<900x700xf32>)
                        outs(%c : tensor<800x700xf32>) -> tensor<800x700xf32>
 
-The factors of a norm, say, which are computed from its parameters: what reads them then follows the
-op on whose result it works, and can be done with that.
+An example is the factors of a norm, which are computed from its parameters. Their reader then
+follows the op on whose result it works, and can be fused with it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from linalg_ext.transforms.ir_utils.walking import functions, producer
 NAME = "linalg-ext-compute-parameters-first"
 
 _MOST_ELEMENTS = 1 << 14
-"""What has more would take the place of something else in the caches."""
+"""The most elements of a small result; a larger one would displace other data from the caches."""
 
 _PREPARING = frozenset(
     {"arith.constant", "tensor.collapse_shape", "tensor.empty", "tensor.expand_shape"}
@@ -90,7 +90,7 @@ def _place(value: Any, order: dict[Any, int]) -> int:
 
 
 def _with_what_it_needs(op: Any, first: Any, order: dict[Any, int]) -> Iterator[Any]:
-    """What prepares the operands of an op, where it comes after `first`, and the op."""
+    """Yield the ops after `first` that prepare the operands of an op, and then the op."""
     for value in _needs(op):
         owner = producer(value)
         if owner in order and owner.name in _PREPARING and first.is_before_in_block(owner):

@@ -106,7 +106,7 @@ def _is_repeated(op: Any) -> bool:
 
 
 def _repeats(op: Any, operand: int) -> bool:
-    """Return whether an op has a loop whose rounds read the same elements of an operand."""
+    """Return whether an op has a loop whose iterations read the same elements of an operand."""
     indexed = maps_of(op)[operand].results
     along = {each.position for each in indexed if isinstance(each, ir.AffineDimExpr)}
     return any(rounds != 1 for dim, rounds in extents_of(op).items() if dim not in along)

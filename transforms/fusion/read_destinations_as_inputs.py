@@ -100,7 +100,7 @@ def _empty_like(value: ir.Value) -> ir.Value:
 
 
 def _is_input_of_generic(use: ir.OpOperand) -> bool:
-    """Return whether a value may be fused into its user; users of users are not looked at."""
+    """Return whether a use is an input of a `linalg.generic`; further fusion is not considered."""
     user = use.owner
     if isinstance(user, ir.Block) or user.operation.name != "linalg.generic":
         return False

@@ -19,8 +19,8 @@ after:
     } -> tensor<2x3x4xf32>
 
 Upstream does so for `linalg.fill`, and leaves a generic that fills, which is what fusion has when
-it moves reshapes to the destinations of contractions. Behind a reshape that several share, nobody
-sees any more that a sum starts from zero.
+it moves reshapes to the destinations of contractions. Behind a reshape that several share, it is
+not visible any more that a sum starts from zero.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _filled(type_: Any, sizes: Sequence[Any], number: Any) -> Any:
 
 
 def _number(op: Any) -> Any:
-    """What an op fills its result with, where that is all it does; else None."""
+    """Return the value that an op fills its result with, if it does nothing else; else None."""
     if op is None or op.name not in ("linalg.fill", "linalg.generic") or len(op.results) != 1:
         return None
     if op.name == "linalg.fill":

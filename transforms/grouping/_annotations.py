@@ -130,7 +130,7 @@ def check_name(name: str) -> None:
 
 
 def _check(name: str, value: Note) -> None:
-    """What groups themselves ask of some annotations."""
+    """Check the value of an annotation that groups themselves use."""
     if name == LABEL and not isinstance(value, str):
         raise ArgumentTypeError(f"{LABEL} = {value!r}", expected="a text")
     if name == PRESERVE and value is not True:

@@ -27,7 +27,7 @@ _ROWS = (48, 96, 192, 384, 768)
 """Sizes of tiles of rows: multiples of those that register tiles have."""
 
 _AROUND = 3 / 2
-"""How much larger or smaller a tile may be for all of them to be of one size."""
+"""The largest factor between the rows wanted for a tile and those that divide a size evenly."""
 
 _PARTS = (4, 8, 16)
 """Sizes of tiles of images, along their channels or their rows."""
@@ -42,7 +42,7 @@ _MOST_OPS = 128
 """Ops of a group that is tiled at most: to ask takes longer the more there are."""
 
 _GAIN = 0.05
-"""Share of its cost that a tiling saves at least: what a model tells apart."""
+"""The least share of its cost that a tiling saves: a model does not resolve less."""
 
 _MOST_KEPT = 1 << 12
 """Answers that are kept."""
@@ -74,7 +74,7 @@ class BestTilings:
         return self._known[key]
 
     def ranked(self, state: State, item: int) -> list[tuple[Tiling, float]]:
-        """What an item costs in each tiling that may pay, and in none: the best first."""
+        """Return the seconds of an item in each tiling that may pay, and in none: best first."""
         if not state.is_group(item) or _is_given(state, item):
             return []
         tilings = tuple(_worth_asking(state, item, state.outputs(item)))
@@ -151,7 +151,7 @@ def _of_rows(work: Work) -> Iterator[Tiling]:
 
 
 def _even(size: int, rows: int) -> int:
-    """The rows of a tile, about so many, that divide a size: code of one size is faster."""
+    """Return the rows of a tile near `rows` that divide a size: code of one size is faster."""
     around = range(math.ceil(rows / _AROUND), min(size - 1, int(rows * _AROUND)) + 1)
     dividing = [each for each in around if size % each == 0]
     return min(dividing, key=lambda each: (abs(each - rows), -each), default=rows)

@@ -16,10 +16,10 @@ from ._state import ROOT, Move, State
 FREE = frozenset(
     {"arith.constant", "tensor.empty", "tensor.splat", "tensor.dim", "tensor.from_elements"}
 )
-"""Ops that no group is made for: whoever needs one has it for itself."""
+"""Ops that no group is made for: each user has its own."""
 
 _MOST_CUTS = 6
-"""Of a group, and of neighbours that read what it reads."""
+"""The most cuts of a group, and the most neighbours taken from the readers of one value."""
 
 
 def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
@@ -84,7 +84,7 @@ def outermost(state: State, item: int) -> int:
 
 
 def _cuts(length: int) -> list[int]:
-    """Places where a group of so many items is cut, spread evenly."""
+    """Return the places where a group of `length` items is cut, spread evenly."""
     count = min(_MOST_CUTS, length - 1)
     return sorted({round((at + 1) * length / (count + 1)) for at in range(count)} - {0, length})
 

@@ -19,12 +19,12 @@ Parts = dict[str, float]
 """Values by name."""
 
 _CROWDING = frozenset(set(ALL_FUNCTIONS) - {"simple", "divide"})
-"""What makes a nest crowded."""
+"""The functions that crowd a nest: several of them wait for each other."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """What the nests of one group cost on one core.
+    """The cost of the nests of one group on one core.
 
     Attributes:
         target, figures: the machine.
@@ -113,7 +113,7 @@ class Counting:
         """To which level how many bytes of operands go that a product of matrices packs."""
         work = self.members.work[nest.main]
         if work.kind == CONTRACTION and is_of_matrices(work):
-            # What is packed stays beside the result, which takes its place in the caches.
+            # Packed operands share the caches with the result.
             touched = [each.touched(work.loops) for each in (*work.reads, *work.writes)]
             level = self.figures.level_of(sum(touched) + sum(touched[:2]))
             for access, moved in zip(work.reads, touched[:2], strict=False):
@@ -131,14 +131,14 @@ class Counting:
             yield self._nearest_for(moved), moved
             return
         outside = self.around if self._is_given(value) else 2 * access.bytes
-        # What every tile reads anew, it finds where the tile before has left it.
+        # A tile finds what every tile reads where the tile before has left it.
         first = min(moved, access.bytes / self.tiles)
         yield self.figures.level_of(outside), first
         if moved > first:
             yield self._nearest_for(moved), moved - first
 
     def _nearest_for(self, moved: float) -> Level:
-        """Where something is found that was written, and no more than as much again since."""
+        """Return the level that holds a value after as many bytes as its own were written since."""
         return self.figures.level_of(2 * moved)
 
     def _is_given(self, value: Value) -> bool:
@@ -154,7 +154,10 @@ class Counting:
 
 
 def _innermost_starts(work: Work) -> float:
-    """How often an innermost loop begins; in contractions their rate has it already."""
+    """Return the number of times that an innermost loop begins; 0 for contractions and windows.
+
+    The rate of contractions contains these starts already.
+    """
     if work.kind in (CONTRACTION, WINDOW) or not work.iterations:
         return 0.0
     return 1.0 if is_contiguous(work) else work.iterations / work.loops[-1]

@@ -1,4 +1,4 @@
-"""What a strategy works with: a state that it moves, what moves would gain, and the best so far.
+"""The interface for strategies: a state, its moves and their gains, and the best state so far.
 
     def mine(x: Exploration) -> None:
         while not x.is_over:
@@ -10,9 +10,9 @@
 
     search(module, strategy=mine)
 
-The cost of a state is the sum over what stands outside all groups, groups as wholes. A move changes
-the costs of the items that it names, and of no others: only these are asked for. A group that is
-made or changed gets the tiling at which the model says that it costs least.
+The cost of a state is the sum over the items outside all groups, groups as wholes. A move changes
+the costs of the items that it names, and of no others: the model is asked for these alone. A group
+that is made or changed gets the tiling at which it costs least by the model.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ class Exploration:
     ) -> None:
         """
         Args:
-            graph: what is grouped.
-            model: tells costs.
+            graph: the graph that is grouped.
+            model: gives the costs.
             seed: of `random`.
-            is_over: whether the budget is spent, where so many moves were tried.
+            is_over: returns whether the budget is spent after that many moves were tried.
         """
         self.state = State(graph)
         self.random = random.Random(seed)
@@ -171,10 +171,10 @@ class Exploration:
         return math.fsum(self._costs[item] for item in before) - after
 
     def touched(self, move: Move) -> set[int]:
-        """What stands outside all groups and is, or holds, what a move names.
+        """Return the items outside all groups that are, or hold, the items that a move names.
 
         Raises:
-            GroupingError: some of that is not there.
+            GroupingError: one of these items does not exist.
             ArgumentError: it is no move.
         """
         if type(move) not in _NAMED:
@@ -233,7 +233,7 @@ class Exploration:
         """Take back the last moves that were made.
 
         Raises:
-            GroupingError: so many were not made.
+            GroupingError: fewer were made.
         """
         kept = len(self._made) - moves
         if moves < 0 or kept < 0:
@@ -278,7 +278,7 @@ class Exploration:
             self._make(move)
 
     def is_new(self, move: Move) -> bool:
-        """Return whether a legal move leads to a state whose key was not seen before."""
+        """Return whether a legal move leads to a state with a new key, and remember the key."""
         self.state.apply(move)
         try:
             key = self.state.key()

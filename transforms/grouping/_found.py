@@ -1,4 +1,4 @@
-"""What a search found: a plan, what it costs, and how it was come by."""
+"""The result of a search: a plan, its cost, and the trace of the search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MARGIN = 0.05
-"""Share of a cost that a model tells apart from nothing."""
+"""The least share of a cost that a model can resolve."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,20 @@ class Measured:
 
 @dataclass(frozen=True, repr=False)
 class Found:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        settings: what was asked for.
+        settings: of the search.
         plan: the moves from the graph to the grouping that was found.
         state: the grouping.
-        model: told the costs.
-        together: seconds that the model says of all ops in as few groups as may be, which is what
+        model: the cost model of the search.
+        together: seconds by the model with all ops in as few groups as possible, which is what
             pipelines make of a function without groups.
-        trace: what the search did.
-        tried: how many moves it tried.
-        seconds: how long it took, without measuring.
+        trace: the moves of the search.
+        tried: the number of moves that were tried.
+        seconds: the time that the search took, without measuring.
         measured: the groupings that were compiled and run, the best first by the model.
-        is_interrupted: whether it was told to stop: this is the best until then.
+        is_interrupted: True where the search was told to stop; this is the best until then.
     """
 
     settings: Search
@@ -100,11 +100,11 @@ class Found:
 
     @property
     def title(self) -> str:
-        """What it is about, in `kernel.explain()`."""
+        """The title of the table in `kernel.explain()`."""
         return f"groups of @{self.state.graph.function}"
 
     def rows(self) -> list[tuple[str, str]]:
-        """What was asked for, what was found, and what that took."""
+        """Return the settings, the result, and the effort of the search, as rows of a table."""
         groups = [item for item in self.state.children() if self.state.is_group(item)]
         found = f"{len(groups)} group{'s' * (len(groups) != 1)}"
         before, after = self.before.seconds, self.cost.seconds

@@ -31,13 +31,14 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of a result of a node.
+    """The properties of a result of a node.
 
     Attributes:
         type: its type as MLIR prints it.
-        is_tensor: whether it is a ranked tensor.
-        is_static: whether all its sizes are known.
-        destination: which of the reads of its node it is computed in; None where there is none.
+        is_tensor: True for a ranked tensor.
+        is_static: True where all its sizes are known.
+        destination: the number of the read of its node that it is computed in; None where there is
+            none.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""What a group says of itself, and how people name one."""
+"""The attributes of a group, and the names by which people refer to one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from linalg_ext.structured.destination_ops.group import LABEL
 from ._annotations import Note, note_of
 
 Item: TypeAlias = int | str
-"""How people name an item: its number, or the label of a group."""
+"""A reference to an item: its number, or the label of a group."""
 
 
 @dataclass(frozen=True, repr=False)
 class GroupData:
-    """What a group says besides what it holds.
+    """The attributes and the kind of a group, without its items.
 
     Attributes:
         texts: its attributes, as MLIR prints them, by name.
-        is_isolated: whether it is a `linalg_ext.isolated_group`.
+        is_isolated: True for a `linalg_ext.isolated_group`.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)

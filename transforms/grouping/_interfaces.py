@@ -1,4 +1,4 @@
-"""What goes in and out of a group: whether `linalg_ext.group` can take it, and its destinations."""
+"""The operands and results of a group: their limits in `linalg_ext.group`, and the destinations."""
 
 from __future__ import annotations
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 ABSENT = object()
-"""What is put where a table is to have nothing."""
+"""The mark of a missing entry: a table has no value for that key."""
 
 
 class Journal:
-    """What was written to tables; as long as the writes that it can take back."""
+    """The log of writes to tables; its length is the number of writes that it can undo."""
 
     def __init__(self) -> None:
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []

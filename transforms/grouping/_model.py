@@ -99,16 +99,17 @@ class TargetModel:
         return Cost.sum([begin, *(self.of_group(state, item) for item in state.children(ROOT))])
 
     def what_if(self, state: State, group: Item, tiling: Sequence[int]) -> Cost:
-        """What a group, or a node, would cost if its last op were tiled so.
+        """Return the cost of a group, or a node, with another tiling of its last op.
 
         Args:
-            state: which stays as it is.
+            state: it is not changed.
             group: the number of an item of it, or the label of a group.
             tiling: a size for each of the leading loops of the op that gives the result, 0 for one
                 that is not tiled.
 
         Raises:
             GroupingError: there is no such item; or these are no sizes.
+            ArgumentTypeError: the tiling is no sequence.
         """
         group = state.item(group)
         if not isinstance(tiling, Sequence):
@@ -146,7 +147,7 @@ class TargetModel:
         return min(cost, shared, key=lambda each: each.seconds)
 
     def _faster(self, threads: int) -> Mapping[str, float]:
-        """By how much so many threads are faster than one at reading from each level."""
+        """Return the speedup of `threads` threads over one at reading from each level."""
         levels = self.figures.levels
         return {each.name: max(1.0, min(threads, each.shared / each.read)) for each in levels}
 
@@ -163,7 +164,7 @@ class TargetModel:
 
 
 def _slack(work: Work) -> int:
-    """How many parts could be done at the same time: iterations of what is outside rows."""
+    """Return the number of parts that can run at the same time: iterations outside of the rows."""
     outer = [size for at, size in enumerate(work.loops[:-1]) if at not in work.reduced]
     return max(1, math.prod(outer))
 
@@ -183,7 +184,7 @@ def given_bytes(graph: Graph) -> float:
 
 
 def _viewed(graph: Graph, value: Value) -> Value:
-    """What a value is a view or a slice of."""
+    """Return the value that another is a view or a slice of, or the value itself."""
     while value.node != ARGUMENTS:
         node = graph.nodes[value.node]
         if not node.work.is_view and node.op != SLICE:

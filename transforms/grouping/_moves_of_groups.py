@@ -136,7 +136,7 @@ class Merge(Move):
 
 @dataclass(frozen=True, repr=False)
 class Split(Move):
-    """Make a group of some of the items of another, beside it.
+    """Make a group of some of the items of another, next to it.
 
     Attributes:
         group: the one that keeps the others.
@@ -251,7 +251,7 @@ def _items(items: Item | Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _common_parent(state: State, items: Sequence[int]) -> int:
-    """Where items stand, all in one place.
+    """Return the group that holds all of the items.
 
     Raises:
         GroupingError: there are none, one is named twice, or they stand in several places.

@@ -16,7 +16,7 @@ from ._state import ITEMS, ROOT, Move, State, named
 
 @dataclass(frozen=True, repr=False)
 class MoveIn(Move):
-    """Move an item, a group too, into a group that stands beside it.
+    """Move an item, a group too, into a group that stands next to it.
 
     Attributes:
         item: it.

@@ -1,4 +1,4 @@
-"""What code generation makes of a group: which ops become one nest, and which nests share rows.
+"""The nests that code generation makes of a group: the ops of each, and the rows that they share.
 
     a constant result           is written where it is read, nowhere else
     an element-wise op          goes into the nest of its group that alone reads it, unless that is
@@ -9,7 +9,7 @@
                                 hands to the other is then a row, and stays in the nearest cache
     attention                   products, a softmax between them: one nest, no scores in memory
 
-As the passes of `transforms/codegen` do it, and upstream's element-wise fusion before them.
+This follows the passes of `transforms/codegen`, and upstream's element-wise fusion before them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Members:
         self.in_slices = read_in_slices(state, group)
 
     def source(self, value: Value) -> Value:
-        """What a value is a view of, as far as the group goes."""
+        """Return the value itself, or the one that it is a view of by ops of the group."""
         while value.node in self.inside and self.state.node(value.node).work.is_view:
             value = self.state.reads(value.node)[0]
         return value
@@ -133,7 +133,7 @@ def _fused_into(
 
 
 def _rounds(members: Members, node: int, users: Sequence[int], nest: Nest) -> float:
-    """How often each element of an op is computed, that its user reads in several iterations."""
+    """Return the number of times that each element of a fused op is computed for its user."""
     user = members.work[users[0]]
     work = members.work[node]
     read = next((access for access, value in members.reads(users[0]) if value.node == node), None)
@@ -166,7 +166,7 @@ def _with_epilogues(
 
 
 def _is_over(members: Members, nest: Nest, product: Work) -> bool:
-    """Return whether a nest is element-wise, with one element for each of a product's."""
+    """Return whether a nest is element-wise, and has one element for each of a product."""
     work = members.work[nest.main]
     return work.is_elementwise and work.writes[0].elements == product.writes[0].elements
 

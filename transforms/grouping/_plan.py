@@ -132,7 +132,7 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
 
 
 def _numbers_after(state: State) -> dict[int, int]:
-    """How the graph of the realized module numbers the items of a state."""
+    """Return the numbers of the items of a state in the graph of the realized module."""
     numbers = {node: at for at, node in enumerate(state.nodes_of(ROOT))}
 
     def number_groups(items: Sequence[int]) -> None:

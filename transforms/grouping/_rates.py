@@ -1,4 +1,4 @@
-"""How long the arithmetic of an op takes, in the loops that code generation makes for it."""
+"""The time of the arithmetic of an op, in the loops that code generation makes for it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ACROSS = 4.0
 def arithmetic(
     work: Work, rounds: float, target: Target, figures: Figures
 ) -> Iterator[tuple[str, float, float]]:
-    """Of each kind of operation: its name, the seconds on one core, and how many there are.
+    """Yield the name, the seconds on one core and the count of each kind of operation.
 
     Args:
         work: of the op.
         rounds: how many times each iteration is done.
-        target: whose registers are filled.
+        target: the machine, whose registers are filled.
         figures: of the target.
     """
     count = work.iterations * rounds
@@ -57,7 +57,7 @@ def is_contiguous(work: Work) -> bool:
 
 
 def is_of_matrices(work: Work) -> bool:
-    """Return whether both operands of a contraction have free dimensions of more than 1."""
+    """Return whether both operands of a contraction have own dimensions, of more than 1."""
     return len(work.reads) >= 2 and min(_sizes(work)[:2]) > 1
 
 
@@ -89,7 +89,7 @@ def _innermost_parallel(work: Work) -> int:
 
 
 def _filled(work: Work, lanes: int) -> float:
-    """Which part of the registers is at work on average."""
+    """Return the share of the lanes that are in use on average."""
     if work.kind == MOVE or not work.loops:
         return 1.0
     length = work.iterations if is_contiguous(work) else work.loops[-1]
@@ -101,7 +101,7 @@ def _part_filled(length: int, step: int) -> float:
 
 
 def _read_across(work: Work) -> int:
-    """How many operands lie across the innermost loop."""
+    """Return the number of operands that lie across the innermost loop."""
     if work.kind in (CONTRACTION, WINDOW, MOVE) or len(work.loops) < 2:
         return 0
     inner = len(work.loops) - 1

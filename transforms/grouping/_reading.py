@@ -259,9 +259,9 @@ def _has_tensors(op: Any) -> bool:
 
 
 def _meaning(op: Any, attributes: dict[Any, int]) -> Hashable:
-    """What an op says, but for what it reads from outside: equal for copies of it.
+    """Return a key of an op, without the values that it reads from outside: equal for copies of it.
 
-    Attributes are counted, not printed: one may be the weights of a model.
+    Attributes are numbered, not printed: one may be the weights of a model.
     """
     values: dict[Any, int] = {}
 

@@ -44,7 +44,7 @@ def realize(module: ModuleLike, state: State) -> Module:
 
 
 class _Writer:
-    """What stands for each node and value while groups are built."""
+    """The ops and values of each node while groups are built."""
 
     def __init__(self, function: Any, state: State) -> None:
         flat = flatten(function)
@@ -92,7 +92,7 @@ class _Writer:
                 inner.operands[at] = value
 
     def _current(self, value: Value) -> Any:
-        """What stands for a value now: the result of a group, where one was built around it."""
+        """Return the SSA value now: the result of a group, where one was built around it."""
         if value.node == ARGUMENTS:
             return self.arguments[value.number]
         return self.given.get(value) or self.ops[value.node].results[value.number]

@@ -36,7 +36,7 @@ _CONFUSION = 4
 
 
 _OTHER_TILINGS = 3
-"""Tilings that are measured beside those that the model finds best."""
+"""The number of tilings that are measured besides those that the model finds best."""
 
 
 def search(
@@ -67,13 +67,13 @@ def search(
             that says all.
         function: its name; may be left out where the module has one function with a body.
         moves, seconds, seed, restarts, measure: as of `Search`.
-        model: tells costs; by default that of the target in force.
+        model: gives the costs; by default that of the target in force.
         timer: gives the seconds of a function of each of several modules; by default they are
             compiled, and called on arguments that are made up.
-        trusted: whether you vouch for the module's author: what is measured runs in this process.
+        trusted: True where the module is trusted: the code that is measured runs in this process.
 
     Raises:
-        UntrustedError: it is to be measured, and nobody vouches for it.
+        UntrustedError: it is to be measured, and is untrusted.
         ArgumentError: there is no such strategy or function, or a budget is of nothing.
         TargetError: the target lacks a figure that the model needs.
     """
@@ -152,7 +152,10 @@ class _Run:
         )
 
     def _candidates(self, first: Reached) -> list[Reached]:
-        """What is measured: the best few, also tiled otherwise, upstream's fusion, no groups."""
+        """Return the groupings to measure, with the grouping to begin with at the end.
+
+        They are the best few, some of these with other tilings, and upstream's fusion.
+        """
         reached = [*self._reached, self._exploration.best]
         best = _distinct(self._graph, reached, self._settings.measure)
         others = [other for one in best for other in self._tiled_otherwise(one)]
@@ -210,7 +213,7 @@ class _Run:
         return sorted(found, key=lambda reached: reached.cost)
 
     def _share(self, runs: int) -> None:
-        """Give the next of so many runs its share of what is left."""
+        """Give the next of `runs` runs its share of the remaining budget."""
         tried, passed = self._exploration.tried, time.perf_counter() - self._begin
         self._moves = tried + (self._settings.moves - tried + runs - 1) // runs
         self._until = passed + (self._settings.seconds - passed) / runs

@@ -1,4 +1,4 @@
-"""How long a search may take, and how it goes about it."""
+"""The settings of a search: its budget and its strategy."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ._strategies import STRATEGIES, Strategy
 
 @dataclass(frozen=True)
 class Search:
-    """What a search for groups is asked for.
+    """The settings of a search for groups.
 
     >>> lx.compile(module, search=Search("anneal", seconds=5, seed=1, measure=3), trusted=True)
 
     Attributes:
         strategy: `"greedy"`, `"beam"`, `"anneal"`, or a function of an `Exploration`.
-        moves: how many moves are tried at most.
-        seconds: how long it takes at most; what is found does not hang on it as long as the moves
-            are tried before it is over.
+        moves: the most moves that are tried.
+        seconds: the most time that it takes. The result does not depend on it where the moves are
+            used up first.
         seed: of random choices: the same seed, moves and strategy find the same.
         restarts: how often the strategy begins once more, each time from another grouping. All
             begin from their share of the budget.
-        measure: how many of the best groupings are compiled and measured in the end, beside a few
-            other tilings of these, what upstream's fusion of element-wise ops makes and the
-            function without groups, and the fastest is taken; 0: the model alone decides.
+        measure: how many of the best groupings are compiled and measured in the end; the fastest is
+            taken. Measured too are a few other tilings of these, the result of upstream's fusion of
+            element-wise ops, and the function without groups. 0: the model alone decides.
     """
 
     strategy: str | Strategy = "greedy"
@@ -62,7 +62,9 @@ class Search:
 
     @classmethod
     def of(cls, value: object) -> Search | None:
-        """What `search=` says: a `Search`, the name of a strategy, True; None where it is False.
+        """Return the settings for a value of `search=`; None where it is False or None.
+
+        The value is a `Search`, the name of a strategy, or True for `SMALL`.
 
         Raises:
             ArgumentError: it is none of these.
@@ -110,4 +112,4 @@ def _count(name: str, value: object, least: int | None) -> None:
 
 
 SMALL = Search(moves=100, seconds=0.25, restarts=0)
-"""What is asked for where nothing is said: of 20 ops, on a machine at rest, less than 50 ms."""
+"""The default settings: less than 50 ms for 20 ops, on a machine at rest."""

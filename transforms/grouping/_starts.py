@@ -44,7 +44,10 @@ def chains(x: Exploration) -> None:
 
 
 def _ends(state: State, item: int, last: Mapping[int, int], reshapes: list[int]) -> set[int]:
-    """What the chains end in that read an item, also through reshapes, noted too."""
+    """Return the last ops of the chains that read an item, directly or through reshapes.
+
+    The reshapes on the way are added to `reshapes`.
+    """
     if Value(item) in state.graph.returned:
         return {ARGUMENTS}
     found: set[int] = set()

@@ -103,13 +103,13 @@ class State:
         return number
 
     def data(self, group: Item) -> GroupData:
-        """What a group says besides what it holds."""
+        """Return the attributes and the kind of a group."""
         number = self.item(group)
         self.check_group(number)
         return self._groups[number]
 
     def children(self, group: Item = ROOT) -> tuple[int, ...]:
-        """What stands in a group, in order; outside all groups where none is named."""
+        """Return the items of a group, in order; those outside all groups by default."""
         return self._children[self.group(group)]
 
     def parent(self, item: int) -> int:
@@ -123,7 +123,7 @@ class State:
         return self.graph.nodes[source]
 
     def reads(self, item: int) -> tuple[Value, ...]:
-        """What a node reads: not what it read at first, where it reads a copy now."""
+        """Return the values that a node reads: a copy's result where it reads a copy now."""
         return self._reads[item] if item in self._reads else self.graph.nodes[item].reads
 
     def users(self, item: int) -> tuple[int, ...]:
@@ -156,10 +156,10 @@ class State:
             yield from self.nodes_of(child)
 
     def key(self, group: int = ROOT) -> int:
-        """A number of 64 bits that tells states apart, or groups, whatever they are called.
+        """Return a fingerprint of 64 bits of a state, or a group, independent of names.
 
-        Equal for states that hold the same nodes in the same groups with the same annotations; what
-        groups are numbered and labelled, and the order of what is independent, does not matter.
+        Equal for states that hold the same nodes in the same groups with the same annotations. The
+        numbers and labels of groups, and the order of independent items, do not matter.
         """
         if group != ROOT:
             return _hash_of_group(self, group, self._hashes)
@@ -228,7 +228,7 @@ class State:
         """Take back the last moves, exactly, inverses among them.
 
         Raises:
-            GroupingError: so many were not made.
+            GroupingError: fewer were made.
         """
         if not 0 <= moves <= len(self._marks):
             raise GroupingError(
@@ -239,7 +239,7 @@ class State:
             self._journal.rewind(mark)
 
     def copy(self) -> State:
-        """The same groups, to be changed apart; it starts without moves to undo."""
+        """Return a copy that can be changed independently; it starts without moves to undo."""
         new = State.__new__(State)
         new.graph, new._next = self.graph, self._next
         tables = "_parents _children _groups _copies _gone _reads _users _hashes"
@@ -318,7 +318,7 @@ class State:
             self._touch(self._parents[node])
 
     def needs(self, item: int, parent: int) -> set[int]:
-        """What an item needs among those that stand in `parent`."""
+        """Return the items in `parent` that an item depends on."""
         found: set[int] = set()
         for node in self.nodes_of(item):
             for value in self.reads(node):

@@ -20,10 +20,10 @@ Strategy: TypeAlias = Callable[[Exploration], None]
 
 BEAM_WIDTH = 4
 HOTTEST, COLDEST = 0.05, 1e-4
-"""Of annealing: the share of the first cost that a step may cost, at the begin and at the end."""
+"""Annealing: the share of the first cost that a step may cost, at the start and at the end."""
 
 _STEPS = 2000
-"""Of annealing, at most, from the hottest to the coldest."""
+"""Annealing: the most steps from the hottest to the coldest."""
 
 
 def greedy(x: Exploration) -> None:
@@ -33,7 +33,7 @@ def greedy(x: Exploration) -> None:
     waiting: list[tuple[float, int, Move, list[int]]] = []
 
     def age(move: Move) -> list[int]:
-        """How often what a move names was changed."""
+        """Count the changes of each item that a move names."""
         return [ages[item] for item in sorted(x.touched(move))]
 
     def consider(near: set[int] | None) -> None:

@@ -1,7 +1,7 @@
-"""What part of its loops each op of a group runs in one tile of the group.
+"""The part of its loops that each op of a group runs in one tile of the group.
 
-A tiling is of the op that gives the result; what that reads of the others in a tile, they compute
-in it: the footprints of the one are the tiles of the others.
+A tiling is of the op that gives the result. The other ops compute in a tile what that op reads of
+them in it: its footprints are their tiles.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> 
 
 
 def _source(state: State, node: int, extents: Sequence[float]) -> tuple[int, Sequence[float]]:
-    """What a value is slices of, and how much of it these hold together: a rim more than one."""
+    """Return the node that a value is slices of, and the extents of it that these cover together.
+
+    Overlapping slices add a rim to the extents of one.
+    """
     while node != ARGUMENTS and state.node(node).op == SLICE:
         source = state.reads(node)[0]
         if source.node == ARGUMENTS:

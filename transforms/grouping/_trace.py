@@ -1,4 +1,4 @@
-"""What a search did, move by move: printed, plotted, and done again."""
+"""The trace of a search, move by move: it can be printed, plotted and replayed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an op does, as far as a cost asks: loops, what each axis of an operand goes by, operations.
+"""The work of an op, as a cost model needs it: loops, indices of each operand, operations.
 
-Made once for each node of a graph (`_reading_work.py`), from its indexing maps and its body.
+It is made once for each node of a graph (`_reading_work.py`), from its indexing maps and its body.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ of tensors; convolutions and poolings; bytes that are moved by other means."""
 
 @dataclass(frozen=True)
 class Access:
-    """How an op reads or writes a tensor.
+    """An access of an op to a tensor: a read or a write.
 
     Attributes:
-        position: which of the reads of its node, or which of its results.
+        position: the number of the read of its node, or that of its result.
         axes: for each axis of the tensor, the loops that its index is made of.
         element: bytes of an element.
         bytes: of the whole tensor.
-        steps: for each axis, how many of its elements a step of its loops goes on, 2 where every
-            other one is read; all 1 where none are said.
+        steps: for each axis, the elements that a step of its loops advances by, 2 where every other
+            one is read; all 1 where none are given.
     """
 
     position: int
@@ -35,7 +35,7 @@ class Access:
 
     @property
     def elements(self) -> float:
-        """Of the whole tensor."""
+        """The number of elements of the whole tensor."""
         return self.bytes / self.element
 
     def touched(self, loops: Sequence[int]) -> float:
@@ -59,26 +59,26 @@ def steps_of(
 
 
 def _span(axis: Sequence[int], loops: Sequence[int]) -> int:
-    """How many values an index that is a sum of some loops takes, where all go on by 1."""
+    """Return the number of values of an index that is a sum of loops, all of which advance by 1."""
     return sum(loops[each] for each in axis) - len(axis) + 1
 
 
 @dataclass(frozen=True)
 class Work:
-    """What an op does.
+    """The work of an op.
 
     Attributes:
         kind: `FREE`, `LOOPS`, `CONTRACTION`, `WINDOW` or `MOVE`.
         loops: the size of each.
         reduced: the loops that reduce.
-        reads: of its inputs, and of a destination where what it holds is used.
+        reads: of its inputs, and of a destination whose old elements are used.
         writes: of its results.
-        operations: how many of each kind an iteration has: `multiply_add` (two operations in one),
+        operations: the number of each kind in an iteration: `multiply_add` (two operations in one),
             or a function that figures know.
         dtype: element type of the result.
-        is_scalar: whether it is no loop over vectors.
-        is_view: whether the result is the first operand under another shape.
-        is_constant: whether the result is one value in every place, and reads nothing.
+        is_scalar: True where it is no loop over vectors.
+        is_view: True where the result is the first operand under another shape.
+        is_constant: True where the result is one value in every place, and reads nothing.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class Work:
 
     @property
     def iterations(self) -> int:
-        """Of all loops together."""
+        """The number of iterations of all loops together."""
         return math.prod(self.loops)
 
     @property

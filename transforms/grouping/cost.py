@@ -1,7 +1,7 @@
-"""What a cost model answers: seconds, and what they are made of.
+"""Costs: the answers of a cost model, in seconds, and their parts.
 
-A search asks a `CostModel` and nothing else of the machine, so any object with its three methods
-will do: a calibrated one (`_model.py`), one that counts bytes, one that measures.
+A search depends on a `CostModel` and nothing else of the machine, so any object with its three
+methods will do: a calibrated one (`_model.py`), one that counts bytes, one that measures.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Cost:
 
 
 class CostModel(Protocol):
-    """What a search asks. All answers are for one thread or more, as the model was made."""
+    """The cost model of a search. All answers are for one thread or more, as the model was made."""
 
     def of_group(self, state: State, group: int) -> Cost:
         """The cost of a group, or of a node that stands outside all groups, as it is lowered."""
@@ -76,5 +76,5 @@ class CostModel(Protocol):
         ...
 
     def what_if(self, state: State, group: int, tiling: tuple[int, ...]) -> Cost:
-        """What a group would cost if it were tiled so; the state stays as it is."""
+        """Return the cost of a group with another tiling; the state stays as it is."""
         ...

@@ -15,7 +15,7 @@ Where the function is
       return %s : tensor<4xf32>
     }
 
-The passes that fuse ops on buffers leave ops apart that have different marks. The ops outside all
+The passes that fuse ops on buffers do not fuse ops with different marks. The ops outside all
 groups are marked too, as one group. Those of a group that says `preserve` have a second mark,
 `linalg_ext.preserved`: they are not fused with ops without marks either, such as the copies that
 slices become.

@@ -50,7 +50,7 @@ from .inline_groups import inline_group
 NAME = "linalg-ext-outline-groups"
 
 STEM = "linalg_ext_group_"
-"""What the names of the functions begin with; the number of the group follows."""
+"""The prefix of the functions' names; the number of the group follows."""
 
 NO_INLINE = "no_inline"
 
@@ -193,7 +193,7 @@ _OWN = (LABEL, TILING, PRESERVE)
 
 @dataclass(frozen=True)
 class ChosenGroup:
-    """A group that is lowered apart from all others.
+    """A group that is lowered separately from all others.
 
     Attributes:
         name: of the function that it is meanwhile.
@@ -225,11 +225,11 @@ class ChosenGroup:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The title of the table."""
         return f"group {self.label or self.name.rpartition('_')[2]} @{self.name}"
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """What it holds, what it asks for, and what of that it does not get."""
+        """Return the ops of the group, the annotations that it asks for, and those refused."""
         held = ", ".join(f"{count} {op}" if count > 1 else op for op, count in self.ops)
         rows = [("holds", held)]
         rows += [("asks", each) for each in self.asked]

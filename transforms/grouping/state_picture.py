@@ -14,7 +14,7 @@ from ._state import ROOT, State
 from .cost import CostModel
 
 _MOST_LINES = 14
-"""Of a box; what is more is counted."""
+"""The most lines of a box; the rest is counted."""
 
 _ARGUMENTS, _RESULTS = -1, -2
 """The keys of two boxes that are no items."""
@@ -37,11 +37,11 @@ def picture_of(
     title: str = "",
     lines: Sequence[int] | None = None,
 ) -> Picture:
-    """What is to be drawn of a state: no constants, sizes and empty tensors.
+    """Return the picture of a state, without constants, sizes and empty tensors.
 
     Args:
         state: it.
-        model: tells the cost that is written on each box; None: none is.
+        model: gives the cost that is written on each box; without one, no cost is.
         title: above it.
         lines: for each node of its graph, the line of a text that its op begins on. Each op leads
             to its line then, and has no number. None: ops have numbers, and of large groups only
@@ -78,7 +78,7 @@ def text_of(state: State, item: int, *, numbered: bool = True) -> str:
 
 
 def shown_items(state: State) -> list[int]:
-    """What stands outside all groups and is worth showing: no constants and empty tensors."""
+    """Return the items outside all groups that are worth showing: no constants or empty tensors."""
     return [item for item in state.children() if _is_shown(state, item)]
 
 
@@ -111,7 +111,7 @@ def _box(
 
 
 def _edges(state: State) -> Iterator[Edge]:
-    """What stands outside all groups reads of each other, each pair once."""
+    """Yield the edges between the items outside all groups, each pair once."""
     found: dict[tuple[int, int], str] = {}
     for node in state.nodes_of(ROOT):
         if state.node(node).op not in FREE:

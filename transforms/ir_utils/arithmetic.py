@@ -60,7 +60,7 @@ def like(type_: Any, element: Any) -> Any:
 
 
 def negated(condition: Any) -> Any:
-    """Where a condition does not hold: an i1, or a vector of them."""
+    """Return the negation of a condition: of an i1, or a vector of them."""
     return arith.xori(condition, constant(condition.type, -1))
 
 

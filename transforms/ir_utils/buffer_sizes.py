@@ -21,7 +21,7 @@ def as_number(value: Any) -> Any:
 
 
 def times(value: Any, factor: int) -> Any:
-    """An index, or a number, so many times."""
+    """Return an index, or a number, times `factor`."""
     if isinstance(value, int) or factor == 1:
         return value * factor if isinstance(value, int) else value
     return arith.muli(value, index(factor))

@@ -1,4 +1,4 @@
-"""Functions made beside an entry: one for each plan, which stands on it as a table."""
+"""Functions made next to an entry: one for each plan, which it carries as a table."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ PLAN = "linalg_ext.plan"
 """The attribute of a function that holds its plan as a table."""
 
 _CAN_LOCATE = getattr(ir.Operation.location, "fset", None) is not None
-"""Whether this build of MLIR lets an op be given another location."""
+"""True where this build of MLIR can change the location of an op."""
 
 CONTRACTION, WINDOWS, ATTENTION = NESTS = (
     "linalg_ext_contraction",
     "linalg_ext_windows",
     "linalg_ext_attention",
 )
-"""What the names of functions begin with that structured ops become."""
+"""Prefixes of the names of functions that structured ops become."""
 
 
 class Functions:
@@ -27,7 +27,7 @@ class Functions:
         """
         Args:
             module: where they go, after what is there.
-            stem: what their names begin with; a number follows.
+            stem: the prefix of their names; a number follows.
         """
         self._block = module.regions[0].blocks[0]
         self._stem = stem

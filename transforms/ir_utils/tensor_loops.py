@@ -45,7 +45,7 @@ def compare(predicate: str, left: Any, right: Any) -> Any:
 
 
 def size_of(value: Any, axis: int) -> Any:
-    """A size of a tensor: a number where its type tells, else `tensor.dim`."""
+    """Return a size of a tensor: a number where it is static, else `tensor.dim`."""
     if value.type.is_dynamic_dim(axis):
         return tensor.dim(value, index(axis))
     return value.type.get_dim_size(axis)
@@ -142,7 +142,7 @@ def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
 
 
 class Demands:
-    """What must hold of sizes when the program runs, asserted at once."""
+    """Conditions on sizes that the program asserts when it runs, all at once."""
 
     def __init__(self, message: str) -> None:
         self._message = message

@@ -1,4 +1,4 @@
-"""What has no way down to LLVM, and what to do about it."""
+"""Operations without a lowering to LLVM, and the cures for them."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ EXPORTED_CURES: Mapping[str, str] = MappingProxyType(
 
 
 def cure_of(name: str) -> str | None:
-    """What to do about the operation `name`, where it is known to have no lowering."""
+    """Return the cure for the operation `name`, if it is known to have no lowering; else None."""
     return CURES.get(name) or CURES.get(name.partition(".")[0])

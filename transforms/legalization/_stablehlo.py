@@ -1,8 +1,8 @@
-"""What the lowerings of StableHLO's ops with regions share: their types, their bodies.
+"""The common part of the lowerings of StableHLO's ops with regions: their types, their bodies.
 
 The bodies compute on tensors without dimensions, and integers there may be unsigned. Loops and
-comparators are to compute on scalars without a sign: between the two stand casts, which
-`reconcile-unrealized-casts` and `canonicalize` take out again.
+comparators must compute on signless scalars. Casts between the two are inserted, which
+`reconcile-unrealized-casts` and `canonicalize` remove.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def plain(value: Any) -> Any:
 
 
 def wrapped(value: Any, type_: Any) -> Any:
-    """What `plain` made of a tensor of the type, as such a tensor again."""
+    """Return the result of `plain` as a tensor of the type again."""
     if not isinstance(value.type, ir.RankedTensorType):
         value = tensor.from_elements(ir.RankedTensorType.get([], value.type), [value])
     return cast(value, type_)

@@ -14,7 +14,7 @@ after:
 
 Upstream's op takes negative amounts (they remove elements) and its bufferization does not: it
 writes the source at a negative offset. Where nothing of the source is left, `tensor.generate`
-makes the result. Amounts that only the run tells are taken as they are.
+makes the result. Amounts that are known only at run time are taken as they are.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def crop_negative_pads(module: ir.Operation) -> Report:
 
 
 def _removed(op: Any) -> dict[int, tuple[int, int]]:
-    """How much goes before and after, by the axes along which something goes."""
+    """Return the elements removed before and after, by axis, for the axes that lose some."""
     low, high = (list(op.attributes[name]) for name in ("static_low", "static_high"))
     open_ = ir.ShapedType.get_dynamic_size()
     pairs = (

@@ -12,8 +12,8 @@ after:
       linalg.yield %in : f32
     } -> tensor<4x3x5xf32>
 
-Where only the run tells whether a dimension expands, the body reads the operand by
-`tensor.extract`, at 0 where its size is 1.
+Where it is known only at run time if a dimension expands, the body uses `tensor.extract`. It reads
+the operand at 0 where its size is 1.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ NAME = "linalg-ext-lower-exported-scan"
 _OP = "tm_tensor.scan"
 
 _ROUNDING = {"arith.addf": arith.addf, "arith.mulf": arith.mulf}
-"""What is carried in a wider type, by the name of the op that the body is."""
+"""The ops for values carried in a wider type, by the name of the op in the body."""
 
 
 @module_pass(NAME, on=_OP)
@@ -86,16 +86,16 @@ def _scanned(op: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What a scan says.
+    """The properties of a scan.
 
     Attributes:
         body: a block of (before, new) that yields what both make.
-        source: what is scanned.
+        source: the tensor that is scanned.
         output: the destination.
-        accumulator: what it begins with, without the dimension.
+        accumulator: the initial values, without the dimension.
         axis: the dimension.
-        sizes: of the source: numbers, or values that the run gives.
-        is_inclusive: whether each element counts for its own place.
+        sizes: of the source: numbers, or values that are known when it runs.
+        is_inclusive: True where each element counts for its own place.
         carried: the type of the elements that are carried.
     """
 
@@ -188,7 +188,7 @@ class _Scan:
         return arith.truncf(self._given, total) if self._is_wider else total
 
     def _joined(self, before: Any, new: Any) -> Any:
-        """What the body makes of an element, of the type that is carried."""
+        """Combine an element with the carried one, in the type that is carried."""
         if not self._is_wider:
             return inlined(self.body, [before, new])[0]
         return _ROUNDING[self.body.operations[0].operation.name](before, new)

@@ -77,9 +77,9 @@ def _must_precede(op: Any) -> Any:
 
 
 def _must_be_a_number(body: Any) -> int | None:
-    """Which of two floats must be a number to stand before the other; None where none is compared.
+    """Return which of two floats must be a number to precede the other; None if no floats compare.
 
-    It is the first one where smaller ones come first, for then what is no number comes last.
+    It is the first one where smaller ones come first, for then NaN comes last.
     """
     (value, *_) = list(body.operations)[-1].operation.operands
     if isinstance(value.owner, ir.Block) or value.owner.name != "arith.cmpf":

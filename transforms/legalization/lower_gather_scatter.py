@@ -95,7 +95,7 @@ def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[in
 def _coordinates(
     indices: Any, dims: Sequence[int], kept: Sequence[int], at: Sequence[Any], rank: int
 ) -> list[Any]:
-    """Where the element at `at` of the gathered (or scattered) tensor stands in the whole."""
+    """Return the position in the whole of the element at `at` of the gathered or scattered one."""
     batch = list(at[: indices.type.rank - 1])
     where: list[Any] = [None] * rank
     for dim, place in zip(kept, at[len(batch) :], strict=True):

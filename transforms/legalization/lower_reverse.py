@@ -12,8 +12,8 @@ after:
       linalg.yield %in : f32
     } -> tensor<4x5xf32>
 
-A map has no place for a size that only the run tells: where one is dynamic, the body reads the
-operand by `tensor.extract`.
+A map has no place for a size that is known only at run time. Where one is dynamic, the body reads
+the operand by `tensor.extract`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ after:
       scf.yield %next : tensor<4x5xf32>
     }
 
-Windows may overlap, and then their order tells: the loop over them is not parallel.
+Windows may overlap, and then their order matters: the loop over them is not parallel.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ _ATTRIBUTES = {
     "known_expanding": "known_expanding_dimensions",
     "known_nonexpanding": "known_nonexpanding_dimensions",
 }
-"""Of our op, by whose name StableHLO has them."""
+"""The attributes of StableHLO's op, by the name of our op's argument."""
 
 
 def _size(shape: Any, axis: int) -> Any:

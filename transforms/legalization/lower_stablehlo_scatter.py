@@ -121,7 +121,7 @@ def _lowered(op: Any) -> list[Any]:
 
 
 def _starts(indices: Any, at: list[Any], dims: _Dimensions, rank: int, unsigned: bool) -> list[Any]:
-    """Where a window begins in each dimension of what is written to."""
+    """Return the start of a window in each dimension of the tensor that is written to."""
     (vector_dim,) = dims.index_vector_dim
     starts: list[Any] = [0] * rank
     for number, dim in enumerate(dims.scatter_dims_to_operand_dims):

@@ -66,7 +66,7 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     """Have functions on buffers that are called several times not inlined, but return a status.
 
     Control flow must be branches already. A module without an entry that takes a status is left as
-    it is: nobody would read that of its functions.
+    it is: the status of its functions would not be read.
 
     Args:
         module: with an entry.
@@ -78,7 +78,7 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     calls = operations(module, {"func.call"})
     counts = Counter(map(_callee, calls))
     known = {_name(function): function for function in functions(module)}
-    # Whoever has the address of a function calls it with the type that it has.
+    # A function whose address is taken is called with the type that it has.
     named = {_symbol(op, "value") for op in operations(module, {"func.constant"})}
     is_long = len(select(module, lambda _: True)) > longest
     kept = {
@@ -114,7 +114,7 @@ def _symbol(op: ir.Operation, attribute: str) -> str:
 
 
 def _may_be_kept(function: Any) -> bool:
-    """Return whether a function is part of the entry's work, and not decided on before."""
+    """Return whether an unmarked function of the entry's work takes buffers and returns none."""
     attributes = function.attributes
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False

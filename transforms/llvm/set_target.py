@@ -65,7 +65,7 @@ def set_target(module: ir.Operation, *, name: str = "") -> Report:
 
 
 def confine(function: Any, target: Target) -> None:
-    """Have the code of an `llvm.func` be for a target, whatever machine makes it."""
+    """Compile the code of an `llvm.func` for a target, on any machine."""
     attributes = function.attributes
     attributes["target_cpu"] = ir.StringAttr.get(target.llvm_cpu)
     if target.cpu:

@@ -1,1 +1,1 @@
-"""Transformations of nests of `scf.for` over memory, one a file: apart, perfect, and back."""
+"""Transformations of nests of `scf.for` over memory, one a file: distribute, perfect, raise."""

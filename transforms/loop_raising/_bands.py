@@ -74,7 +74,7 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
 
 
 def _may_repeat(op: ir.Operation, loop: ir.Operation) -> bool:
-    """Return whether an op before or behind a loop may be repeated in each iteration."""
+    """Return whether an op before or after a loop may be done in each of its iterations."""
     return is_pure(op) or (is_load(op) and not Memory().may_overwrite(loop, op))
 
 

@@ -16,7 +16,7 @@ is, of a buffer `%t` that begins as `%init`:
     }
 
 That is the same where each tensor with an element put in takes the place of the one before, which
-nobody reads any more.
+has no further readers.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _NAME = "linalg_ext.nest"
 
 @dataclass
 class _Buffer:
-    """What stands for a tensor and those that take its place.
+    """The buffer of a tensor, and of those that take its place.
 
     Attributes:
         value: a memref.
-        is_carried: whether elements may be put in.
-        version: how often they were, or may have been.
+        is_carried: True where elements may be put in.
+        version: the number of times that they were, or may have been.
     """
 
     value: ir.Value
@@ -53,14 +53,14 @@ class _Buffer:
 
 @dataclass
 class BufferForm:
-    """The function, and what stands for what.
+    """The function of a nest, and the values outside of it that its own stand for.
 
     Attributes:
         module: of one function.
-        origins: what each argument of the function is outside: a tensor, which it begins as, or
-            another value. None: it holds a result and begins as nothing.
+        origins: the value outside of each argument of the function: a tensor, whose elements it
+            begins with, or another value. None: it holds a result and begins as nothing.
         results: the arguments that hold the results of the nest, in order.
-        known: what was computed anew, and what it is outside.
+        known: the values that were recomputed, and the values outside that they equal.
     """
 
     module: ir.Module
@@ -223,13 +223,13 @@ class _Writer:
         return memref.DimOp(buffer.value, self._scalar(axis)).result
 
     def _scalar(self, value: ir.Value) -> ir.Value:
-        """What stands for a value that is no tensor."""
+        """Return the replacement of a value that is no tensor."""
         if value not in self._values:
             self._values[value] = self._from_outside(value)
         return self._values[value]
 
     def _from_outside(self, value: ir.Value) -> ir.Value:
-        """A value that was there before: computed anew, so that it is known, or an argument."""
+        """Return a value from outside: recomputed, so that it is known, or an argument."""
         op = producer(value)
         place = ir.InsertionPoint(self._made) if self._made else ir.InsertionPoint(self._block)
         if op is not None and op.name == "tensor.dim":

@@ -18,7 +18,7 @@ class Along(NamedTuple):
 
 
 def induction_variable(loop: ir.Operation) -> ir.Value:
-    """What a loop counts with."""
+    """Return the induction variable of a loop."""
     return loop.regions[0].blocks[0].arguments[0]
 
 

@@ -114,7 +114,7 @@ def _parts(
 
 
 def _elements(band: Band) -> list[_Element] | Left:
-    """What an iteration touches, each element once."""
+    """Return the elements that an iteration accesses, each once."""
     body = band.outermost.regions[0].blocks[0]
     loops, memory = [level.loop for level in band.levels], Memory()
     read = SizeReader()

@@ -112,7 +112,10 @@ _MIRRORED = {_EQ: _EQ, _NE: _NE, _SLT: _SGT, _SLE: _SGE, _SGT: _SLT, _SGE: _SLE}
 def _changes(
     op: ir.Operation, loop: ir.Operation, read: IndexReader
 ) -> tuple[tuple[Number, ...], tuple[bool, ...]] | None:
-    """Where the answer of a comparison changes, and the answers between; None: not by this loop."""
+    """Return the points where the answer of a comparison changes, and the answers between them.
+
+    None where the answer does not change with this loop.
+    """
     left, right = op.operands
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     if not isinstance(left.type, ir.IndexType) or predicate not in _MIRRORED:

@@ -1,4 +1,4 @@
-"""Structured ops on buffers that nobody else sees, written as ops on tensors."""
+"""Structured ops on private buffers, written as ops on tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def why_not_on_tensors(block: ir.Block) -> Left | None:
 
 
 class TensorForm:
-    """Which tensor each buffer is by now."""
+    """The current tensor of each buffer."""
 
     def __init__(self, known: Mapping[ir.Value, ir.Value]) -> None:
         """Args: known: values of the block that are there already, and which they are."""
@@ -58,7 +58,7 @@ class TensorForm:
                     self._op(op)
 
     def tensor(self, buffer: ir.Value) -> ir.Value:
-        """What a buffer, or a view of one, holds by now."""
+        """Return the current tensor of a buffer, or of a view of one."""
         view = self._views.get(buffer)
         if view is None:
             return self._tensors[buffer]

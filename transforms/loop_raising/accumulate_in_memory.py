@@ -117,7 +117,7 @@ _Keeper: TypeAlias = "Callable[[ir.Operation, ir.Type], _Place | None]"
 
 
 def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | Left:
-    """Where each result of a loop is kept."""
+    """Return the place where each result of a loop is kept."""
     if is_on_tensors(loop):
         return Left(ON_TENSORS)
     if not all(isinstance(result.type, _KEPT) for result in loop.results):

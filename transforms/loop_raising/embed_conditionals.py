@@ -207,7 +207,7 @@ def _runs(loop: ir.Operation) -> bool:
 
 
 def _computed_from(values: Sequence[ir.Value], among: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """Of some ops those that values are computed from, in order."""
+    """Return the ops among some that values are computed from, in order."""
     found: set[ir.Operation] = set()
     open_ = list(values)
     while open_:

@@ -17,7 +17,7 @@ is
       scf.yield %y : f32
     }
 
-as any order will do. Of a loop that stays a loop nobody wants that: it runs on one thread then.
+as any order will do. A loop that stays a loop is left parallel: it would run on one thread.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def in_sequence(root: ir.Operation, report: Report, raise_: _Raising) -> None:
 
 
 def _why(loop: ir.Operation, tried: Report) -> str:
-    """What was said of a loop, or of those in it."""
+    """Return the reasons that were reported for a loop, or for those in it."""
     places = {str(each.location)[4:-1] for each in (loop, *operations(loop, [FOR, PARALLEL]))}
     reasons = {reason for left in tried.left.values() for reason in left}
     told_of = sorted(each for each in reasons if any(f" {place})" in each for place in places))
@@ -133,7 +133,7 @@ def _nest(loop: ir.Operation) -> None:
 
 
 def _combined(reducing: ir.Operation, carried: list[ir.Value]) -> list[ir.Value]:
-    """What a `scf.reduce` makes of the values carried and of its own, at the insertion point."""
+    """Inline a `scf.reduce` at the insertion point; return its results for the values carried."""
     found: list[ir.Value] = []
     for value, was, region in zip(reducing.operands, carried, reducing.regions, strict=True):
         block = region.blocks[0]

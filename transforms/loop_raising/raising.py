@@ -18,7 +18,7 @@ ON_TENSORS = "it is about tensors: linalg-ext-raise-loops takes it as it is"
 
 
 def raise_nests(root: ir.Operation, report: Report) -> None:
-    """Raise every perfect nest below an op, whatever it is in; those on tensors are not for it."""
+    """Raise every perfect nest below an op, at any depth, except those on tensors."""
     report.matched[FOR] += len(operations(root, [FOR]))
     for loop in outermost(root):
         _raise(loop, report)

@@ -17,8 +17,8 @@ from .raising import is_on_tensors, is_tensor, outermost, raise_nests, told
 def raise_tensor_nests(root: ir.Operation, report: Report) -> None:
     """Raise the nests on tensors below an op, wherever they stand.
 
-    A nest becomes one on buffers, apart; where no loop of that is left, its ops come back on
-    tensors.
+    A nest becomes one on buffers, in a module of its own. Where no loop of that is left, its ops
+    come back on tensors.
     """
     for loop in outermost(root):
         _raise(loop, report)

@@ -6,7 +6,7 @@ PASSES = (
     "linalg-ext-advise-huge-pages",
     "linalg-ext-move-small-buffers-to-stack",
 )
-"""Where each buffer lies, while loops are still loops."""
+"""Passes that place each buffer, while loops are still loops."""
 
 CHECKS = (
     "linalg-ext-check-allocations",

@@ -13,7 +13,7 @@ TAKE, GIVE, GIVE_ALL = "lx_take", "lx_give", "lx_give_all"
 _POOL = variable_symbol(VARIABLE)
 
 DESCRIPTOR = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
-"""Of a `memref<?xi8>`: what is allocated, where it starts, an offset, its size, a stride."""
+"""The descriptor of a `memref<?xi8>`: the allocation, the start, an offset, its size, a stride."""
 
 FUNCTIONS = f"""
 llvm.mlir.global weak @{_POOL}() : !llvm.ptr {{

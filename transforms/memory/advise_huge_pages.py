@@ -35,7 +35,7 @@ LARGE_BYTES = 4 << 20
 """The smallest buffer that is advised: wherever it starts, it holds one huge page of 2 MiB."""
 
 _PAGE = 4096
-"""What the start must be a multiple of; where base pages are larger the kernel refuses."""
+"""The alignment of the start in bytes; where base pages are larger the kernel refuses."""
 
 _FUNCTION = "madvise"
 

@@ -30,7 +30,7 @@ from linalg_ext.transforms.ir_utils.walking import functions, operations
 NAME = "linalg-ext-hoist-allocas"
 
 FRAME_LIMIT_BYTES = 256 * 1024
-"""What the buffers of one function may take of the stack."""
+"""The most bytes of the stack for the hoisted buffers of one function."""
 
 
 @module_pass(NAME, on="memref.alloca")

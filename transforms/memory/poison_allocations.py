@@ -1,4 +1,4 @@
-"""Fill each new buffer, of heap, pool and stack, with what nobody would write: who reads it shows.
+"""Fill each new buffer, of heap, pool and stack, with a poison value: a read of it then shows.
 
 before:
     %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr

@@ -107,7 +107,7 @@ def _power(x: Any, exponent: float) -> Any:
 
 
 def _product(x: Any, count: int) -> Any:
-    """`x` as a factor so many times, by repeated squaring."""
+    """Return the product of `count` factors `x`, by repeated squaring."""
     result, square = None, x
     while count:
         if count & 1:

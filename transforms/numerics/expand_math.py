@@ -215,4 +215,4 @@ _EXPANSIONS: Mapping[str, Callable[[Any], Any | None]] = {
     "math.isnormal": _isnormal,
     "vector.fma": _fma,
 }
-"""What to put in the place of an operation; None where upstream lowers it well itself."""
+"""The expansion of each operation; it returns None where upstream lowers the op well itself."""

@@ -1,8 +1,8 @@
-"""Have what LLVM leaves undefined be some number: memory is written then, whatever it is.
+"""Freeze values that LLVM leaves undefined, so that they are some number and are written to memory.
 
-To LLVM a float that no integer can hold is, converted to one, nothing in particular, and so is a
-shift by more bits than there are. It need not store such a value at all, and a result would hold
-what its memory held before. `freeze` makes a number of it. It takes no instruction.
+To LLVM the conversion of a float that no integer can hold is undefined, and so is a shift by more
+bits than there are. It need not store such a value at all, and a result would hold the old contents
+of its memory. `freeze` makes a number of it. It takes no instruction.
 
 before:
     %i = llvm.fptosi %x : f32 to i32
@@ -34,7 +34,7 @@ _CONVERSIONS = ("llvm.fptosi", "llvm.fptoui")
 _SHIFTS = ("llvm.shl", "llvm.lshr", "llvm.ashr")
 _NONE = ("llvm.mlir.poison", "llvm.mlir.undef")
 _FILLING = ("llvm.insertelement", "llvm.insertvalue", "llvm.shufflevector")
-"""What vectors and structures are made of nothing with, element by element."""
+"""Ops that build vectors and structures element by element from an undefined one."""
 
 
 @module_pass(NAME, on=(*_CONVERSIONS, *_SHIFTS, *_NONE))

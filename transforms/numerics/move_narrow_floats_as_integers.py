@@ -14,8 +14,8 @@ after:
 
 and likewise where elements of vectors are moved: inserted, extracted, shuffled, selected.
 
-For a CPU without instructions on such floats LLVM makes f32 of single ones, and takes masked
-vectors of them apart; it rounds each element then by calls of functions that nothing provides.
+For a CPU without instructions on such floats LLVM makes f32 of single ones, and scalarizes masked
+vectors of them; it rounds each element then by calls of functions that nothing provides.
 """
 
 from __future__ import annotations

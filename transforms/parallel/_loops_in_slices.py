@@ -47,7 +47,7 @@ _FORALL_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 _Index: TypeAlias = ir.Value | int
 
 _USUAL = 64
-"""How often a loop goes round of which only the run tells."""
+"""The assumed trip count of a loop whose own is known only at run time."""
 
 
 @contextmanager
@@ -73,8 +73,8 @@ class ParallelLoop:
     """A parallel loop on buffers that gives nothing back.
 
     Attributes:
-        nanoseconds: about what an iteration takes one core.
-        trips: how many iterations there are; None where only the run tells.
+        nanoseconds: the estimated time of an iteration on one core.
+        trips: the trip count; None where it is known only at run time.
     """
 
     op: ir.Operation
@@ -100,7 +100,7 @@ def parallel_loop(op: ir.Operation) -> ParallelLoop | None:
 
 
 def share_parallel_loop(loop: ParallelLoop, threads: int) -> None:
-    """Have the iterations of a loop shared by so many threads, many a slice."""
+    """Share the iterations of a loop among `threads` threads, many iterations a slice."""
     op = loop.op
     body = op.regions[0].blocks[0]
     most = threads * _partition.SLICES_EACH
@@ -150,7 +150,7 @@ def _bounds(op: ir.Operation) -> list[Sequence[_Index]]:
 
 
 def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
-    """How often a loop goes round, as an index: never where it ends before it begins."""
+    """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
     known = _known_trips(lower, upper, step)
     if known is not None:
         return index(known)

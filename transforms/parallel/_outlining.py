@@ -1,4 +1,4 @@
-"""What a loop takes from around it, when it becomes a function."""
+"""The values that a loop takes from outside, when it becomes a function."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.transforms.ir_utils.walking import producer, replace_operands
 
 STEM = "linalg_ext_loops"
-"""What the names of functions begin with that were loops."""
+"""The prefix of the names of functions that were loops."""
 
 _SCALARS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
-"""What a call takes besides buffers, as it is."""
+"""The types of scalars that a call takes as they are, besides buffers."""
 
 _REPEATED = frozenset(
     {"arith.constant", "memref.get_global", "ub.poison", "vector.constant_mask", "vector.step"}

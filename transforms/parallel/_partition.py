@@ -1,8 +1,8 @@
-"""How a row of structured ops can be cut into slices that share no memory that is written.
+"""The partition of a row of structured ops into slices that share no memory that is written.
 
 Each op is cut along one of its parallel loops. A buffer that some op writes must be reached through
-that loop alone along one of its axes, the same axis in every op: then a slice reads nothing that
-another slice writes, and slices run side by side, or one after another, without waiting.
+that loop alone along one of its axes, the same axis in every op. Then a slice reads nothing that
+another slice writes, and slices run in parallel, or one after another, without waiting.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LEAST_SLICE = 8_000.0
 """Nanoseconds of a slice: fewer threads are used rather than do less each."""
 
 SLICES_EACH = 4
-"""Slices for each thread, where they repeat nothing: who is disturbed does fewer of them."""
+"""Slices for each thread, where they repeat nothing: a disturbed thread does fewer of them."""
 
 UNEVEN = 16
-"""A slice may be longer than another by one part in so many, to begin where a cache line does."""
+"""A slice may be longer than another by one part in `UNEVEN`, to begin where a cache line does."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class Work:
     axes: dict[Any, int]
 
     def nanoseconds(self, target: Target) -> float:
-        """About what all steps take one core."""
+        """Return the estimated time of all steps on one core."""
         return sum(step.nanoseconds(target) for step in self.steps)
 
     def nanoseconds_of_slice(self, slices: int) -> float:
-        """About what the longest of so many slices takes one core."""
+        """Return the estimated time of the longest of `slices` slices on one core."""
         pairs = zip(self.steps, self.loops, strict=True)
         return sum(step.nanoseconds_of_slice(loop, slices) for step, loop in pairs)
 
     @property
     def is_open(self) -> bool:
-        """Return whether only the run tells how long it takes, or how long the loops are."""
+        """Return whether the time, or the length of the loops, is known only at run time."""
         return any(step.is_open for step in self.steps)
 
     @property
@@ -69,7 +69,7 @@ class Work:
 
     @property
     def extent(self) -> int | None:
-        """Of the loops that are cut: the same for all of them; None where only the run tells."""
+        """The common extent of the loops that are cut; None if it is known only at run time."""
         sizes = [step.sizes[loop] for step, loop in zip(self.steps, self.loops, strict=True)]
         return next((size for size in sizes if size is not None), None)
 
@@ -80,7 +80,7 @@ class Work:
         return max(step.granule(loop) for step, loop in steps)
 
     def slices(self, threads: int, target: Target) -> Cut | None:
-        """The slices for so many threads; None where one should do it all, or the run tells."""
+        """Return the slices for `threads` threads; None for open sizes, or too little work."""
         took = self.nanoseconds(target)
         if self.is_open or self.extent is None or took < WORTH_SHARING or self.extent < 2:
             return None
@@ -101,12 +101,12 @@ class Cut:
 
 
 def cut_into(extent: int, granule: int, slices: int) -> Cut:
-    """Cut a loop, as nearly as can be, into so many slices, never more.
+    """Cut a loop into nearly `slices` slices, and never more.
 
     Args:
         extent: its steps.
         granule: steps of which a slice should be a multiple.
-        slices: how many.
+        slices: the most slices.
     """
     size = -(-extent // slices)
     if size >= UNEVEN * granule:
@@ -117,7 +117,7 @@ def cut_into(extent: int, granule: int, slices: int) -> Cut:
 
 
 def find_work(steps: Sequence[Step], slices: int) -> Work | None:
-    """The best way to cut steps into about so many slices; None where there is none."""
+    """Return the best way to cut steps into about `slices` slices; None where there is none."""
     target = current()
     written = {a.buffer for step in steps for a in step.accesses if a.is_written}
     largest = max(range(len(steps)), key=lambda at: steps[at].nanoseconds(target))

@@ -1,6 +1,6 @@
-"""How many slices a loop is cut into where only the run tells how much there is to do.
+"""The number of slices of a loop whose work is known only at run time.
 
-The same reckoning as `_partition` makes, in what the entry computes.
+The calculation is that of `_partition`, as IR in the entry.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .slice_writer import extent_of
 
 
 def slices_at_run_time(work: Work, threads: int) -> tuple[Any, Any]:
-    """How many slices there are, and how many steps each has but for the last, as indices."""
+    """Return the number of slices, and the steps of each but the last, as indices."""
     took = functools.reduce(arith.addf, [_nanoseconds(step) for step in work.steps])
     count = count_at_run_time(took, threads, most_slices(work, threads))
     extent = extent_of(work)
@@ -36,12 +36,12 @@ def slices_at_run_time(work: Work, threads: int) -> tuple[Any, Any]:
 
 
 def most_slices(work: Work, threads: int) -> int:
-    """How many slices there are at most."""
+    """Return the largest number of slices."""
     return threads if work.packs else threads * _partition.SLICES_EACH
 
 
 def count_at_run_time(took: Any, threads: int, most: int) -> Any:
-    """How many slices to cut work into that takes so many nanoseconds, an f64: at most `most`."""
+    """Return the number of slices for work of `took` nanoseconds, an f64; `most` is the limit."""
     slices = arith.divf(took, number(_partition.LEAST_SLICE))
     slices = arith.minimumf(slices, number(float(most)))
     whole = arith.fptosi(ir.IntegerType.get_signless(64), slices)

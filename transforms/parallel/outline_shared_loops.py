@@ -97,9 +97,9 @@ def outline_shared_loops(module: ir.Operation) -> Report:
 
 
 def _take_given(status: ir.Value) -> tuple[ir.Value, ir.InsertionPoint]:
-    """What the entry is given in place of the status, which is good from then on.
+    """Read the value that the entry is given in place of the status, and set the status to success.
 
-    Beside it the place after that, before all else of the entry.
+    The second result is the place after that, before all else of the entry.
     """
     zero = index(0)
     given = memref.load(status, [zero])
@@ -158,7 +158,7 @@ def _upper_bound(loop: ir.Operation) -> ir.Value:
 def _hand_over(
     values: ir.Value, buffers: Sequence[ir.Value], rooms: Sequence[ir.Value | None]
 ) -> None:
-    """Write what slices take from around them to memory: of a buffer what describes it."""
+    """Write the values that slices take from outside to memory, each as a buffer's descriptor."""
     offset = 0
     for value, room in zip(buffers, rooms, strict=True):
         if room is not None:
@@ -170,7 +170,7 @@ def _hand_over(
 
 
 def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]:
-    """What `_hand_over` wrote, read again."""
+    """Read the values back that `_hand_over` wrote."""
     found = []
     offset = 0
     for value in buffers:
@@ -204,7 +204,7 @@ def _place(values: ir.Value, words: int) -> ir.Value:
 
 
 def _descriptor(rank: int) -> ir.Type:
-    """What a buffer is to LLVM."""
+    """Return LLVM's type of the descriptor of a buffer."""
     fields = "ptr, ptr, i64"
     if rank:
         fields += f", array<{rank} x i64>, array<{rank} x i64>"

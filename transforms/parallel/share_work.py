@@ -70,7 +70,7 @@ NAME = "linalg-ext-share-work"
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
-    """Have what is worth it of the entry's work done in slices, for so many threads.
+    """Cut the entry's work into slices for `threads` threads, where that is worth it.
 
     Leaves the entry as it is where nothing of it can be cut, or nothing is worth it.
     """
@@ -110,7 +110,7 @@ def threads_of(module: ir.Operation) -> int:
 
 
 class Sharing(Enum):
-    """Whether work of an entry can be shared."""
+    """The degree to which the work of an entry can be shared."""
 
     NONE = "it cannot, or is small"
     ALWAYS = "it can"
@@ -141,7 +141,7 @@ def sharing_of(module: ir.Operation) -> Sharing:
 
 
 def slices_of(module: ir.Operation) -> tuple[int, ...]:
-    """How many slices each shared loop of a module has, at most; empty where there is none."""
+    """Return the most slices of each shared loop of a module; empty where there is none."""
     found = [op for op in operations(module, {"scf.forall"}) if SLICES in op.attributes]
     return tuple(ir.IntegerAttr(op.attributes[SLICES]).value for op in found)
 

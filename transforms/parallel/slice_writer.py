@@ -96,7 +96,7 @@ class SliceWriter:
 
 
 def extent_of(work: Work) -> Any:
-    """How many steps the loop has that is cut, as an index."""
+    """Return the number of steps of the loop that is cut, as an index."""
     if work.extent is not None:
         return index(work.extent)
     return dim(*work.steps[0].measures[work.loops[0]])

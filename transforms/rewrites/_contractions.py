@@ -48,7 +48,7 @@ class Contraction(ContractionCall):
 
 @dataclass(frozen=True)
 class Views:
-    """How the operands of a contraction are read by plain dimensions.
+    """The operands of a contraction as views that are read by plain dimensions.
 
     Attributes:
         factors: for each factor.
@@ -67,7 +67,7 @@ class Views:
 
 
 def views_of(recognized: RecognizedOp, form: ContractionForm) -> Views | str:
-    """How the operands of a contraction are read by plain dimensions, or why they are not."""
+    """Return the operands of a contraction as read by plain dimensions, or why they are not."""
     values = {
         operand.name: value
         for operand, value in zip(recognized.definition.inputs, recognized.inputs, strict=True)
@@ -235,7 +235,7 @@ def _are_of(values: Sequence[ir.Value], element: ir.Type) -> bool:
 
 
 def starts_from_nothing(call: ContractionCall) -> bool:
-    """Return whether a contraction's destination holds the neutral element."""
+    """Return whether a contraction gives its sum alone: its destination is the neutral element."""
     if call.overwrites:
         return True
     number = fill_number(call.destination)

@@ -66,7 +66,7 @@ def rearranged(
 
 
 def _before_transpose(value: ir.Value, axes: Sequence[int]) -> ir.Value | None:
-    """What a destination was before it was transposed, if its axes were in this order then."""
+    """Return the source of a transposed destination, if its axes were in this order."""
     view = view_of(value)
     if view is None or view.kind is not ViewKind.TRANSPOSE:
         return None

@@ -1,6 +1,6 @@
-"""What the rewrites that fold into indexing maps share: each folds some kinds of views.
+"""The common part of the rewrites that fold views into indexing maps: each folds some kinds.
 
-An operand that is a view is replaced by the view's source, read by the indices that this makes; a
+An operand that is a view is replaced by the view's source, read by the indices that this makes. A
 result that is used only through one view is written in that arrangement at once.
 """
 

@@ -65,7 +65,7 @@ class CallBody:
         """Check that sizes agree which one dimension of the op gives.
 
         Upstream's checks leave out what a loop nest of no iterations would not read; but a library
-        goes by the sizes that it is told.
+        relies on the sizes that it is given.
         """
         first: dict[str, tuple[int, int]] = {}
         for number, map_ in enumerate(self._affine_maps):

@@ -7,7 +7,7 @@ from linalg_ext.structured.recognition.contraction_pairs import Contraction
 
 _ROW_MAJOR, _COLUMN_MAJOR = 101, 102
 _PLAIN, _TRANSPOSED = 111, 112
-"""Of <cblas.h>."""
+"""The values of the transpose arguments in <cblas.h>."""
 
 _MATRIX = "memref<?x?x{element}, strided<[?, ?], offset: ?>>"
 
@@ -114,7 +114,7 @@ class _Matrix:
   }}"""
 
     def described(self) -> str:
-        """Of `%a`: its sizes, whether it lies by rows, its leading dimension and its pointer."""
+        """Return the text for the sizes, order, leading dimension and pointer of `%a`."""
         x, bytes_ = self._letter, int(self._element[1:]) // 8
         return f"""{self._metadata(x)}
   {self._directions(x)}

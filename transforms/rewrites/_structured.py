@@ -1,4 +1,4 @@
-"""What the rewrites of structured ops have in common: reading one, and putting one in its place."""
+"""The common part of the rewrites of structured ops: reading one, and replacing one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Ops whose operands may be given other maps, and how each is built anew with them.
+"""Ops whose operands may be given other maps, and how each is rebuilt with them.
 
 Those that carry maps keep their name. A named element-wise op becomes `linalg.elementwise`, where
-that has its function and does not cast, else `linalg_ext.elementwise`: told by its definition, not
-by its name.
+that has its function and does not cast, else `linalg_ext.elementwise`: recognized by its
+definition, not by its name.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ def _iterator_types(op: ir.Operation, rank: int) -> ir.Attribute:
 
 @dataclass(frozen=True)
 class _Elementwise:
-    """What an element-wise op applies.
+    """The function of an element-wise op.
 
     Attributes:
         function: the function.
-        cast: how it casts its inputs; None where it does not.
-        order: which input of the op is each of the function's.
+        cast: the cast of its inputs; None where there is none.
+        order: for each input of the function, the number of the op's input.
     """
 
     function: Function
@@ -134,7 +134,7 @@ _known: dict[tuple[str, ...], _Elementwise | None] = {}
 
 
 def _elementwise(op: ir.Operation) -> _Elementwise | None:
-    """What an op applies, element by element; None where it is none of its kind."""
+    """Return the function that an op applies element by element; None where it does not."""
     if op.name in _WITH_BODIES:
         return _read_elementwise(op)
     key = meaning_key(op)
@@ -144,7 +144,7 @@ def _elementwise(op: ir.Operation) -> _Elementwise | None:
 
 
 def meaning_key(op: ir.Operation) -> tuple[str, ...]:
-    """What says what a structured op does that brings no body of its own: equal for equal ops."""
+    """Return a key of the function of a structured op without a body: equal for equal ops."""
     told = {*op.attributes} - {*discardable_attributes(op)}
     return (
         op.name,

@@ -32,12 +32,12 @@ _ELEMENTWISE = ("linalg.elementwise", extension_ops.ELEMENTWISE)
 
 
 def unfolded(op: ir.Operation) -> list[ir.Value] | Left | None:
-    """What the results of an op become where its maps are plain; None where they are so already.
+    """Return the results of an op with plain maps; None where its maps are plain already.
 
     All is built at the current insertion point.
 
     Raises:
-        ArgumentError: an op of ours has attributes that say no maps.
+        ArgumentError: an op of ours has attributes that are no maps.
     """
     inputs, outputs = split_operands(op)
     maps = indexing_maps(op)

@@ -3,7 +3,7 @@
 A view says, for each dimension of its source, by which of its own axes that is read. An op that
 reads a view can read the source instead, by other indices: that is what folding means here.
 Exporters write a transpose or a broadcast as a `linalg.generic` too, which yields what it reads:
-such an op is told by its maps and its body.
+such an op is recognized by its maps and its body.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Axes = tuple[int | None, ...]
 
 
 class ViewKind(Enum):
-    """What an op does to the arrangement of elements."""
+    """The change that an op makes to the arrangement of elements."""
 
     TRANSPOSE = "transpose"
     BROADCAST = "broadcast"
@@ -73,7 +73,7 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 
 
 def view_of(value: ir.Value) -> View | None:
-    """What a tensor is a view of; None where it is none."""
+    """Return the view that a tensor is; None where it is none."""
     op = producer(value)
     # With a compute type of its own an op rounds what it moves.
     if op is None or not _is_plain_tensor(value) or COMPUTE_TYPE in op.attributes:

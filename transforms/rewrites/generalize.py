@@ -51,6 +51,6 @@ def generalize(module: ir.Operation) -> Report:
 
 
 def _named(module: ir.Operation) -> Counter[str]:
-    """How many ops of linalg there are of each name, generics not counted."""
+    """Count the ops of linalg by name, without generics."""
     ops = select(module, lambda op: op.name.startswith("linalg.") and op.name not in _OF_BODIES)
     return Counter(op.name for op in ops)

@@ -1,4 +1,4 @@
-"""Ops replaced by calls of a library, and what is to be said of it."""
+"""Ops replaced by calls of a library, and their description for `kernel.explain()`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREFIX = "lx.library.call"
 
 @dataclass(frozen=True)
 class LibraryCall:
-    """What `kernel.explain()` says of an op that became a call."""
+    """An op that became a call, described for `kernel.explain()`."""
 
     symbol: str
     op: str
@@ -31,7 +31,7 @@ class LibraryCall:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The title of the table."""
         return f"library call @{self.symbol}"
 
     def rows(self) -> Sequence[tuple[str, str]]:
@@ -90,7 +90,7 @@ class LibraryFunctions:
 
 
 def _unfill(operands: list[Any]) -> bool:
-    """Replace a last operand that was filled with zeros by its unfilled value; return whether."""
+    """Return whether the last operand is a fill with zeros, and replace it by the filled value."""
     if fill_number(operands[-1]) != 0:
         return False
     operands[-1] = operands[-1].owner.operation.operands[1]
@@ -98,7 +98,7 @@ def _unfill(operands: list[Any]) -> bool:
 
 
 def _buffer_type(type_: Any, number: int, chosen: Chosen) -> Any:
-    """What an operand is on memrefs: an input as the function takes it, an output dense."""
+    """Return the memref type of an operand: the function's for an input, dense for an output."""
     if not isinstance(type_, ir.RankedTensorType):
         return type_
     layout = chosen.native.function.operands[number].layout

@@ -28,7 +28,7 @@ after:
       linalg.yield %y : i8
     } -> tensor<16x32xi8>
 
-A fill of a constant is filled anew, in the compute type. On memrefs the accumulator is a buffer.
+A fill of a constant is repeated in the compute type. On memrefs the accumulator is a buffer.
 Any other op is one generic with the casts in its body, which element-wise fusion takes in:
 
 before:

@@ -181,7 +181,7 @@ class _Chain:
     """Rebuilds the ops with compute types, in the order of the text.
 
     Attributes:
-        report: what is told of it.
+        report: of the pass.
         compute: the compute type of each op, by its first result.
         wide: for each result that is of the compute type from now on, the new value.
     """

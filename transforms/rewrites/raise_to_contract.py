@@ -1,4 +1,4 @@
-"""Raise every contraction to `linalg_ext.contract`, whatever op it is written as.
+"""Raise every contraction to `linalg_ext.contract`, from any op that expresses one.
 
 before:
     %r = linalg.batch_matmul ins(%a, %b : tensor<2x8x5xf32>, tensor<2x5x7xf32>)

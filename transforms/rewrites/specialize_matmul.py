@@ -149,7 +149,7 @@ def _layouts(contraction: Contraction) -> Iterator[Contraction]:
 
 
 def _transposes(given: Contraction, wanted: Contraction) -> int:
-    """How many operands are transposed to get from one to the other."""
+    """Return the number of transposes from one contraction to the other; that of C counts twice."""
     return (given.a != wanted.a) + (given.b != wanted.b) + 2 * (given.c != wanted.c)
 
 

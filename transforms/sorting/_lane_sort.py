@@ -46,7 +46,7 @@ from ._vector_comparator import (
 )
 
 _MOST_SELECTIONS = 500
-"""Of a network that is written out: the code grows with them."""
+"""The most selections of a network that is written out: the code grows with them."""
 
 _LONGEST = 1024
 """Row that a loop over a table sorts in less time than digits do, where stability means nothing."""
@@ -250,7 +250,7 @@ def _swapped(
 
 
 def _minimum_and_maximum(view: Sort) -> Callable[[Any, Any], Any] | None:
-    """An exchange of elements that are their own keys; None where equal ones may be told apart."""
+    """Return an exchange of elements that are their own keys; None where equal ones may differ."""
     keys = keys_of(view.comparator) or []
     if len(view.inputs) > 1 or not _is_its_own(keys, view.comparator):
         return None

@@ -72,7 +72,7 @@ class MergeSort:
         return counted(0, add(groups, 1), [*rows, *spare], group)
 
     def _extent(self) -> tuple[Any, Any]:
-        """How many blocks a row has, and how often runs are merged there and back."""
+        """Return the number of blocks in a row, and the number of merging passes there and back."""
         if isinstance(self._size, int):
             count = -(-self._size // BLOCK)
             return count, ((count - 1).bit_length() + 1) // 2

@@ -1,9 +1,10 @@
 """A stable sort of rows by the digits of keys, built in IR: the least digit first, 8 bits each.
 
-How often each digit occurs is counted first, of all digits at once; that tells where the elements
-of a digit begin. Then each pass moves all elements to their places by one digit, from one buffer
-into another and back again; elements of one digit keep their order. Two passes in which all
-elements have one digit are left out: small numbers of a wide type take the time of a narrow one.
+The occurrences of each digit are counted first, for all digits at once. They give the place where
+the elements of a digit begin. Then each pass moves all elements to their places by one digit, from
+one buffer into another and back again; elements of one digit keep their order. Two passes in which
+all elements have one digit are left out: small numbers of a wide type take the time of a narrow
+one.
 
 The first pass reads the inputs. Where passes are odd in number it writes the rows, else the spare
 ones: so the last pass writes the rows. A place beyond the row is none, even should another thread
@@ -87,12 +88,12 @@ class RadixSort:
 
     @property
     def least_size(self) -> int:
-        """Of a row that it sorts in less time than merges do."""
+        """The least size of a row that it sorts in less time than merges do."""
         return _WORTH * sum(word.digits for word in self._words)
 
     @property
     def table_size(self) -> int:
-        """Of the table of numbers that it counts in."""
+        """The size of the table of counts."""
         return _DIGITS * max(word.digits + word.digits % 2 for word in self._words)
 
     def sort(
@@ -122,7 +123,7 @@ class RadixSort:
         return carried
 
     def _occurrences(self, word: _Word, source: Sequence[Any], table: Any, digits: int) -> Any:
-        """How often each of so many digits occurs, in the table: those of the least digit first."""
+        """Count each digit's occurrences in the table, those of the least digit first."""
         none = linalg.fill(index(0), outs=[table])
 
         def element(place: Any, carried: list[Any]) -> list[Any]:
@@ -227,7 +228,7 @@ class RadixSort:
         return word.of(self._comparator, [tensor.extract(row, [place]) for row in rows])
 
     def _slot(self, value: Any, digit: Any) -> Any:
-        """Where in the table a digit of a word is counted."""
+        """Return the slot of the table where a digit of a word is counted."""
         shift = arith.index_cast(value.type, index(mul(digit, _BITS)))
         number = arith.andi(arith.shrui(value, shift), constant(value.type, _DIGITS - 1))
         return add(arith.index_castui(ir.IndexType.get(), number), mul(digit, _DIGITS))

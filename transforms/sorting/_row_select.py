@@ -35,17 +35,17 @@ _LEAST_CHUNK, _MOST_CHUNK = 32, 256
 """Elements that are looked at before the buffer may be sorted: as many as the few, within these."""
 
 _MOST = 1024
-"""How many the few are at most."""
+"""The largest number of elements that are selected."""
 
 _WORTH = 4
-"""How many times as long a row is, at least."""
+"""The least ratio of a row's length to the number of selected elements."""
 
 _SHORTEST = 192
 """Rows that are shorter are sorted, many at once."""
 
 
 def count_of_first(op: Any, view: Sort) -> int | None:
-    """How many elements of each row are used: the first ones; None where it may be all."""
+    """Return the number of first elements of each row that are used; None where it may be all."""
     most = 0
     for use in (use for result in op.results for use in result.uses):
         user = use.owner.operation
@@ -62,7 +62,7 @@ def count_of_first(op: Any, view: Sort) -> int | None:
 
 
 def is_worth_selecting(few: int | None, size: Any) -> bool:
-    """Return whether selecting a few elements of a row takes less time than sorting it."""
+    """Return whether finding that many elements of a row takes less time than sorting it."""
     if few is None or not 1 <= few <= _MOST:
         return False
     return not isinstance(size, int) or size >= max(_SHORTEST, _WORTH * few)
@@ -172,7 +172,7 @@ class RowSelect:
         limits: Sequence[Any],
         carried: list[Any],
     ) -> list[Any]:
-        """What a chunk has that comes before the limit, put behind what the buffers have."""
+        """Append the elements of a chunk that come before the limit to the buffers."""
 
         def one(place: Any, carried: list[Any]) -> list[Any]:
             taken, *buffers = carried

@@ -1,4 +1,4 @@
-"""How a row is sorted: short ones by merges, long ones by digits where the comparator has keys."""
+"""Sorting of one row: a short one by merges, a long one by digits where the comparator has keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RowSort:
             self._digits = None
 
     def scratch(self, given: Sequence[Any]) -> list[Any]:
-        """What it needs besides, made at the insertion point for tensors of given types."""
+        """Return the scratch tensors for tensors of given types, made at the insertion point."""
         if not self._merges.needs_spare:
             return []
         spare = [empty_like(value.type, [self._size]) for value in given]

@@ -23,7 +23,7 @@ from linalg_ext.transforms.ir_utils.generics import computed_anew
 from linalg_ext.transforms.ir_utils.walking import producer
 
 _MOST_CASES = 256
-"""Of a truth table: three floats, or five integers."""
+"""The most cases of a truth table: three floats, or five integers."""
 
 _PURE = ("arith.", "complex.", "index.", "math.")
 _FLOATS: Mapping[str, int] = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
@@ -52,13 +52,13 @@ _State: TypeAlias = Mapping[int, int]
 
 @dataclass(frozen=True)
 class SortKey:
-    """What elements are ordered by.
+    """A key by which elements are ordered.
 
     Attributes:
-        value: of the first element of the comparator's two, in its block.
-        is_signed: whether an integer is.
-        is_descending: whether the larger one comes first.
-        is_nan_last: whether what is no number comes behind all numbers, or before them.
+        value: the key of the first of the comparator's two elements, in its block.
+        is_signed: True for a signed integer.
+        is_descending: True where the larger one comes first.
+        is_nan_last: True where NaN comes after all numbers, False where it comes before them.
     """
 
     value: Any
@@ -68,7 +68,7 @@ class SortKey:
 
     @property
     def bits(self) -> int:
-        """Of the key as an integer."""
+        """The width of the key as an integer."""
         return width_of(self.value.type) or 0
 
     def of(self, block: Any, elements: Sequence[Any]) -> Any:
@@ -102,7 +102,7 @@ class SortKey:
 
 
 def width_of(type_: Any) -> int | None:
-    """How many bits a key of a type has; None where there is no order of its bits."""
+    """Return the width of a key of a type in bits; None where its bits have no order."""
     if isinstance(type_, ir.IndexType):
         return 64
     if isinstance(type_, ir.IntegerType):
@@ -208,7 +208,7 @@ class _Reader:
         return _FLOAT_CASES if is_float else _INTEGER_CASES
 
     def _holds(self, value: Any, state: _State) -> bool:
-        """What a condition is in a case of each key."""
+        """Evaluate a condition for a case of each key."""
         number = known_condition(value)
         if number is not None:
             return number

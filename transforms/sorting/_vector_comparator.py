@@ -1,4 +1,4 @@
-"""What a comparator of scalars says of vectors of them, and vectors of rows of tensors."""
+"""A comparator of scalars applied to vectors, and vectors of rows of tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def width_in_vectors(type_: Any) -> int | None:
 
 
 def read_vector(source: Any, place: Sequence[Any], lanes: int) -> Any:
-    """So many elements of a row of a tensor, all in bounds."""
+    """Return `lanes` elements of a row of a tensor, all in bounds."""
     type_ = ir.VectorType.get([lanes], source.type.element_type)
     along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(place), 1))
     none = constant(source.type.element_type, 0)
@@ -44,7 +44,10 @@ def write_vectors(values: Sequence[Any], into: Sequence[Any], place: Sequence[An
 
 
 def on_vectors(block: Any, values: Sequence[Any], lanes: int) -> Any:
-    """What a block of operations on scalars yields, of vectors; None for what it does not read."""
+    """Return the yield of a block of operations on scalars, computed on vectors instead.
+
+    A value may be None where the block does not read it.
+    """
     known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
 
     def row(value: Any) -> Any:

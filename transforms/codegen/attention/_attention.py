@@ -39,7 +39,10 @@ ELEMENTS = ("f32", "f64")
 _MAXIMA = ("arith.maximumf", "arith.maxnumf")
 
 _LOWEST = {"f32": -3.4e38, "f64": -1.79e308}
-"""What a maximum starts from is no more than this, or NaN where NaN is passed over."""
+"""The greatest start of a maximum that is accepted, by element type.
+
+A start of NaN is accepted as well, where the maximum passes over NaN.
+"""
 
 
 @dataclass(frozen=True)

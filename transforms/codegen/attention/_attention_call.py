@@ -1,4 +1,4 @@
-"""What a function for attention is made for."""
+"""The key of a function for attention."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._expressions import Element, Expression
 
 @dataclass(frozen=True)
 class AttentionCall:
-    """What a function for attention is made for; equal ones share one.
+    """The key of a function for attention; calls with equal keys share one function.
 
     Attributes:
         operands: queries, keys, values and the result.
-        others: what scores are changed by.
-        changed: what becomes of a score, the other arguments named by their numbers.
-        score: how `changed` names it.
-        masked_is_zero: whether a row of which every score is -inf gives zeros.
+        others: the elements that change the scores, and their arguments.
+        changed: the score after its changes, the other arguments named by their numbers.
+        score: the element by which `changed` refers to the score.
+        masked_is_zero: True where a row of which every score is -inf gives zeros.
     """
 
     operands: tuple[Argument, ...]

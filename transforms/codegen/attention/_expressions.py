@@ -32,7 +32,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Position:
-    """Where a loop is, an index; None for a loop of one step."""
+    """The position of a loop, an index; None for a loop of one step."""
 
     loop: int | None
 
@@ -76,7 +76,7 @@ def replaced(expression: Expression, old: Expression, new: Expression) -> Expres
 
 
 def product(expression: Expression) -> list[Expression]:
-    """What is multiplied, from left to right."""
+    """Return the factors of a product, from left to right."""
     if isinstance(expression, Applied) and expression.name == "arith.mulf":
         return [factor for operand in expression.operands for factor in product(operand)]
     return [expression]

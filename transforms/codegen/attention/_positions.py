@@ -37,7 +37,7 @@ class Comparison:
 
     @property
     def opposite(self) -> Comparison:
-        """What holds where this does not."""
+        """The comparison that holds where this one does not."""
         return Comparison(_OPPOSITE[self.predicate], self.factors, self.constant)
 
 
@@ -58,15 +58,15 @@ def comparison_of(expression: Expression) -> Comparison | None:
 
 
 def last_seen(changed: Expression, row: int, key: int) -> int | None:
-    """How far after the row's own position the last key is whose score is not -inf.
+    """Return the distance from a row's own position to the last key whose score is not -inf.
 
     Args:
-        changed: what becomes of a score.
+        changed: the score after its changes.
         row: a loop over rows.
         key: the loop over keys.
 
     Returns:
-        The distance; None where no condition says so.
+        The distance; None where no condition bounds it.
     """
     return min(_bounds(changed, row, key, {"sge": 0, "sgt": -1}), default=None)
 
@@ -97,10 +97,10 @@ def _conjuncts(condition: Expression) -> list[Comparison]:
 
 
 def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) -> list[int]:
-    """How far from a row's own position the limits are that conditions set to its keys.
+    """Return the distances from a row's own position to the limits that conditions set to its keys.
 
     Args:
-        more: what is added to a limit, for each predicate of `row - key + limit` that sets one.
+        more: the number added to a limit, for each predicate of `row - key + limit` that sets one.
     """
     found: list[int] = []
     for condition in _needed(changed):

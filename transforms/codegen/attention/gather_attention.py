@@ -11,9 +11,9 @@ after:
     %e1 = tensor.empty() : tensor<8x512x512xf32>
     %p = linalg.generic {...} ins(%t, %max) outs(%e1) ...
 
-What the ops compute stays the same. As buffers, each of which one op writes and nobody else reads,
-they can be read as one by `linalg-ext-fuse-attention`. They cannot once tensors have become
-buffers, for these are used again and again.
+The results of the ops stay the same. As each buffer is written by one op and has one reader,
+`linalg-ext-fuse-attention` can read the ops as one. It cannot once tensors have become buffers, for
+these are reused.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Variation:
-    """What differs from the plan that the model gives; 0 where nothing does.
+    """The differences from the plan that the model gives; 0 where there is none.
 
     Attributes:
         rows, vectors: of the tile.
@@ -42,7 +42,7 @@ class Variation:
         return "; ".join(filter(None, (tile, of_blocks))) or "as the model says"
 
     def as_data(self) -> dict[str, int]:
-        """What JSON can hold."""
+        """Return the differences as data that JSON can hold."""
         return {name: value for name, value in asdict(self).items() if value}
 
     @classmethod
@@ -58,12 +58,13 @@ class Variation:
 
 @dataclass(frozen=True)
 class Choices:
-    """What is chosen in the place of what the model says.
+    """Choices that override those of the model.
 
     Attributes:
-        plans: for problems, by `problem_key`, the variation of the plan.
+        plans: the variation of the plan for each problem, by `problem_key`.
         vector_bits: of the registers of loops over vectors; 0 for the widest.
-        streams: whether large results of such loops go past the caches; None for the model's word.
+        streams: True where large results of such loops go past the caches, False where they do
+            not; None for the model's choice.
     """
 
     plans: Mapping[str, Variation] = field(default_factory=dict)
@@ -78,7 +79,7 @@ _NONE = Choices()
 
 
 def choices() -> Choices:
-    """What is in force."""
+    """Return the choices in force."""
     return _in_force.get() or _NONE
 
 

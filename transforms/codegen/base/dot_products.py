@@ -56,7 +56,7 @@ class Dot:
 
     @property
     def registers(self) -> int:
-        """How many registers it reaches: where it is of 256 bits, those of AVX alone."""
+        """The number of registers that it can address: at 256 bits, those of AVX alone."""
         return 16 if self.lanes == 8 else 32
 
     @property

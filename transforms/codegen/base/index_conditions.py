@@ -1,10 +1,10 @@
-"""What the body of a structured op asks about its position, answered for a whole grid at once.
+"""Conditions on positions in the body of a structured op, evaluated for a whole grid at once.
 
     %met = arith.cmpi sle, %k, %n : index
     %chosen = arith.select %met, %value, %otherwise : f32
     %next = arith.addf %before, %chosen : f32
 
-What a condition means is not told by its form: it is computed for every position.
+The meaning of a condition is not derived from its form: it is computed for every position.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 _CASTS = ("arith.index_cast", "arith.extsi")
 
 _NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
-"""What a combiner takes where it is to change nothing."""
+"""The neutral element of each combiner: it leaves the other operand unchanged."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,17 @@ class ConditionalStep:
 
     @property
     def conditions(self) -> list[Any]:
-        """What all must hold."""
+        """The conditions, all of which must hold."""
         return conjuncts(self.choice.operands[0])
 
     @property
     def value(self) -> Any:
-        """What is taken where they do."""
+        """The value that is taken where the conditions hold."""
         return self.choice.operands[1]
 
     @property
     def otherwise(self) -> Any:
-        """What is taken elsewhere."""
+        """The value that is taken where the conditions do not hold."""
         return self.choice.operands[2]
 
     @property

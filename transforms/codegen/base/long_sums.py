@@ -29,7 +29,7 @@ BLOCK = 64
 """Rounds that are added up one after another."""
 
 FLOATS = ("f32", "f64")
-"""What is added up in blocks. Narrower floats keep their order: they round too much for another."""
+"""Types that are added up in blocks. Narrower floats keep their order, as they round too much."""
 
 ADDITIONS = ("arith.addf", "complex.add")
 """The ops that add them, and complex numbers of them."""

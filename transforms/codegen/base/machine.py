@@ -1,4 +1,4 @@
-"""What the code generator asks of a machine."""
+"""The properties of a machine that the code generator needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Machine:
         l1_ways: lines of it that share a place: those a multiple of `l1_bytes / l1_ways` apart.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
-        has_fma: whether it multiplies and adds in one instruction; else that would be a call.
+        has_fma: True where it multiplies and adds in one instruction; else that would be a call.
         dots: its instructions for products of narrow elements, those that do most first.
         fma_units: how many multiply-adds it begins in a cycle.
         fma_latency: cycles until the result of one can be used.
@@ -56,7 +56,7 @@ class Machine:
         )
 
     def beside(self, cores: int) -> Machine:
-        """One of so many cores that work at once, with its part of the last cache."""
+        """Return one of `cores` cores that work at once, with its part of the last cache."""
         return replace(self, l3_bytes=self.l3_bytes // cores)
 
 

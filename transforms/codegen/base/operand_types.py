@@ -1,4 +1,4 @@
-"""What the type of a memref tells of an operand."""
+"""The properties of an operand that follow from the type of its memref."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Argument:
         type: its memref type.
         element: its element type.
         dimensions: the name of the dimension of each axis.
-        sizes: of each axis; None where only the run tells.
-        strides: of each axis; None where only the run tells.
+        sizes: of each axis; None where it is known only at run time.
+        strides: of each axis; None where it is known only at run time.
         cast: the op that its elements go through when they are read, if there is one.
         read_as: the type that they are of then.
     """

@@ -24,7 +24,7 @@ class Writer:
         self._count = 0
 
     def text(self) -> str:
-        """What was written, the constants first."""
+        """Return the text written so far, the constants first."""
         constants = [
             f"{name} = arith.constant {value} : {type_}"
             for (value, type_), name in self._constants.items()
@@ -32,7 +32,7 @@ class Writer:
         return "\n".join([*constants, *self._lines])
 
     def function(self, name: str, signature: str) -> str:
-        """What was written as the body of a private function that gives nothing."""
+        """Return the text written so far, as the body of a private function without results."""
         return f"func.func private @{name}({signature}) {{\n{self.text()}\nreturn\n}}"
 
     def name(self) -> str:
@@ -169,14 +169,14 @@ class Writer:
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is done where a condition holds."""
+        """Write the lines of the `with` block under a condition."""
         self.line(f"scf.if {condition} {{")
         yield
         self.line("}")
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:
-        """What is done where the condition of the `when` before does not hold."""
+        """Write the lines of the `with` block as the else branch of the preceding `when`."""
         self._lines[-1] = "} else {"
         yield
         self.line("}")

@@ -1,4 +1,4 @@
-"""Which op casts elements of one type to another."""
+"""The choice of the op that casts elements of one type to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the elements of a contraction are multiplied: as they are, converted, or in dot products.
+"""Element types of a contraction: multiplied as they are, converted, or in dot products.
 
     f32, f64, i32, i64           as they are
     bf16, bf16 -> f32            dot products of words of two, where the machine has them

@@ -1,4 +1,4 @@
-"""How the operands of a contraction can be read: in vectors, where they lie, or after packing."""
+"""Access to the operands of a contraction: in vectors, where they lie, or after packing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def few(pieces: int) -> int:
 
 
 def packing_of_a(problem: Problem, tile: Tile) -> Packing:
-    """How A is packed, where it is."""
+    """Return the kind of packing for A, if A is packed."""
     if few(problem.depth.pieces("A", tile.lanes * problem.word)) and problem.depth.dimensions:
         return "rows"
     if problem.dot is not None or "A" in problem.computed:
@@ -36,7 +36,7 @@ def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
 
 
 def packing_of_b(problem: Problem, lanes: int) -> Packing:
-    """How B is packed, where it is."""
+    """Return the kind of packing for B, if B is packed."""
     if problem.columns.dimensions and few(problem.columns.pieces("B", lanes)):
         return "rows"
     if problem.depth.dimensions and few(problem.depth.pieces("B", lanes * problem.word)):
@@ -65,9 +65,10 @@ def is_readable_b(problem: Problem, lanes: int) -> bool:
 
 
 def vectors_of_strips(problem: Problem, lanes: int) -> int:
-    """How wide the strips are in which B lies as packing would put it; 0 where it does not.
+    """Return the width, in vectors, of the strips in which B lies as packing would put it.
 
-    The columns of a strip are side by side, step after step of the depth.
+    The columns of a strip are contiguous, step after step of the depth. The width is 0 where B does
+    not lie in such strips.
     """
     depth, width = problem.depth.segments("B"), problem.columns.run("B")
     if not width or width % lanes or len(depth) != 1 or depth[0].stride != width:

@@ -22,19 +22,19 @@ _MOST_VECTORS = 6
 
 
 def widths(columns: int, element: Any, machine: Machine) -> list[int]:
-    """How many columns strips may have, where there are so many of such elements."""
+    """Return the widths that strips may have, in columns, for a number of such columns."""
     lanes = machine.vector_bytes * 8 // element.width
     return [w for w in range(lanes, _MOST_VECTORS * lanes + 1, lanes) if columns % w == 0]
 
 
 def packing_seconds(reader: Reader, machine: Machine) -> float:
-    """What a product takes that packs the parameter itself; 0 where it does not."""
+    """Return the time of a product that packs the parameter itself; 0 where it does not pack it."""
     plan = _plan(reader, _lying(reader), machine)
     return 0.0 if plan is None or plan.pack_b == "none" else _seconds(plan)
 
 
 def ready_seconds(reader: Reader, width: int, machine: Machine) -> float:
-    """What it takes with strips of a width; no end of it where they are not read as they lie."""
+    """Return the time of a product on strips of a width; infinite where it repacks them."""
     plan = _plan(reader, _in_strips(_lying(reader), width), machine)
     return math.inf if plan is None or plan.pack_b != "none" else _seconds(plan)
 
@@ -42,12 +42,12 @@ def ready_seconds(reader: Reader, width: int, machine: Machine) -> float:
 def lying_seconds(
     reader: Reader, dims: Sequence[str], shape: Sequence[int], machine: Machine
 ) -> float:
-    """What it takes with the operand as it lies; no end of it where it has no plan.
+    """Return the time of a product on the operand as it lies; infinite where there is no plan.
 
     Args:
         reader: the product.
         dims, shape: of the axes of the operand where it lies.
-        machine: it is for.
+        machine: the machine that the product is planned for.
     """
     plan = _plan(reader, {**_lying(reader), "B": (dims, shape)}, machine)
     return math.inf if plan is None else _seconds(plan)
@@ -106,7 +106,7 @@ def _problem(reader: Reader, lying: _Lying) -> Problem | str:
 
 
 def product_of_strips(reader: Reader, parameter: Any, width: int) -> Any:
-    """The product of a reader, with the columns of its result apart while it is computed."""
+    """Return the product of a reader, with its columns split into strips while it is computed."""
     contraction, op = reader.contraction, reader.op
     c, type_ = contraction.c, op.results[0].type
     shape = [*type_.shape[:-1], type_.shape[-1] // width, width]

@@ -1,4 +1,4 @@
-"""The products that read a parameter, through whatever moves its elements and no more."""
+"""The products that read a parameter, directly or through ops that only move its elements."""
 
 from __future__ import annotations
 

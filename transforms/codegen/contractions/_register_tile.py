@@ -36,7 +36,7 @@ def choose_tile(problem: Problem, lanes: int, registers: int, machine: Machine) 
 
 
 _LEAST_ROWS = 4
-"""So high must tiles be for B to be read in the strips in which it lies."""
+"""The least rows of tiles for B to be read in the strips in which it lies."""
 
 _STREAMS = 10
 """Rows of A that are read side by side, where they lie: lines of more would evict each other, all
@@ -44,7 +44,7 @@ of one set of L1 where the rows are a power of two apart."""
 
 
 def _is_along_depth(problem: Problem) -> bool:
-    """Return whether A is read in place, each row from its first element to its last."""
+    """Return whether A is read where it lies, each row from its first element to its last."""
     return is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
 
 
@@ -84,7 +84,7 @@ def _copying(problem: Problem, tile: Tile) -> float:
 
 
 _WINDOW = 512
-"""So many instructions, at most, does a core have under way."""
+"""The most instructions that a core has in flight."""
 
 
 def _padding(size: int | None, tile: int) -> float:
@@ -96,7 +96,7 @@ def _padding(size: int | None, tile: int) -> float:
 def _cost(tile: Tile, machine: Machine) -> float:
     """Cycles for a product of each element of the tile.
 
-    With fewer multiply-adds under way than one takes cycles, the units idle. Loads run beside them
+    The units idle with fewer multiply-adds in flight than one takes cycles. Loads run in parallel
     and cost little, those of B, from L2, more than those of A, from L1.
     """
     products = tile.rows * tile.vectors

@@ -105,7 +105,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
 
 
 def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
-    """What is collected where C is contiguous along the last but one of the columns."""
+    """Return the panel that collects C, if C is contiguous along the last column but one."""
     columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
     if few(problem.columns.pieces("C", lanes)) or len(columns) < 2 or rows is None:
         return None
@@ -172,13 +172,13 @@ def _inner_plan(problem: Problem, lanes: int) -> Plan:
 _INPUTS: tuple[Operand, Operand] = ("A", "B")
 
 _THIN = 2
-"""Up to so many rows or columns, an element is read once for each, and packing it is not repaid."""
+"""The most rows or columns for which packing is not repaid, as an element is read once for each."""
 
 _PANEL_BYTES = 8 << 20
-"""The packed panel of B: more does not pay, as A is packed anew for each."""
+"""The most bytes of the packed panel of B: more does not pay, as A is repacked for each."""
 
 _FEW_ROWS = 32
-"""Up to so many rows of A, packing B costs more than reading it for each strip of them."""
+"""The most rows of A for which packing B costs more than reading it for each strip of them."""
 
 
 def _is_streamed(problem: Problem, machine: Machine) -> bool:
@@ -233,10 +233,11 @@ _MANY_TILES = 8
 def _depth_block(
     rows: int | None, depth: int | None, size: int, lanes: int, machine: Machine
 ) -> int:
-    """How much of the depth is packed at once: much, for C is read and written for each block.
+    """Return the extent of the depth that is packed at once.
 
-    A block of A is then still `_ROWS` high, and takes half of L2: the panel of B is read from L3,
-    or from memory, once for each such block.
+    It is large, because C is read and written for each block. A block of A is then still `_ROWS`
+    high, and takes half of L2: the panel of B is read from L3, or from memory, once for each such
+    block.
     """
     half = machine.l2_bytes // 2
     most = max(half // _ROWS, _LEAST_DEPTH_BYTES)

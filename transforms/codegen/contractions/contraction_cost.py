@@ -1,4 +1,4 @@
-"""How long a plan of a contraction takes, as far as a model of the machine tells.
+"""The time of a plan of a contraction, estimated by a model of the machine.
 
 A roofline for each part of the nest (S. Williams, A. Waterman, D. Patterson, CACM 52(4), 2009),
 with the traffic between caches that Goto's order of loops causes (T. M. Low et al., ACM TOMS 43(2),
@@ -8,7 +8,7 @@ with the traffic between caches that Goto's order of loops causes (T. M. Low et 
     packing    A and B read from where they lie and written to scratch, as often as that happens
     result     C, read and written once for each block of the depth
 
-The model orders plans; it is not the time that a run will take.
+The model orders plans; it does not predict the time of a run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from linalg_ext.target.clock import cycles_per_second
 from .contraction_plan import Plan, Tile
 
 _BYTES_PER_CYCLE = {1: 96.0, 2: 32.0, 3: 14.0}
-"""What a core reads from each cache; from memory `_MEMORY_BYTES_PER_CYCLE`."""
+"""The bytes per cycle that a core reads from each cache; `_MEMORY_BYTES_PER_CYCLE` from memory."""
 
 _MEMORY_BYTES_PER_CYCLE = 8.0
 
@@ -54,7 +54,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Of all parts."""
+        """The time of all parts together."""
         return self.products + self.packing + self.result
 
 
@@ -113,7 +113,7 @@ def _packing(plan: Plan, target: Target, rows: int, columns: int, depth: int) ->
 
 
 def _moves(packing: str, operand: int, elements: int, plan: Plan, target: Target) -> float:
-    """Cycles in which so many elements of an operand are packed."""
+    """Return the cycles in which `elements` elements of an operand are packed."""
     if packing == "none":
         return 0.0
     size = plan.problem.element_bytes
@@ -133,7 +133,7 @@ def _result(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> 
 
 
 def bytes_per_cycle(target: Target, footprint: int) -> float:
-    """Bytes a cycle from the nearest cache that holds so many."""
+    """Return the bytes per cycle from the nearest cache that holds `footprint` bytes."""
     for cache in target.caches:
         if footprint <= cache.size:
             return _BYTES_PER_CYCLE.get(cache.level, _MEMORY_BYTES_PER_CYCLE)

@@ -16,10 +16,10 @@ from linalg_ext.transforms.codegen.base.writer import Index, Writer
 from .contraction_plan import Plan
 
 _MOST_COPIES = 3
-"""Of the code for a piece of C: where there are more, they are in a loop."""
+"""The most copies of the code for a piece of C; more pieces are handled in a loop."""
 
 Finish = Callable[[str, Index, int], str]
-"""What is done to a vector of C, in the row and with the number in the tile that are given."""
+"""A function that finishes a vector of C, given the vector, its row and its number in the tile."""
 
 
 def multiply(
@@ -168,7 +168,7 @@ def scatter_tile(
 
 
 def _repeat(w: Writer, count: int, write: Callable[[Index], Index]) -> None:
-    """Write code so many times, or once in a loop; each round is given what the last one gave.
+    """Write code `count` times, or once in a loop; each round takes the result of the last one.
 
     LLVM takes minutes where a kernel has dozens of nests.
     """
@@ -221,7 +221,7 @@ def _even_pieces(plan: Plan) -> int:
 
 
 def _even_length(w: Writer, plan: Plan, c: Strided, column: Index, most: Index) -> Index:
-    """How many columns from one on lie evenly in C."""
+    """Return the number of columns from `column` on that have one stride in C; at most `most`."""
     segments = plan.problem.columns.segments("C")
     if _even_pieces(plan) == 1:
         return most

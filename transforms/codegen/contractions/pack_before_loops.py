@@ -137,7 +137,7 @@ class _Found:
 
 
 def _found(op: Any, loops: Sequence[Any], machine: Machine) -> _Found | str:
-    """What of a product is packed before loops, or why nothing is."""
+    """Return the product with the operand to pack before loops, or why nothing is packed."""
     if not machine.has_fma or not all(_is_plain(v, op.results[0].type) for v in op.operands):
         return "its elements are no f32 or f64 of known sizes, or this machine has no FMA"
     try:
@@ -161,7 +161,7 @@ def _found(op: Any, loops: Sequence[Any], machine: Machine) -> _Found | str:
 
 
 def _width(reader: Reader, type_: Any, machine: Machine) -> int:
-    """How many columns strips have where reading these is faster; else 0."""
+    """Return the columns of a strip where reading strips is faster; else 0."""
     columns = type_.shape[reader.own.index(reader.dims[0])]
     times = {
         width: ready_seconds(reader, width, machine)
@@ -173,7 +173,9 @@ def _width(reader: Reader, type_: Any, machine: Machine) -> int:
 
 
 _LEAST_GAIN = 0.99
-"""Of the time, for the memory that the strips take besides the operand."""
+"""The limit on the time with strips, as a share of the time without.
+
+Strips take memory besides the operand."""
 
 
 def _is_plain(value: Any, result: Any) -> bool:
@@ -211,7 +213,7 @@ def _reader(op: Any, contraction: Contraction) -> Reader | None:
 
 
 def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
-    """An operand in strips of so many columns, these along its first one of `axes`."""
+    """Return an operand in strips of `width` columns, which lie along the first of `axes`."""
     type_ = operand.type
     column = axes[0]
     shape = list(type_.shape)

@@ -93,7 +93,7 @@ def _found(parameter: Any, machine: Machine) -> _Found | str:
 
 
 def _width(readers: Sequence[Reader], type_: Any, machine: Machine) -> int:
-    """How many columns a strip of a parameter has where packing it once pays; else 0."""
+    """Return the columns of a strip of a parameter where packing it once pays; else 0."""
     times = {
         width: sum(ready_seconds(reader, width, machine) for reader in readers)
         for width in widths(type_.shape[0], type_.element_type, machine)
@@ -106,7 +106,10 @@ def _width(readers: Sequence[Reader], type_: Any, machine: Machine) -> int:
 
 
 _LEAST_GAIN = 0.99
-"""Of the time, for the memory that the strips take besides the parameter."""
+"""The limit on the time with strips, as a share of the time without.
+
+Strips take memory besides the parameter.
+"""
 
 _WATCHING = 5e-6
 """Seconds for which a call asks whether a parameter has changed, besides those of reading it."""

@@ -1,7 +1,8 @@
-"""Which plan a contraction gets, and which others there are: one place for who explains or tunes.
+"""The selection of a contraction's plan, and the list of its alternatives.
 
-The plan is what `make_plan` gives, unless a choice for that problem is in force; the others are
-variations of it that compute the same, in the order of the model's estimates.
+Explaining and tuning both use this module. The plan is the result of `make_plan`, unless a choice
+for that problem is in force. The alternatives are variations of it that compute the same, in the
+order of the model's estimates.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .contraction_plan import Plan, Tile
 
 
 def problem_key(problem: Problem) -> str:
-    """What a problem is known by: equal for equal sizes, strides and element types alone."""
+    """Return the fingerprint of a problem, by its sizes, strides and element types alone."""
     return hashlib.sha256(repr(problem).encode()).hexdigest()[:24]
 
 
@@ -49,9 +50,7 @@ def varied(plan: Plan, variation: Variation) -> Plan | None:
 
 
 def is_variable(plan: Plan) -> bool:
-    """Return whether a plan has others beside it: sizes that are known, a tile that C is written
-    from.
-    """
+    """Return whether a plan has alternatives: its sizes are known, and C is written from a tile."""
     return plan.problem.is_static and not plan.is_inner and plan.panel is None
 
 

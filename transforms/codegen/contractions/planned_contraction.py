@@ -1,4 +1,4 @@
-"""What was planned of a contraction, as rows of a table: for `kernel.explain()`."""
+"""The plan of a contraction, as rows of a table for `kernel.explain()`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .contraction_plan import Plan
 from .plan_selection import Candidate, candidates, problem_key
 
 _ALTERNATIVES = 3
-"""How many of the plans that were not taken are shown."""
+"""The number of alternative plans that are shown."""
 
 Rows = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class PlannedContraction:
-    """The plan of a contraction, beside those that it did not get.
+    """The plan of a contraction, and its alternatives.
 
     Attributes:
         function: the symbol of its nest.
@@ -49,7 +49,7 @@ class PlannedContraction:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The title of the table."""
         return f"contraction @{self.function}"
 
     def rows(self) -> Sequence[tuple[str, str]]:
@@ -93,7 +93,7 @@ class PlannedContraction:
 
 
 def _compared(relative: float) -> str:
-    """What the estimate says of a plan that was not taken, by its time beside the one that was."""
+    """Describe the estimated time of an alternative plan, relative to that of the chosen plan."""
     percent = round(100 * abs(relative - 1))
     if percent == 0:
         return "about as fast, by the estimate"

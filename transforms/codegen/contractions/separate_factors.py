@@ -36,9 +36,9 @@ after:
       linalg.yield %t : f32
     } -> tensor<8x7xf32>
 
-Upstream's fusion writes such sums where a reshape stands between a product and what its operands
-are computed by: the work is then done anew for each row or column, and the product is no
-contraction any more. What comes out is the same to the last bit.
+Upstream's fusion writes such sums where a reshape stands between a product and the producers of its
+operands. The work is then repeated for each row or column, and the product is no contraction any
+more. The result is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def separate_factors(module: ir.Operation) -> Report:
 
 
 def _product(op: Any) -> Any:
-    """What a generic sums, where it is a product one factor of which is computed."""
+    """Return the product that a generic sums, where one of its factors is computed; else None."""
     if all(parallel_loops(op)):
         return None
     body = op.regions[0].blocks[0]

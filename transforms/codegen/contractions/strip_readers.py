@@ -1,4 +1,4 @@
-"""What the micro-kernel reads at a step of the depth, out of strips or where it lies."""
+"""Readers for the micro-kernel: they load a step of the depth, from strips or in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an op is a transposed convolution: read off what its conditions say at every position."""
+"""Recognition of transposed convolutions, from the values of their conditions at every position."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ class Axis:
 
     @property
     def reach(self) -> int:
-        """How long the result must be."""
+        """The length that the result must have."""
         return (self.size - 1) * self.stride + (self.taps - 1) * self.dilation + 1
 
     @property
     def together(self) -> int:
-        """How many taps are one contraction."""
+        """The number of taps in one contraction."""
         whole = self.dilation == 1 and self.taps % self.stride == 0
         return self.stride if whole else 1
 
     @property
     def rounds(self) -> int:
-        """How many contractions there are."""
+        """The number of contractions."""
         return self.taps // self.together
 
     @property
     def step(self) -> int:
-        """How far in the result from one contraction to the next."""
+        """The distance in the result from one contraction to the next."""
         return self.dilation * self.together
 
     def is_met(self) -> np.ndarray[Any, Any]:
@@ -160,11 +160,11 @@ def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is summed, and when.
+    """The value that is summed, and the conditions under which it is.
 
     Attributes:
-        product: what is added where all conditions hold; in the body.
-        by_loops: the conditions, by the loops that they are on.
+        product: the value in the body that is added where all conditions hold.
+        by_loops: the conditions, by the loops that they depend on.
         sizes: of the loops.
         dims: the loops, in order.
     """

@@ -144,13 +144,13 @@ def _pitched(problem: WindowProblem, lanes: int) -> tuple[WindowProblem, Pitch] 
 
 
 def _tile(rows: int, columns: int, lanes: int, step: int, registers: int) -> tuple[int, int]:
-    """How many rows and vectors a tile has: those with the fewest cycles, edges included.
+    """Return the rows and the vectors of the tile with the fewest cycles, edges included.
 
     Args:
         rows: in all.
         columns: in all.
         lanes: of a vector.
-        step: elements from one lane's to the next: a vector is made of so many.
+        step: elements from one lane's to the next: a vector is made of as many loaded vectors.
         registers: of the machine.
     """
     best: tuple[float, int, int] | None = None

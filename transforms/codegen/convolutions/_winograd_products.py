@@ -67,7 +67,7 @@ class Products(Part):
     def _operands(
         self, inputs: Index, factors: Index, sums: Index, tile: Index, filters: Index
     ) -> tuple[_Operand, _Operand, Index]:
-        """What is spread over lanes, what lies in them, and where the sums go."""
+        """Return the operand to broadcast, the one to read in vectors, and the sums' offset."""
         w, strip, pitch = self._w, self._plan.strip, self._inputs.pitch
         if self._conv.lanes == "columns":
             return (
@@ -99,6 +99,6 @@ class _Operand:
     step: int
 
     def at(self, w: Writer, channel: Index, count: int) -> list[Index]:
-        """Where the rows, or the vectors, of a channel are."""
+        """Return the offsets of the rows, or the vectors, of a channel."""
         first = w.add(self.base, w.mul(channel, self.channel))
         return [w.add(first, number * self.step) for number in range(count)]

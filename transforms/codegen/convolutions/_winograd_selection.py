@@ -29,7 +29,7 @@ CHOICE = "convolutions.winograd"
 is no such note, where it is quicker by the model."""
 
 _LEAST_GAIN = 0.85
-"""Of the time: a model is no measurement."""
+"""The limit on the estimate, as a share of the direct time: a model is no measurement."""
 
 _FILTER_CYCLES = 25.0
 """For a filter of one channel, or a vector of them: 9 loads, 28 sums, 16 stores."""
@@ -41,7 +41,7 @@ _RESULT_CYCLES = 30.0
 """For a vector of tiles: 16 loads, 24 sums, 4 stores."""
 
 _DIRECT_EFFICIENCY = 0.75
-"""Of the multiply-adds in a direct convolution, beside the peak."""
+"""The rate of multiply-adds in a direct convolution, as a share of the peak."""
 
 
 def make_winograd_plan(
@@ -58,8 +58,8 @@ def make_winograd_plan(
         convolution: what is computed.
         machine: one core of the target.
         target: that it is made for.
-        is_prepared: whether the factors of the filters are there before a call.
-        strip: how many filters a strip of those has; whatever is best where nothing is said.
+        is_prepared: True where the factors of the filters are there before a call.
+        strip: how many filters a strip of those has; None for the best number.
     """
     wanted = target.note(CHOICE, bool)
     if wanted is False or not machine.has_fma:
@@ -103,13 +103,13 @@ def _tiles(lanes: int, machine: Machine) -> Iterator[Tile]:
 
 
 def _strips(plan: WinogradPlan, machine: Machine) -> int:
-    """How many strips of filters have their sums in a quarter of L2."""
+    """Return the number of strips of filters whose sums fit in a quarter of L2."""
     one = POINTS * plan.block * plan.strip * 4
     return min(plan.all_strips, max(1, machine.l2_bytes // 4 // one))
 
 
 def cycles(plan: WinogradPlan, target: Target) -> float:
-    """What one image takes, without the transform of the filters."""
+    """Return the cycles of one image, without the transform of the filters."""
     c, lanes = plan.convolution, plan.tile.lanes
     channels, results = c.size(c.channels), c.size(c.results)
     blocks = -(-c.tiles(c.rows) // plan.rows) * -(-c.tiles(c.columns) // plan.columns)
@@ -138,14 +138,14 @@ def cycles(plan: WinogradPlan, target: Target) -> float:
 
 
 def filter_cycles(convolution: Convolution, lanes: int) -> float:
-    """What the transform of the filters takes, in vectors of so many where it can be in vectors."""
+    """Return the cycles of the transform of the filters, in vectors of `lanes` where possible."""
     c = convolution
     beside = lanes if c.has_filters_in_lanes else 1
     return _FILTER_CYCLES * c.size(c.channels) * -(-c.size(c.results) // beside)
 
 
 def direct_cycles(convolution: Convolution, target: Target) -> float:
-    """What one image takes where it is multiplied out."""
+    """Return the cycles of one image in a direct convolution."""
     c = convolution
     names = (c.rows, c.columns, c.channels, c.results, *c.taps)
     flops = 2 * math.prod(c.size(name) for name in names)

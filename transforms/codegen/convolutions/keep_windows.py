@@ -33,8 +33,8 @@ after:
         ins(%r, %b : tensor<2x9x8xf32>, tensor<3x8x16xf32>) outs(%c : tensor<2x7x16xf32>)
         -> tensor<2x7x16xf32>
 
-Upstream fuses element-wise producers into whatever is a `linalg.generic`. Windows overlap: what is
-fused into an op on them is computed anew in each. An op that upstream has no name for stays.
+Upstream fuses element-wise producers into any `linalg.generic`. Windows overlap: a producer that is
+fused into an op on them is recomputed in each. An op that upstream has no name for stays.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _reads_computed_windows(op: Any) -> bool:
 
 
 def _is_plain(map_: Any) -> bool:
-    """Return whether a map indexes each axis by one dimension, or an axis of size 1 by none."""
+    """Return whether a map picks elements by single dimensions, or by none for an axis of one."""
     return all(isinstance(expr, AffineDim | AffineConst) for expr in map_.results)
 
 

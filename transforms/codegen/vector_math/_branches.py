@@ -22,9 +22,9 @@ def any_of(condition: Any) -> Any:
 def chosen(
     condition: Any, type_: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
 ) -> Any:
-    """What `then` makes where an i1 holds, else what `otherwise` makes: values of `type_`.
+    """Build a branch: the result of `then` where an i1 holds, else that of `otherwise`.
 
-    Each is called once, where its operations belong.
+    Both results are of `type_`. Each function is called once, inside its branch.
     """
     branch: Any = scf.IfOp(condition, [type_], has_else=True)
     for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):

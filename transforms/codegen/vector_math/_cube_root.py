@@ -29,7 +29,7 @@ _FACTOR = {
 """((1 - h)^(-2/3) - 1) / h, for |h| <= 0.105; errors 2^-12.7 and 2^-25.7."""
 
 _BELOW = 0.067708
-"""How far the logarithm of r may lie below that of the bits, to spread the error evenly."""
+"""The most that the logarithm of r may lie below that of the bits, to spread the error evenly."""
 
 _SMALL = {"f32": (2.0**-100, 48), "f64": (2.0**-960, 108)}
 """Numbers below lack digits in between: they are scaled by a power of two, whose third is whole."""

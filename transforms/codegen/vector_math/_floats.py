@@ -38,7 +38,7 @@ _OLT, _OGT, _OEQ, _OGE = (
 
 
 class Floats:
-    """Arithmetic on one vector type; Python numbers beside values become constants.
+    """Arithmetic on one vector type; Python numbers among the operands become constants.
 
     Attributes:
         type: the vector type.
@@ -103,15 +103,15 @@ class Floats:
         return math.copysign(magnitude, sign)
 
     def below(self, a: Any, b: Any) -> Any:
-        """`a < b`; false beside NaN."""
+        """`a < b`; false if either is NaN."""
         return arith.cmpf(_OLT, self.value(a), self.value(b))
 
     def above(self, a: Any, b: Any) -> Any:
-        """`a > b`; false beside NaN."""
+        """`a > b`; false if either is NaN."""
         return arith.cmpf(_OGT, self.value(a), self.value(b))
 
     def equal(self, a: Any, b: Any) -> Any:
-        """`a == b`; false beside NaN."""
+        """`a == b`; false if either is NaN."""
         return arith.cmpf(_OEQ, self.value(a), self.value(b))
 
     def select(self, condition: Any, a: Any, b: Any) -> Any:

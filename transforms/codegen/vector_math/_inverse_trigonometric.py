@@ -123,7 +123,7 @@ def acos(x: Any) -> Any:
 
 
 def _arcsine(floats: Floats, x: Any) -> tuple[Any, Any]:
-    """Return whether |x| > 1/2, and asin of x, or of sqrt((1 - |x|) / 2) where it is."""
+    """Return whether |x| > 1/2, and asin of x, or then of sqrt((1 - |x|) / 2): it is positive."""
     size = floats.absolute(x)
     is_far = floats.above(size, 0.5)
     square = floats.select(is_far, floats.mul(floats.sub(1, size), 0.5), floats.mul(x, x))

@@ -41,7 +41,7 @@ def remf(x: Any, y: Any) -> Any:
 
 
 def _with_small_quotient(floats: Floats, size: Any, divisor: Any) -> list[Any]:
-    """What has the same remainder as `size`, and its quotient, which is small or NaN."""
+    """Return a number with the remainder of `size`, and its quotient, which is small or NaN."""
     loop = scf.WhileOp([floats.type, floats.type], [size, floats.div(size, divisor)])
     before = loop.regions[0].blocks.append(floats.type, floats.type)
     with ir.InsertionPoint(before):

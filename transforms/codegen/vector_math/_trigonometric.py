@@ -106,7 +106,7 @@ def _tangent(parts: _Parts) -> Any:
 
 
 def _turned(parts: _Parts, quarters: int) -> Any:
-    """The sine, so many quarters of a turn on."""
+    """Return the sine of the angle plus `quarters` quarters of a turn."""
     floats, integers = parts.floats, parts.floats.integers
     quarter = integers.add(parts.quarter, quarters) if quarters else parts.quarter
     is_odd = integers.equal(integers.conj(quarter, 1), 1)
@@ -158,4 +158,4 @@ def _one_by_one(x: Any, exact: Callable[[Any], Any]) -> Any:
 
 
 _DYNAMIC = -(1 << 63)
-"""What stands for a position that is a value."""
+"""The mark of a dynamic position in a list of static ones."""

@@ -25,7 +25,7 @@ _COMPARED = {
     arith.CmpFPredicate.UNE: (True, False, True, True, True, True),
     arith.CmpFPredicate.UNO: (False, False, False, True, True, True),
 }
-"""What holds where `a` is less than `b`, equal, greater, where `a` is NaN, `b`, or both."""
+"""The outcome of each comparison for `a < b`, `a == b`, `a > b`, `a` NaN, `b` NaN and both NaN."""
 
 _SELF = {
     arith.CmpFPredicate.UNE: (False, True),
@@ -39,7 +39,10 @@ _NAN_WINS: Mapping[tuple[bool, ...], Any] = {
     (False, False, True, True, False, False): arith.CmpFPredicate.UGT,
     (True, False, False, True, False, False): arith.CmpFPredicate.ULT,
 }
-"""What holds where the first NaN is best: a comparison, where the old element is a number."""
+"""The comparison for each condition by which the first NaN is best.
+
+It agrees with the condition where the old element is a number.
+"""
 _STRICT = {
     "arith.cmpf": {
         ir_predicate.value

@@ -1,8 +1,8 @@
-"""What the body of a nest computes in one round: of vectors, or of one element.
+"""The computation of a nest's body in one round: of vectors, or of one element.
 
-An op on vectors is the op on scalars with vectors for operands; positions become vectors along the
-innermost loop, and what is loaded is an element for all lanes, elements side by side, or elements
-from anywhere.
+An op on vectors is the op on scalars with vectors for operands. Positions become vectors along the
+innermost loop. A load gives one element for all lanes, contiguous elements, or elements from
+anywhere.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Pass:
 
 
 def computed(member: Member, depth: int, values: Sequence[Any], pass_: Pass | None) -> list[Any]:
-    """What the body yields for these elements: rows, or scalars where there is no pass.
+    """Return the values that the body yields for these elements: rows, or scalars without a pass.
 
     Args:
-        member: the nest, and where its outer loops stand.
+        member: the nest, and the positions of its outer loops.
         depth: the loop over vectors.
         values: the elements of the operands; None for those that the body does not read.
         pass_: the round of loop `depth`; None outside of it.
@@ -115,7 +115,7 @@ def _position(member: Member, depth: int, op: Any, pass_: Pass | None) -> Any:
 
 
 def _loaded(op: Any, known: Mapping[Any, Any], pass_: Pass) -> Any:
-    """What a body loads: an element for all lanes, elements side by side, or from anywhere."""
+    """Load one element for all lanes, contiguous elements, or elements from anywhere."""
     source, *places = op.operands
     where = [known.get(place, place) for place in places]
     is_along = [isinstance(place.type, ir.VectorType) for place in where]

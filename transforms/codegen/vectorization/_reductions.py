@@ -1,4 +1,4 @@
-"""How the innermost loop reduces: what its vectors start from, and how they end as one element."""
+"""Reductions along the innermost loop: the start of their vectors, and their final elements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Reduction(Protocol):
     def begins_with_old(self) -> bool: ...
 
     def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
-        """What the vectors hold at first.
+        """Return the vectors at the start of the loop.
 
         Args:
             types: of the elements of the outputs.
@@ -72,7 +72,7 @@ class Sums(Reduction):
         ]
 
     def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
-        """What the outputs held, combined with what was found."""
+        """Return the old elements of the outputs, combined with the reduced vectors."""
         found = self.narrowed(values, 1)
         return [
             combine(before, vector.extract(value, [], [0]))
@@ -95,7 +95,7 @@ class FirstBest(Reduction):
     begins_with_old: bool = True
 
     def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
-        """What the outputs hold, in every lane: found before the row, till there is better."""
+        """Return the old elements of the outputs in every lane, at a position before the row."""
         value = old[self.choice.value]
         values = vector.broadcast(ir.VectorType.get([lanes], value.type), value)
         before = constant(ir.VectorType.get([lanes], self.position_type), _BEFORE)
@@ -108,8 +108,8 @@ class FirstBest(Reduction):
             new: the elements that are new.
             at: the position of the first of them.
             old: the vectors before.
-            registers: into how many parts they are taken apart: what compares parts as long as a
-                register stays in registers.
+            registers: the number of parts that they are split into: a comparison of parts as long
+                as a register stays in registers.
         """
         lanes = new.type.shape[0]
         type_ = ir.VectorType.get([lanes], self.position_type)
@@ -140,7 +140,7 @@ class FirstBest(Reduction):
         return values
 
     def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
-        """What was found: the old elements were among it."""
+        """Return the best element and its position; the old elements took part in the search."""
         found = [vector.extract(value, [], [0]) for value in self.narrowed(values, 1)]
         place, before = found[self.choice.position], old[self.choice.position]
         is_before = arith.cmpi(arith.CmpIPredicate.eq, place, constant(place.type, _BEFORE))
@@ -170,7 +170,7 @@ def _resized(place: Any, type_: Any) -> Any:
 def reduction_of(
     outputs: Sequence[Any], yielded: Sequence[Any], inner: int, length: int | None
 ) -> Reduction | None:
-    """How a body reduces along loop `inner`; None where vectors cannot do it.
+    """Return the reduction of a body along loop `inner`; None where vectors cannot do it.
 
     Args:
         outputs: the arguments of the body for the old elements of the outputs.

@@ -25,7 +25,7 @@ from ._vector_loop import VectorLoop
 from .loop_nests import Access, Nest, widest_bits
 
 MOST_LANES = 16
-"""Of a vector; bytes have room for more, and their squares would be long code."""
+"""The most lanes of a vector; bytes have room for more, and their squares would be long code."""
 
 
 def emit_crossed(nest: Nest, vector_bits: int) -> None:
@@ -121,7 +121,7 @@ class _Emitter:
 
 
 def is_crossed(access: Access, inner: int) -> bool:
-    """Return whether an access moves along the innermost loop with a stride other than 1."""
+    """Return whether an access moves along the innermost loop, but not to adjacent elements."""
     return inner in access.dims and access.dims[-1] != inner
 
 

@@ -1,4 +1,4 @@
-"""How a reduction combines two values, and what it starts from."""
+"""Combiners of reductions: an operation on two values, and its neutral element."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Combiner:
         return ir.Operation.create(self.name, results=[a.type], operands=[a, b]).results[0]
 
     def neutral(self, type_: Any) -> Any:
-        """What leaves any other value as it is, in every element where `type_` is a vector."""
+        """Return the neutral element of the operation, in every lane where `type_` is a vector."""
         element = type_.element_type if isinstance(type_, ir.VectorType) else type_
         return literal(type_, self._neutral(element))
 
@@ -89,7 +89,7 @@ _SPECIAL = {
 
 
 def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
-    """How a body combines the old value of an output with the new; None where order matters."""
+    """Return the combiner of an output's old and new value in a body; None where order matters."""
     name = combining_op(argument, yielded)
     if name is None or (name in _ROUNDED and str(yielded.type) in _ROUNDED_EACH_STEP):
         return None
@@ -97,7 +97,7 @@ def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
 
 
 def combiner_by(op: Any, argument: Any) -> Combiner | None:
-    """How an op combines a value with another; None where order matters, or it does otherwise."""
+    """Return the combiner that an op applies to a value; None if it has none, or order matters."""
     if op.name not in _FLOAT_NEUTRAL and op.name not in _INTEGER_NEUTRAL:
         return None
     if argument not in list(op.operands) or (str(argument.type) == "i1" and op.name not in _LOGIC):
@@ -135,7 +135,7 @@ def halves(value: Any) -> tuple[Any, Any]:
 
 
 def split(value: Any, parts: int) -> list[Any]:
-    """A vector as so many parts, a power of two of them."""
+    """Split a vector into parts; their number is a power of two."""
     if parts == 1:
         return [value]
     return [part for half in halves(value) for part in split(half, parts // 2)]

@@ -124,7 +124,7 @@ def _read(op: Any) -> _LookUp | str:
 
 
 def _label(comparison: Any, loop: int) -> Any:
-    """What a comparison says the position of a loop is; None where it says nothing of the kind."""
+    """Return the value that a comparison requires a loop's position to equal; None without one."""
     if comparison is None or comparison.name != "arith.cmpi":
         return None
     if ir.IntegerAttr(comparison.attributes["predicate"]).value != arith.CmpIPredicate.eq.value:

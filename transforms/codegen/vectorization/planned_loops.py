@@ -1,4 +1,4 @@
-"""What was planned of loops over vectors, as rows of a table: for `kernel.explain()`."""
+"""The plan of loops over vectors, as rows of a table for `kernel.explain()`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PlannedLoops:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The title of the table."""
         count = len(self.bodies)
         return f"loops over vectors, {count} {'ops' if count > 1 else 'op'} in one pass"
 
@@ -56,7 +56,7 @@ class PlannedLoops:
 
 
 def summary_of(nests: Sequence[Nest], vector_bits: int) -> PlannedLoops:
-    """What is to be said of nests, before they become loops; whether they stream comes later."""
+    """Summarize nests before they become loops; `streams` is set later."""
     nest = max(nests, key=lambda one: one.rank)
     sizes = [nest.static_extent(dim) for dim in range(nest.rank)]
     domain = " x ".join(
