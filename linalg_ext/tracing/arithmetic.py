@@ -133,7 +133,10 @@ def power(x: Element, y: Element) -> Element:
     if not is_integer(x):
         return apply("powf", x, y)
     if x.dtype.kind == "u" and x.dtype.itemsize == 8:
-        return Element(math_dialect.IPowIOp(x.value, y.value).result, x.dtype)
+        # `math.ipowi` takes an exponent from 2^63 on for a negative one: half of it fits.
+        below = right_shift(y, y.like(1)).value
+        half = Element(math_dialect.IPowIOp(x.value, below).result, x.dtype)
+        return half * half * select((y & 1).equals(0), x.like(1), x)
     wide = np.dtype(np.int64)
     value = math_dialect.IPowIOp(x.to(wide).value, y.to(wide).value).result
     return Element(value, wide).to(x.dtype)

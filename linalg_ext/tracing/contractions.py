@@ -184,7 +184,9 @@ def inner(a: Any, b: Any, /) -> Traced:
     """`numpy.inner`."""
     one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
-        return xp.multiply(one, other) + 0  # a sum, which is never -0.0
+        product = xp.multiply(one, other)
+        # A sum is never -0.0.
+        return product if product.dtype == np.bool_ else product + 0
     return tensordot(one, other, ([-1], [-1]))
 
 

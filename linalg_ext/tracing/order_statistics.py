@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
@@ -85,8 +86,8 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
                 cure="write float(q)",
             )
         is_whole = given.dtype.kind in "iu" and whole == 1
-        is_weak = isinstance(q, int | float) or is_whole
-        dtype = rows.dtype if is_weak else np.result_type(rows.dtype, given.dtype)
+        is_weak = type(q) in (int, float) or is_whole
+        dtype = _dtype_of_quantiles(rows.given, None if is_weak else given.dtype)
         parts = given.astype(dtype) / dtype.type(whole)
         if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
             raise ArgumentError(
@@ -101,6 +102,15 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         return rows.shaped(value, keepdims, parts.ndim)
 
     return record
+
+
+def _dtype_of_quantiles(value: DType, q: DType | None) -> DType:
+    """Return the dtype that NumPy interpolates in: of values, and of `q` where it is an array's."""
+    if value.kind not in "iuf":
+        value = np.dtype(np.float32)  # NumPy has no rule for bf16
+    if q is None:
+        return value if value.kind == "f" else np.dtype(np.float64)
+    return np.result_type(value, q if q.kind == "f" else np.float64)
 
 
 quantile = _quantiles("quantile", 1, skips_nan=False)

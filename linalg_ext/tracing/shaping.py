@@ -236,8 +236,10 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
     if not isinstance(repeats, int | np.integer | Size):
         if isinstance(repeats, Traced):
             refuse("repeat by counts that are traced", "its shape depends on the values")
-        places = np.repeat(np.arange(len(repeats)), repeats)
-        return xp.take(traced, places, axis=0 if axis is None else axis)
+        if len(repeats) != 1:
+            places = np.repeat(np.arange(len(repeats)), repeats)
+            return xp.take(traced, places, axis=0 if axis is None else axis)
+        repeats = repeats[0].__index__()  # one count is that of every element
     place = 0 if axis is None else normal_axis(axis, traced.ndim, "repeat")
     sizes = list(traced.shape)
     wide = broadcast_to(

@@ -97,7 +97,13 @@ def _along(row: Any, axis: int, rank: int) -> Traced:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
     """`numpy.gradient`, at distances or at places along each axis."""
     value = as_traced(f)
-    if value.dtype.kind in "iub":
+    if value.dtype == np.bool_:
+        raise DTypeError(
+            "gradient of booleans, which have no difference",
+            where=caller_location(),
+            expected="numbers",
+        )
+    if value.dtype.kind in "iu":
         value = cast_to(value, np.float64)
     axes = normal_axes(axis, value.ndim, "gradient")
     spaces = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)

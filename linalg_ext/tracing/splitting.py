@@ -53,7 +53,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Traced:
     """`numpy.insert`, at places that are known."""
     value, place, size = _cut("insert", arr, obj, axis)
-    new = cast_to(values, value.dtype)
+    # A number that does not fit is refused, as NumPy refuses it.
+    is_array = isinstance(values, Traced | np.ndarray | np.generic)
+    new = cast_to(as_traced(values, None if is_array else value.dtype), value.dtype)
     rest = (*value.shape[:place], *value.shape[place + 1 :])
     is_one = hasattr(obj, "__index__")
     if is_one and new.ndim == value.ndim:

@@ -121,7 +121,9 @@ def record_ufunc(
         DTypeError, ShapeError: the operands do not fit, as for NumPy.
     """
     current_trace(inputs)
-    keywords = {k: v for k, v in keywords.items() if v is not None}
+    given, keywords = keywords, {k: v for k, v in keywords.items() if v is not None}
+    if method == "reduce" and "axis" in given:
+        keywords["axis"] = given["axis"]  # None is all axes, and absent the first
     if method in ("reduce", "accumulate"):
         from linalg_ext.tracing.reductions import reduce_by
         from linalg_ext.tracing.scans import accumulate

@@ -29,6 +29,7 @@ def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], value
         # A number that does not fit is refused, as NumPy refuses it.
         values = as_traced(values, value.dtype)
     demand_fit(values, value.dtype)
+    values = cast_to(values, value.dtype)
     if _is_mask(index):
         mask = xp.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
         return cast_to(xp.where(mask, combine(value, values), value), value.dtype)

@@ -1,0 +1,81 @@
+"""Programs that random search found to differ from NumPy: dtype, shape, values or error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.errors import DTypeError
+
+FLAGS = np.array([True, False, True])
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "all axes": (lambda x: np.logical_and.reduce(x, axis=None), (np.ones((2, 3)),)),
+    "first axis": (lambda x: np.add.reduce(x), (np.ones((2, 3)),)),
+    "one count": (lambda x: np.repeat(x, [2]), (FLAGS,)),
+    "one count along an axis": (lambda x: np.repeat(x, [2], axis=1), (np.ones((2, 3)),)),
+    "counts": (lambda x: np.repeat(x, [2, 0, 1]), (FLAGS,)),
+    "inner, scalar": (np.inner, (np.array(True), FLAGS)),
+    "inner, minus zero": (np.inner, (np.float32(-1), np.zeros(3, np.float32))),
+    "insert": (lambda x: np.insert(x, 1, [3, 255]), (np.array([1, 2], np.uint8),)),
+    "insert, wraps": (lambda x: np.insert(x, 1, np.int64(300)), (np.array([1, 2], np.uint8),)),
+    "power": (
+        np.power,
+        (np.array([2**31 - 1, 2, 3, 0], np.uint64), np.array([2**64 - 1, 2**63, 5, 0], np.uint64)),
+    ),
+    "power, mixed": (
+        np.power,
+        (np.array([2**31 - 1, 5], np.uint32), np.array([2**64 - 1, 0], np.uint64)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_like_numpy(name: str) -> None:
+    function, arguments = PROGRAMS[name]
+    expected = function(*arguments)
+    found = lx.jit(function)(*arguments)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(
+        np.signbit(found.astype(float)), np.signbit(expected.astype(float))
+    )
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+@pytest.mark.parametrize(
+    "values", [np.float64, np.float32, np.float16, ml_dtypes.bfloat16, np.int8, np.uint16, np.int32]
+)
+@pytest.mark.parametrize(
+    "q", [0.5, 1, np.float64(0.5), np.float32(0.5), np.float16(0.5), [0.25, 0.5]], ids=repr
+)
+def test_quantiles_have_the_dtype_of_numpys(name: str, values: Any, q: Any) -> None:
+    x = np.array([1, 2, 4, 3], values)
+    expected = getattr(np, name)(x, q)
+    found = lx.jit(lambda x: getattr(np, name)(x, q))(x)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=1e-2)
+
+
+def test_maxima_of_flags_take_any_number_as_a_flag() -> None:
+    found = lx.jit(lambda x, y: x.at[()].max(y))(FLAGS, np.int64(-1))
+    np.testing.assert_array_equal(found, [True, True, True])
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: np.insert(x.astype(np.uint8), 0, -2), "-2 does not fit the dtype uint8"),
+        (np.gradient, "gradient of booleans"),
+    ],
+)
+def test_refused_as_by_numpy(function: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises((OverflowError, TypeError)):
+        function(FLAGS)
+    with pytest.raises(DTypeError, match=message):
+        lx.jit(function)(FLAGS)
