@@ -14,6 +14,7 @@ from linalg_ext.errors import LinalgExtError, TargetError
 from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.utils.maps import has_payload, indexing_maps, split_operands
 from linalg_ext.target.model import element_bits
+from linalg_ext.transforms.analysis.operation_kinds import operation_kind
 
 from ._work import CONTRACTION, FREE, LOOPS, MOVE, NOTHING, WINDOW, Access, Work, steps_of
 
@@ -37,12 +38,8 @@ _FREE_DIALECTS = ("arith.", "index.", "shape.", "cf.", "ub.")
 _FREE = frozenset(
     {"arith.constant", "tensor.empty", "tensor.dim", "tensor.extract", "tensor.from_elements"}
 )
-_NO_WORK = frozenset({"arith.constant", "linalg.yield", "linalg.index", "arith.index_cast"})
-_DIVISIONS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")
 _SCALAR = frozenset({"tensor.extract", "memref.load", "arith.remsi", "arith.divsi"})
 _SOFTMAX = (("simple", 4.0), ("exp", 1.0), ("divide", 1.0))
-_SIMPLE = "absf absi copysign fma floor ceil trunc round roundeven clampf isnan isinf isfinite"
-_SIMPLE_MATH = frozenset(_SIMPLE.split())
 
 
 def work_of(op: Any) -> Work:
@@ -161,18 +158,6 @@ class _Body:
         arguments = enumerate(block.arguments)
         body._unused = {at for at, value in arguments if not any(True for _ in value.uses)}
         return body
-
-
-def operation_kind(name: str) -> str | None:
-    """What an op of a body counts as; None where it costs nothing."""
-    if name in _NO_WORK:
-        return None
-    if name.startswith(_DIVISIONS):
-        return "divide"
-    dialect, _, function = name.partition(".")
-    if dialect == "math" and function not in _SIMPLE_MATH:
-        return function
-    return "simple"
 
 
 def _is_multiply_add(ops: list[Any], block: Any) -> bool:

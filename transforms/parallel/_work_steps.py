@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.target import Target, current
+from linalg_ext.target import Figures, Level, Target, current
+from linalg_ext.target.analytic import analytic
+from linalg_ext.target.clock import USUAL
+from linalg_ext.target.performance import FUNCTIONS
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.analysis.operation_kinds import operation_kind
 from linalg_ext.transforms.analysis.origins import may_be_read, may_be_written, root
 from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
-
-_CYCLES = 3.0
-"""Cycles of a core in a nanosecond, about."""
 
 _FUNCTION_CYCLES = 20.0
 """Cycles that a vector of values of exp, tanh and the like takes."""
@@ -29,13 +32,16 @@ _PANEL_PRICE = 1.5
 _IN_PIECES = 1.1
 """What a slice costs that is many pieces of memory, one in one piece being 1."""
 
-_FAR, _NEAR = 20.0, 100.0
-"""Bytes that a core moves in a nanosecond, from memory and from its second cache."""
+_FAR, _NEAR = 20e9, 100e9
+"""Bytes that a core moves in a second, from memory and from its second cache."""
 
 _PACKED = 10.0
 """Bytes that a core packs in a nanosecond."""
 
-_USUAL = 1024
+_SIMPLE = frozenset({"simple", "divide"})
+"""What a body computes by single instructions."""
+
+_USUAL_SIZE = 1024
 """What a size that only the run tells is taken for, where one way is weighed against another."""
 
 Linear = Mapping[int, int]
@@ -64,7 +70,7 @@ class Access:
         """Of the operand, where open sizes are as is usual."""
         type_ = self.value.type
         sizes = (
-            _USUAL if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
+            _USUAL_SIZE if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
             for at in range(type_.rank)
         )
         return self.element_bytes * math.prod(sizes)
@@ -89,8 +95,7 @@ class Step:
         measures: for each loop an operand and an axis of it that are as long.
         parallel: which loops are.
         fixed: loops that the body asks the position of.
-        functions: how often the body calls a function such as exp.
-        operations: how many other operations it has.
+        operations: how many of each kind the body has.
     """
 
     op: Any
@@ -99,13 +104,12 @@ class Step:
     parallel: frozenset[int]
     fixed: frozenset[int]
     accesses: tuple[Access, ...]
-    functions: int
-    operations: int
+    operations: Mapping[str, int]
 
     @property
     def extents(self) -> tuple[int, ...]:
         """Of each loop: as many steps as are known, or as are usual."""
-        return tuple(_USUAL if size is None else size for size in self.sizes)
+        return tuple(_USUAL_SIZE if size is None else size for size in self.sizes)
 
     @property
     def is_open(self) -> bool:
@@ -141,10 +145,14 @@ class Step:
 
     def nanoseconds(self, target: Target) -> float:
         """About what it takes one core."""
-        rate = _NEAR if self._moved <= target.cache(2).size else _FAR
-        lanes = target.vector_bits / 8 / min(a.element_bytes for a in self.accesses)
-        cycles = _FUNCTION_CYCLES * self.functions + self.operations / target.fma_units / 2
-        return max(self._moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
+        rates = figures(target)
+        moving = self._moved / rates.level_of(self._moved).read
+        # Of elements that are half as wide as f32 a vector has twice as many.
+        width = min(access.element_bytes for access in self.accesses) / 4
+        each = sum(
+            count / rates.function_rate(kind, "f32") for kind, count in self.operations.items()
+        )
+        return 1e9 * max(moving, math.prod(self.extents) * width * each)
 
     def nanoseconds_of_slice(self, loop: int, slices: int) -> float:
         """About what the longest of so many slices along a loop takes one core."""
@@ -229,14 +237,35 @@ def step_of(op: ir.Operation) -> Step | str:
         parallel,
         frozenset(body.positions),
         tuple(accesses),
-        body.functions,
         body.operations,
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def figures(target: Target) -> Figures:
+    """Return what a core does in a second, as measured; by usual figures where nobody did.
+
+    The bounds from which on threads are used, in `_partition`, were tuned with the usual ones.
+    """
+    if target.figures is not None:
+        return target.figures
+    second_cache = target.cache(2).size
+    cycles = USUAL * target.lanes("f32")
+    rates = dict.fromkeys(FUNCTIONS, cycles / _FUNCTION_CYCLES)
+    rates |= dict.fromkeys(_SIMPLE, cycles * target.fma_units * 2)
+    return replace(
+        analytic(target),
+        levels=(
+            Level("L2", second_cache, _NEAR, _NEAR, _NEAR),
+            Level("memory", 0, _FAR, _FAR, _FAR),
+        ),
+        functions=tuple(rates.items()),
     )
 
 
 def far(moved: float) -> float:
     """Nanoseconds that a core takes to move so many bytes from memory, or to it."""
-    return moved / _FAR
+    return 1e9 * moved / figures(current()).levels[-1].read
 
 
 def _reached(access: Access, extents: Sequence[int]) -> int:
@@ -280,14 +309,12 @@ class _Body:
 
     Attributes:
         positions: the loops whose position it asks.
-        functions: how many operations of `math` it has.
-        operations: how many of `arith`.
+        operations: how many of each kind it has.
         reaches_memory: whether it reads memory of its own accord.
     """
 
     positions: set[int] = field(default_factory=set)
-    functions: int = 0
-    operations: int = 0
+    operations: Counter[str] = field(default_factory=Counter)
     reaches_memory: bool = False
 
 
@@ -297,8 +324,9 @@ def _body(op: ir.Operation) -> _Body:
     def visit(inner: Any) -> Any:
         if inner.name == "linalg.index":
             body.positions.add(ir.IntegerAttr(inner.attributes["dim"]).value)
-        body.functions += inner.name.startswith("math.")
-        body.operations += inner.name.startswith("arith.")
+        kind = operation_kind(inner.name)
+        if kind is not None and inner.name.startswith(("arith.", "math.")):
+            body.operations[kind] += 1
         if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
             body.reaches_memory = True
         return ir.WalkResult.ADVANCE

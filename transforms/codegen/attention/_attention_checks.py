@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from linalg_ext.transforms.codegen.base.vectorizable import has_vector_form
+
 from ._elements import has_maps_and_body, output_of, writer
 from ._expressions import Applied, Element, Expression, Position, walk
 from ._precision import is_seen_as_bits
-
-_ON_VECTORS = {f"math.{name}" for name in ("absf", "fma", "sqrt", "exp", "exp2", "log", "tanh")}
 
 _LEAST_ROWS = 4
 """With fewer queries for a head, putting its keys in order is not repaid."""
@@ -31,7 +31,7 @@ def check_on_vectors(changed: Expression, loops: set[int]) -> None:
         if is_seen_as_bits(each):
             raise Left("its scores are seen as bits")
         if isinstance(each, Applied):
-            if each.name.startswith("math.") and each.name not in _ON_VECTORS:
+            if not has_vector_form(each.name, each.type):
                 raise Left(f"its scores go through {each.name}")
         elif isinstance(each, Element):
             if not {loop for loop in each.at if loop is not None} <= loops:

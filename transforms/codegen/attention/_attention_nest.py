@@ -1,15 +1,15 @@
-"""The nest of attention: packing, scores, their softmax, and sums of values, as a function."""
+"""The nest of attention: packing, scores, their softmax, and sums of values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided, zero_vector
-from linalg_ext.transforms.codegen.base.flattening import flattened
+from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
+from linalg_ext.transforms.codegen.base.nest import Nest
 from linalg_ext.transforms.codegen.base.operand_types import Argument
 from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand
-from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.base.writer import Index
 from linalg_ext.transforms.codegen.contractions.micro_kernel import multiply
 from linalg_ext.transforms.codegen.contractions.packing import divides, pack_a, pack_b, within
 from linalg_ext.transforms.codegen.contractions.strip_readers import rows_of, vectors_of
@@ -22,46 +22,39 @@ from ._score_changes import Other, ScoreChanges
 from ._softmax_rows import SoftmaxRows
 
 
-def attention_function(name: str, plan: AttentionPlan, call: AttentionCall) -> str:
-    """A function that computes attention, as text.
-
-    Args:
-        name: of the function.
-        plan: how.
-        call: what.
-    """
-    w = Writer()
-    _Nest(w, plan, call).write()
-    signature = ", ".join(
-        f"%X{number}: {argument.type}" for number, argument in enumerate(call.arguments)
-    )
-    return w.function(name, signature)
-
-
-class _Nest:
+class AttentionNest(Nest):
     """Writes the nest of one plan."""
 
-    def __init__(self, w: Writer, plan: AttentionPlan, call: AttentionCall) -> None:
-        self._w = w
+    def __init__(self, plan: AttentionPlan, call: AttentionCall) -> None:
+        """
+        Args:
+            plan: how.
+            call: what.
+        """
+        super().__init__(plan.scores.tile.lanes)
         self._plan = plan
         self._call = call
-        self._lanes = plan.scores.tile.lanes
         self._element = plan.scores.problem.element
         loops = plan.loops
-        self._sizes: dict[str, Index] = {
-            f"d{loop}": size for loop, size in loops.sizes.items() if size is not None
-        }
+        self._sizes |= {f"d{loop}": size for loop, size in loops.sizes.items() if size is not None}
         roles: tuple[Operand, ...] = ("A", "B", "B", "C")
+        operands = [
+            self._operand(f"X{number}", argument) for number, argument in enumerate(call.arguments)
+        ]
         self._query, self._key, self._value, self._result = (
-            self._operand(number, role, call.arguments[number]) for number, role in enumerate(roles)
+            operand.grouped(role, self._sizes)
+            for operand, role in zip(operands[: len(roles)], roles, strict=True)
         )
         others = [
-            (element, self._other(number + len(roles), element, argument))
-            for number, (element, argument) in enumerate(call.others)
+            (element, self._other(element, argument, operand.grouped("C", self._sizes)))
+            for (element, argument), operand in zip(
+                call.others, operands[len(roles) :], strict=True
+            )
         ]
         self._depth, self._columns = loops.key_length, loops.value_length
         self._keys = self._sizes[f"d{loops.keys}"]
         rows = [(loop, self._sizes[f"d{loop}"]) for loop in loops.rows]
+        w = self._w
         self._rows: Index = 1
         for _, size in rows:
             self._rows = w.mul(self._rows, size)
@@ -69,43 +62,29 @@ class _Nest:
             w, call.changed, call.score, others, rows, loops.keys, self._lanes
         )
 
-    def _operand(self, number: int, role: Operand, argument: Argument) -> Strided:
-        """An argument as flat memory."""
-        memory, strides = flattened(self._w, f"X{number}", argument, self._lanes, self._sizes)
-        return Strided(memory, role, 0, self._sizes, strides)
-
-    def _other(self, number: int, element: Element, argument: Argument) -> Other:
+    def _other(self, element: Element, argument: Argument, operand: Strided) -> Other:
         loops = self._plan.loops
-        strides = dict(zip(argument.dimensions, argument.strides, strict=True))
         rows, keys = (
-            Group(
-                tuple(
-                    Dimension(f"d{loop}", loops.sizes[loop], {"C": strides.get(f"d{loop}", 0)})
-                    for loop in members
-                )
+            Group(tuple(Dimension(f"d{loop}", loops.sizes[loop], {}) for loop in members)).seen_by(
+                argument
             )
             for members in (loops.rows, (loops.keys,))
         )
-        return Other(element.at, self._operand(number, "C", argument), rows, keys)
+        return Other(element.at, operand, rows, keys)
 
-    def _scratch(self, size: int) -> Memory:
-        type_ = f"memref<{size}x{self._element}>"
-        name = self._w.op(f"memref.alloc() {{alignment = 64}} : {type_}")
-        return Memory(self._w, name, type_, self._element, self._lanes)
-
-    def write(self) -> None:
-        """Write the nest."""
+    def _write(self) -> None:
         w, plan = self._w, self._plan
         packing = {
             "query": plan.scores.scratch_a, "key": plan.scores.scratch_b,
             "value": plan.sums.scratch_b,
         }  # fmt: skip
         self._packed = {
-            name: self._scratch(size) if size else None for name, size in packing.items()
+            name: self._allocated(size, self._element) if size else None
+            for name, size in packing.items()
         }
-        self._scored = self._scratch(plan.row_block * plan.score_stride)
-        self._sums = self._scratch(plan.span * plan.sum_stride)
-        maxima, totals, growth = (self._scratch(plan.span) for _ in range(3))
+        self._scored = self._allocated(plan.row_block * plan.score_stride, self._element)
+        self._sums = self._allocated(plan.span * plan.sum_stride, self._element)
+        maxima, totals, growth = (self._allocated(plan.span, self._element) for _ in range(3))
         with ExitStack() as batches:
             for loop in plan.loops.batch:
                 at = batches.enter_context(w.loop(0, self._sizes[f"d{loop}"]))
@@ -115,16 +94,11 @@ class _Nest:
             )
             with w.loop(0, self._rows, plan.span) as first:
                 self._write_span(first, self._part(plan.span, self._rows, first))
-        scratch = [*self._packed.values(), self._scored, self._sums, maxima, totals, growth]
-        for memory in scratch:
-            if memory is not None:
-                w.line(f"memref.dealloc {memory.name} : {memory.type}")
 
     def _move(self, loop: int, at: Index) -> None:
         operands = (self._query, self._key, self._value, self._result)
         self._query, self._key, self._value, self._result = (
-            operand.moved(f"d{loop}", at) if f"d{loop}" in argument.dimensions else operand
-            for operand, argument in zip(operands, self._call.operands, strict=True)
+            operand.moved(f"d{loop}", at) for operand in operands
         )
         self._changes = self._changes.moved(loop, at)
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand, Problem
 from linalg_ext.transforms.codegen.contractions.cache_blocking import make_plan
@@ -123,8 +124,7 @@ class AttentionPlan:
             ("tiles", f"{' and '.join(tiles)} of {self.scores.tile.lanes}"),
             ("packing", f"{', '.join(packed)}, {size:.0f} KiB"),
         ]  # fmt: skip
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+        return table(rows)
 
 
 def plan_attention(

@@ -16,6 +16,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.transforms.codegen.base.payload import attributes_text
 from linalg_ext.transforms.ir_utils.generics import extents_of, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -232,12 +233,8 @@ class ElementReader:
         operands = [self._scalar(op, each, bound) for each in inner.operands]
         if any(each is None for each in operands):
             return None
-        attributes = ", ".join(
-            f"{name} = {inner.attributes[name]}"
-            for name in sorted(inner.attributes)
-            # What holds of one way to compute it need not hold of another.
-            if name not in ("fastmath", "overflowFlags")
-        )
+        # What holds of one way to compute it need not hold of another.
+        attributes = attributes_text(inner, without=("fastmath", "overflowFlags"))
         known = tuple(each for each in operands if each is not None)
         return Applied(inner.name, attributes, known, str(inner.results[0].type))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from linalg_ext.transforms.codegen.base.flat_memory import Strided
+from linalg_ext.transforms.codegen.base.payload import write_constant, write_on_vectors
 from linalg_ext.transforms.codegen.base.problem import Group
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
@@ -76,15 +78,12 @@ class ScoreChanges:
 
     def moved(self, loop: int, index: Index) -> ScoreChanges:
         """The same at an index of a loop over batches."""
-        moved = object.__new__(ScoreChanges)
-        moved.__dict__.update(self.__dict__)
+        moved = copy(self)
         moved._positions = {**self._positions, loop: index}
         moved._others = [
             (
                 element,
-                Other(other.at, other.memory.moved(f"d{loop}", index), other.rows, other.keys)
-                if loop in other.at
-                else other,
+                Other(other.at, other.memory.moved(f"d{loop}", index), other.rows, other.keys),
             )
             for element, other in self._others
         ]
@@ -136,10 +135,9 @@ class RowChanges:
                 return vector
         match expression:
             case Number(text=text):
-                number, _, element = text.rpartition(" : ")
-                number, element = (number, element) if number else (text, "i1")
-                name = self._w.constant(f"dense<{number}>", self._vector(element))
-                return _Vector(name, element)
+                text = text if " : " in text else f"{text} : i1"
+                name = write_constant(self._w, text, self._changes._lanes)
+                return _Vector(name, text.rpartition(" : ")[2])
             case Position(loop=loop):
                 made = self._position(loop, key)
             case Element():
@@ -148,15 +146,12 @@ class RowChanges:
                 made = self._compared(compared, key)
             case Applied():
                 operands = [self._write(each, known, key, limit) for each in expression.operands]
-                types = ", ".join(self._vector(operand.element) for operand in operands)
-                names = ", ".join(operand.name for operand in operands)
-                made = _Vector(
-                    self._w.op(
-                        f'"{expression.name}"({names}) {{{expression.attributes}}} : '
-                        f"({types}) -> {self._vector(expression.type)}"
-                    ),
-                    expression.type,
-                )
+                given = [(operand.name, operand.element) for operand in operands]
+                name = write_on_vectors(
+                    self._w, expression.name, expression.attributes, given, expression.type,
+                    self._changes._lanes,
+                )  # fmt: skip
+                made = _Vector(name, expression.type)
         known.append((expression, made))
         return made
 

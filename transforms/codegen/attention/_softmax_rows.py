@@ -178,8 +178,7 @@ class SoftmaxRows:
                 if self._changes.is_needed:
                     value = changes(value, self._element, w.add(key, column), limit)
                 if not is_whole:
-                    left = w.max(0, w.min(lanes, w.sub(extent, column)))
-                    mask = w.op(f"vector.create_mask {w.value(left)} : {self._scores.mask}")
+                    mask = self._scores.below(w.sub(extent, column))
                     value = w.op(
                         f"arith.select {mask}, {value}, {lowest} : {self._scores.mask}, {vector}"
                     )

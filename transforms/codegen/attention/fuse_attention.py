@@ -83,7 +83,7 @@ from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._attention import Attention, find_attention
 from ._attention_call import AttentionCall
-from ._attention_nest import attention_function
+from ._attention_nest import AttentionNest
 from ._attention_plan import Loops, Strides, plan_attention
 from ._elements import output_of
 from ._expressions import Applied, At, Element, Expression
@@ -173,9 +173,7 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
         Element(-1, attention.score.at),
         attention.masked_is_zero,
     )
-    name = functions.known(call) or functions.add(
-        call, plan, lambda name: attention_function(name, plan, call)
-    )
+    name = functions.known(call) or functions.add(call, plan, AttentionNest(plan, call).function)
     rest = [op for op in attention.ops if op != last]
     functions.call(name, [each.value for each in operands], [last, *rest])
     _erase(attention, zeros)

@@ -1,14 +1,15 @@
-"""Epilogues: element-wise work on the result of a contraction, done while it is in registers.
+"""Epilogues: element-wise work on the result of an op, done while it is in registers.
 
-A bias, an activation, a residual, a quantization: one `linalg.generic` that reads each element of C
-at its place, other operands at the place of its row, its column or its batch, and scalars. Its
-result may be of another type than the sums, which are then nowhere in memory: the depth is one
-block.
+A bias, an activation, a residual, a quantization: one `linalg.generic` behind a contraction or an
+op on windows. It reads each element of the result at its place, other operands at places of some of
+its dimensions, and scalars. The result of a contraction may be of another type than its sums, which
+are then nowhere in memory: the depth is one block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,8 @@ from linalg_ext.transforms.ir_utils.walking import producer
 
 from .flat_memory import Strided
 from .operand_types import Argument, argument_of
-from .problem import Dimension, Group, Problem
-from .scalar_steps import Elementwise, read_steps, scalars_of, write_steps
+from .payload import Elementwise, captured_scalars, read_payload
+from .problem import Group, Problem
 from .writer import Index, Writer
 
 _MOVABLE = ("arith.constant", "memref.alloc", "memref.get_global")
@@ -73,7 +74,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     known: dict[Any, int] = {}
     values, arguments = [], []
     inner = after.regions[0].blocks[0].arguments
-    scalars = scalars_of(after)
+    scalars = captured_scalars(after)
     for operand, map_, inside in zip(after.operands, maps, inner, strict=True):
         if operand == output:
             if map_ != maps[-1]:
@@ -100,14 +101,14 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     touched = [value for value in inputs if isinstance(value.type, ir.ShapedType)] + values
     if any(root(value) == root(destination) for value in touched):
         return None
-    steps = read_steps(after, known, 1 + len(values) + len(scalars))
-    if steps is None or not all(_comes_before(scalar, op) for scalar in scalars):
+    payload = read_payload(after, known, 1 + len(values) + len(scalars))
+    if isinstance(payload, str) or not all(_comes_before(scalar, op) for scalar in scalars):
         return None
     types = tuple(str(scalar.type) for scalar in scalars)
     if any(type_ == "index" for type_ in types):
         return None
     return FoundEpilogue(
-        Elementwise(tuple(arguments), types, steps), after, destination, (*values, *scalars)
+        Elementwise(tuple(arguments), types, payload), after, destination, (*values, *scalars)
     )
 
 
@@ -225,14 +226,15 @@ class Finisher:
         self._operands = tuple(operands)
         self._lanes = lanes
         self._scalars = scalars
+        self._spread = body.spread(w, [f"%{scalars}{at}" for at in range(len(body.scalars))], lanes)
         self._groups = groups
-        self._rows = [_seen(groups[0], each) for each in body.arguments]
-        self._columns = [_seen(groups[1], each) for each in body.arguments]
+        self._rows = [groups[0].seen_by(each) for each in body.arguments]
+        self._columns = [groups[1].seen_by(each) for each in body.arguments]
 
     @property
     def is_long(self) -> bool:
         """Whether it is much code for each vector."""
-        return self._body.steps.is_long
+        return self._body.payload.is_long
 
     def can_be_wide(self, lanes: int) -> bool:
         """Whether the other operands can be read in vectors of so many lanes."""
@@ -245,12 +247,8 @@ class Finisher:
 
     def moved(self, dimension: str, index: Index) -> Finisher:
         """The same at an index of a batch dimension."""
-        moved = object.__new__(Finisher)
-        moved.__dict__.update(self.__dict__)
-        moved._operands = tuple(
-            operand.moved(dimension, index) if dimension in argument.dimensions else operand
-            for operand, argument in zip(self._operands, self._body.arguments, strict=True)
-        )
+        moved = copy(self)
+        moved._operands = tuple(operand.moved(dimension, index) for operand in self._operands)
         return moved
 
     def __call__(self, value: str, row: Index, column: Index, limit: Index | None) -> str:
@@ -260,10 +258,7 @@ class Finisher:
         for number, operand in enumerate(self._operands):
             offset = operand.offset(self._rows[number], row)
             values.append(self._loaded(operand, self._columns[number], offset, column, limit))
-        for number, type_ in enumerate(self._body.scalars):
-            vector = f"vector<{self._lanes}x{type_}>"
-            values.append(w.op(f"vector.broadcast %{self._scalars}{number} : {type_} to {vector}"))
-        return write_steps(w, self._body.steps, values, self._lanes)
+        return self._body.payload.write(w, [*values, *self._spread], self._lanes)
 
     def _loaded(
         self, operand: Strided, columns: Group, offset: Index, column: Index, limit: Index | None
@@ -283,14 +278,6 @@ def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
 
 def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
     """Whether another operand can be read in vectors along a group, or is the same all along it."""
-    seen = _seen(group, argument)
+    seen = group.seen_by(argument)
     is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
     return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES
-
-
-def _seen(group: Group, argument: Argument) -> Group:
-    """A group as another operand walks over it, in the place of C."""
-    strides = dict(zip(argument.dimensions, argument.strides, strict=True))
-    return Group(
-        tuple(Dimension(d.name, d.size, {"C": strides.get(d.name, 0)}) for d in group.dimensions)
-    )

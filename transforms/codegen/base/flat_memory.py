@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
 
 from .problem import Dimension, Group, Operand, Segment
 from .writer import Index, Writer
+
+Piece: TypeAlias = "tuple[Index, str | None]"
+"""A part of a vector: where its lane 0 would be, and the mask of the lanes that lie there."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,59 @@ class Memory:
             f"{{nontemporal = true, alignment = {size} : i64}} : {self.type}, {self.vector}"
         )
 
+    def load_pieces(self, pieces: Iterable[Piece]) -> str:
+        """A vector, put together from its pieces; lanes of no piece are 0."""
+        value = None
+        for where, mask in pieces:
+            value = self.load_vector(where, mask, value)
+        if value is None:
+            raise AssertionError("a vector without pieces")
+        return value
+
+    def store_pieces(self, value: str, pieces: Iterable[Piece]) -> None:
+        """Write a vector to its pieces."""
+        for where, mask in pieces:
+            self.store_vector(value, where, mask)
+
+    # Masks.
+
+    def below(self, count: Index) -> str:
+        """A mask of the first lanes: of all where there are more, and of none below 0."""
+        w = self.writer
+        # Upstream compares 32 bits of the count: a large one must not wrap around.
+        clamped = w.min(count, self.lanes)
+        return w.op(f"vector.create_mask {w.value(clamped)} : {self.mask}")
+
+    def both(self, left: str, right: str | None) -> str:
+        """The lanes that are on in two masks."""
+        return (
+            left if right is None else self.writer.op(f"arith.andi {left}, {right} : {self.mask}")
+        )
+
+    def without(self, mask: str, other: str) -> str:
+        """The lanes that are on in a mask, and off in another."""
+        ones = self.writer.constant("dense<true>", self.mask)
+        return self.both(mask, self.writer.op(f"arith.xori {other}, {ones} : {self.mask}"))
+
+    def in_rows(self, column: Index, period: Index, valid: Index, count: int) -> list[str]:
+        """Masks of the lanes of a vector in each of the rows that it reaches into.
+
+        Args:
+            column: the place of the first lane in its row.
+            period: elements from one row to the next.
+            valid: how many of them are wanted.
+            count: into how many rows a vector may reach.
+        """
+        w = self.writer
+        masks = []
+        for row in range(count):
+            before = w.mul(row, period)
+            mask = self.below(w.sub(w.add(before, valid), column))
+            if row:
+                mask = self.without(mask, self.below(w.sub(before, column)))
+            masks.append(mask)
+        return masks
+
 
 def zero_vector(writer: Writer, element: str, lanes: int) -> str:
     """A vector of zeros."""
@@ -108,48 +165,54 @@ def _is_integer(type_: str) -> bool:
     return type_.rpartition("x")[2].startswith("i")
 
 
-class Strided:
-    """An operand: a memory, and where in it the elements of a contraction are.
+@dataclass(frozen=True)
+class FlatOperand:
+    """An operand as flat memory.
 
     Attributes:
         memory: the memory.
-        operand: which operand of the problem it is.
-        base: where the element of the current batch is whose indices are all 0.
+        base: where the element is that the loops so far lead to.
+        strides: elements from one value of each of its dimensions to the next.
     """
 
-    def __init__(
-        self,
-        memory: Memory,
-        operand: Operand,
-        base: Index,
-        sizes: dict[str, Index],
-        strides: dict[str, Index],
-    ) -> None:
-        """
-        Args:
-            sizes: of each dimension by its name.
-            strides: of this operand along each of its dimensions.
-        """
-        self.memory = memory
-        self.operand = operand
-        self.base = base
-        self._sizes = sizes
-        self._strides = strides
-        self._writer = memory.writer
+    memory: Memory
+    base: Index
+    strides: Mapping[str, Index]
 
-    def with_lanes(self, lanes: int) -> Strided:
+    def with_lanes(self, lanes: int) -> Self:
         """The operand read in vectors of another length."""
-        memory = replace(self.memory, lanes=lanes)
-        return Strided(memory, self.operand, self.base, self._sizes, self._strides)
+        return replace(self, memory=replace(self.memory, lanes=lanes))
 
-    def moved(self, dimension: str, index: Index) -> Strided:
-        """The operand with the base moved along a dimension."""
-        base = self._writer.add(self.base, self._writer.mul(index, self._strides[dimension]))
-        return Strided(self.memory, self.operand, base, self._sizes, self._strides)
+    def moved(self, dimension: str, index: Index) -> Self:
+        """The operand with the base moved along a dimension, which it need not have."""
+        return replace(self, base=self.place({dimension: index}))
+
+    def place(self, at: Mapping[str, Index]) -> Index:
+        """Where an element is, so many values of some dimensions further on."""
+        w = self.memory.writer
+        steps = (w.mul(index, self.strides.get(name, 0)) for name, index in at.items())
+        return w.add(self.base, *steps)
+
+    def grouped(self, operand: Operand, sizes: Mapping[str, Index]) -> Strided:
+        """The operand as one of a problem whose dimensions are in groups."""
+        return Strided(self.memory, self.base, self.strides, operand, sizes)
+
+
+@dataclass(frozen=True)
+class Strided(FlatOperand):
+    """An operand of a problem, whose dimensions are in groups.
+
+    Attributes:
+        operand: which operand of the problem it is.
+        sizes: of each dimension by its name.
+    """
+
+    operand: Operand
+    sizes: Mapping[str, Index]
 
     def offset(self, group: Group, index: Index) -> Index:
         """How far from the base the elements of the index of a group are."""
-        w = self._writer
+        w = self.memory.writer
         segments = group.segments(self.operand)
         rest, terms = index, list[Index]()
         for position in range(len(segments) - 1, -1, -1):
@@ -163,7 +226,7 @@ class Strided:
 
     def offsets(self, group: Group, first: Index, count: int) -> list[Index]:
         """The offsets of consecutive indices, the first of them a multiple of `count`."""
-        w, segments = self._writer, group.segments(self.operand)
+        w, segments = self.memory.writer, group.segments(self.operand)
         last = segments[-1].size if segments else 1
         if len(segments) > 1 and (last is None or last % count):
             return [self.offset(group, w.add(first, number)) for number in range(count)]
@@ -178,19 +241,17 @@ class Strided:
 
     def stride_of(self, dimension: Dimension) -> Index:
         """The elements from one value of a dimension to the next."""
-        return self._strides.get(dimension.name, 0)
+        return self.strides.get(dimension.name, 0)
 
     def size(self, segment: Segment) -> Index:
         """The size of a segment."""
-        w = self._writer
+        w = self.memory.writer
         total: Index = 1
         for dimension in segment.dimensions:
-            total = w.mul(total, self._sizes[dimension.name])
+            total = w.mul(total, self.sizes[dimension.name])
         return total
 
-    def pieces(
-        self, group: Group, index: Index, count: int, limit: Index | None
-    ) -> list[tuple[Index, str | None]]:
+    def pieces(self, group: Group, index: Index, count: int, limit: Index | None) -> list[Piece]:
         """Where the pieces of a vector along a group are, from the base, and the mask of each.
 
         Args:
@@ -199,29 +260,28 @@ class Strided:
             count: into how many pieces a vector may fall.
             limit: only indices below it are wanted; None where all lanes are.
         """
-        w = self._writer
-        whole = None if limit is None else self.below(w.sub(limit, index))
+        memory, w = self.memory, self.memory.writer
+        whole = None if limit is None else memory.below(w.sub(limit, index))
+        first = self.offset(group, index)
         if count == 1:
-            return [(self.offset(group, index), whole)]
+            return [(first, whole)]
         length = self.size(group.segments(self.operand)[-1])
-        first = w.sub(length, w.rem(index, length))
-        found: list[tuple[Index, str | None]] = [
-            (self.offset(group, index), self.both(self.below(first), whole))
-        ]
-        for piece in range(1, count):
-            start = w.add(first, w.mul(length, piece - 1))
-            end = self.below(w.add(start, length))
-            lanes = self.both(self._without(end, self.below(start)), whole)
-            # The address of lane 0, which is not itself in the piece. A piece without lanes would
-            # still have its line fetched: it is looked for where the first one is.
-            where = w.sub(self.offset(group, w.add(index, start)), start)
-            is_there = w.compare("slt", start, self.memory.lanes)
-            found.append((w.select(is_there, where, found[0][0]), lanes))
+        column = w.rem(index, length)
+        found: list[Piece] = []
+        for row, mask in enumerate(memory.in_rows(column, length, length, count)):
+            where = first
+            if row:
+                start = w.sub(w.mul(row, length), column)
+                # The address of lane 0, which is not itself in the piece. A piece without lanes
+                # would still have its line fetched: it is looked for where the first one is.
+                beyond = w.sub(self.offset(group, w.add(index, start)), start)
+                where = w.select(w.compare("slt", start, memory.lanes), beyond, first)
+            found.append((where, memory.both(mask, whole)))
         return found
 
     def tile_pieces(
         self, group: Group, first: Index, width: int, count: int, limit: Index | None
-    ) -> list[list[tuple[Index, str | None]]]:
+    ) -> list[list[Piece]]:
         """The pieces of each vector of a tile that begins at a multiple of its width.
 
         Args:
@@ -231,18 +291,18 @@ class Strided:
             count: as for `pieces`, of one vector.
             limit: as for `pieces`.
         """
-        w, lanes = self._writer, self.memory.lanes
+        memory, w, lanes = self.memory, self.memory.writer, self.memory.lanes
         run = group.run(self.operand)
         starts = range(0, width, lanes)
         if count == 1 or not run or max(run, width) % min(run, width):
             return [self.pieces(group, w.add(first, at), count, limit) for at in starts]
         # Where a tile's lines are cut is the same for all tiles, and known here.
         begins = [(at, self.offset(group, w.add(first, at))) for at in range(0, width, run)]
-        vectors: list[list[tuple[Index, str | None]]] = []
+        vectors: list[list[Piece]] = []
         for at in starts:
-            inside = None if limit is None else self.below(w.sub(limit, w.add(first, at)))
+            inside = None if limit is None else memory.below(w.sub(limit, w.add(first, at)))
             vectors.append([
-                (w.add(offset, at - begin), self.both(mask, inside) if mask else inside)
+                (w.add(offset, at - begin), memory.both(mask, inside) if mask else inside)
                 for begin, offset in begins
                 if begin < at + lanes and at < begin + run
                 for mask in (self._between(begin - at, begin + run - at),)
@@ -255,47 +315,20 @@ class Strided:
         if all(lanes):
             return None
         text = ", ".join(str(lane).lower() for lane in lanes)
-        return self._writer.constant(f"dense<[{text}]>", self.memory.mask)
+        return self.memory.writer.constant(f"dense<[{text}]>", self.memory.mask)
 
-    def load_pieces(self, pieces: Sequence[tuple[Index, str | None]], offset: Index) -> str:
-        """A vector, put together from its pieces; lanes of no piece are 0."""
-        value = None
-        for where, mask in pieces:
-            index = self._writer.add(self.base, where, offset)
-            value = self.memory.load_vector(index, mask, value)
-        if value is None:
-            raise AssertionError("a vector without pieces")
-        return value
+    def load_pieces(self, pieces: Sequence[Piece], offset: Index) -> str:
+        """A vector whose pieces are so far from the base; lanes of no piece are 0."""
+        add = self.memory.writer.add
+        return self.memory.load_pieces((add(self.base, at, offset), mask) for at, mask in pieces)
 
-    def store_pieces(
-        self, value: str, pieces: Sequence[tuple[Index, str | None]], offset: Index
-    ) -> None:
-        """Write a vector to its pieces."""
-        for where, mask in pieces:
-            self.memory.store_vector(value, self._writer.add(self.base, offset, where), mask)
+    def store_pieces(self, value: str, pieces: Sequence[Piece], offset: Index) -> None:
+        """Write a vector to its pieces, which are so far from the base."""
+        # Stores to a row of a tile share the first sum, loads of a column of vectors theirs.
+        add = self.memory.writer.add
+        moved = ((add(self.base, offset, at), mask) for at, mask in pieces)
+        self.memory.store_pieces(value, moved)
 
-    def pieces_if(
-        self, mask: str, pieces: Sequence[tuple[Index, str | None]]
-    ) -> list[tuple[Index, str | None]]:
+    def pieces_if(self, mask: str, pieces: Sequence[Piece]) -> list[Piece]:
         """The pieces, without the lanes that are off in a mask."""
-        return [(where, self.both(mask, lanes)) for where, lanes in pieces]
-
-    def below(self, count: Index) -> str:
-        """A mask of the first lanes; of all where there are more than that."""
-        w = self._writer
-        # Upstream compares 32 bits of the count: a large one must not wrap around.
-        clamped = w.min(count, self.memory.lanes)
-        return w.op(f"vector.create_mask {w.value(clamped)} : {self.memory.mask}")
-
-    def both(self, left: str, right: str | None) -> str:
-        """The lanes that are on in two masks."""
-        if right is None:
-            return left
-        return self._writer.op(f"arith.andi {left}, {right} : {self.memory.mask}")
-
-    def _without(self, mask: str, other: str) -> str:
-        return self._writer.op(f"arith.andi {mask}, {self._flipped(other)} : {self.memory.mask}")
-
-    def _flipped(self, mask: str) -> str:
-        ones = self._writer.constant("dense<true>", self.memory.mask)
-        return self._writer.op(f"arith.xori {mask}, {ones} : {self.memory.mask}")
+        return [(where, self.memory.both(mask, lanes)) for where, lanes in pieces]

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .flat_memory import Memory
+from .flat_memory import FlatOperand, Memory
 from .operand_types import Argument
 from .writer import Index, Writer
 
 
 def flattened(
     w: Writer, name: str, argument: Argument, lanes: int, sizes: dict[str, Index]
-) -> tuple[Memory, dict[str, Index]]:
-    """An argument as flat memory from its first element on, and its stride along each dimension.
+) -> FlatOperand:
+    """An argument as flat memory from its first element on.
 
     Args:
         w: where the code is written.
@@ -48,11 +48,13 @@ def flattened(
         seen = _flat("i8")
         flat = w.op(f"builtin.unrealized_conversion_cast {flat} : {type_} to {seen}")
         casts = "arith.trunci", "arith.extui"
-        return ConvertedMemory(w, flat, seen, element, lanes, "i8", *casts), strides
-    if argument.cast is not None:
+        memory: Memory = ConvertedMemory(w, flat, seen, element, lanes, "i8", *casts)
+    elif argument.cast is not None:
         read_as = argument.read_as
-        return ConvertedMemory(w, flat, type_, read_as, lanes, element, argument.cast), strides
-    return Memory(w, flat, type_, element, lanes), strides
+        memory = ConvertedMemory(w, flat, type_, read_as, lanes, element, argument.cast)
+    else:
+        memory = Memory(w, flat, type_, element, lanes)
+    return FlatOperand(memory, 0, strides)
 
 
 def _flat(element: str) -> str:

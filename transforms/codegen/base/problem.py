@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .dot_products import Dot
+from .operand_types import Argument
 
 Operand = Literal["A", "B", "C"]
 
@@ -90,10 +91,22 @@ class Group:
             return 0
         return segments[-1].size
 
+    def seen_by(self, argument: Argument) -> Group:
+        """The group as another operand walks over it, in the place of C."""
+        strides = dict(zip(argument.dimensions, argument.strides, strict=True))
+        return Group(
+            tuple(
+                Dimension(each.name, each.size, {"C": strides.get(each.name, 0)})
+                for each in self.dimensions
+            )
+        )
+
     def pieces(self, operand: Operand, lanes: int) -> int:
         """In how many pieces at most an aligned vector of the group lies in memory; 0 for none."""
         segments = self.segments(operand)
         run = self.run(operand)
+        if lanes == 1:
+            return 1
         if run == 0:
             return 0
         if len(segments) <= 1 or (run is not None and run % lanes == 0):

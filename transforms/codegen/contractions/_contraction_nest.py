@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from linalg_ext.transforms.codegen.base.epilogue import Finisher
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.nest import Nest
+from linalg_ext.transforms.codegen.base.operand_types import Argument
+from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Group, Operand
-from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.base.writer import Index
 
 from ._inner_products import write_inner_products
 from ._panels import collect_tile, write_panel
@@ -17,7 +20,7 @@ from ._prologue import Prologue
 from ._tile_epilogue import finish_tile
 from ._word_packing import pack_words_of_a, pack_words_of_b
 from ._zero_points import Corrections
-from .contraction_plan import Plan
+from .contraction_plan import Packing, Plan
 from .micro_kernel import Finish, fetch_tile, multiply, scatter_tile, store_tile
 from .packing import divides, pack_a, pack_b
 from .strip_readers import Reader, rows_of, vectors_of
@@ -26,26 +29,46 @@ Pack = Callable[..., None]
 """Packs strips of an operand."""
 
 
-class Nest:
+class ContractionNest(Nest):
     """Writes the nest of one plan."""
 
     def __init__(
         self,
-        w: Writer,
         plan: Plan,
-        operands: Mapping[Operand, Strided],
-        sizes: Mapping[str, Index],
-        finisher: Finisher | None,
-        prologues: Mapping[Operand, Prologue],
-        type_of_c: str,
+        arguments: Sequence[Argument],
+        epilogue: Elementwise | None = None,
+        prologues: Sequence[Elementwise | None] = (None, None),
     ) -> None:
-        self._w = w
-        self._type_of_c = type_of_c
+        """
+        Args:
+            plan: how.
+            arguments: the operands of the op: its two inputs and its output. The zero points that
+                there are follow them.
+            epilogue: what is done to the result, whose operands are the last parameters.
+            prologues: what is done to each input, whose operands come before those.
+        """
+        super().__init__(plan.tile.lanes)
         self._plan = plan
-        self._operands = operands
-        self._sizes = sizes
-        self._finisher = finisher
-        self._prologues = dict(prologues)
+        w = self._w
+        order: tuple[Operand, ...] = ("B", "A", "C") if plan.problem.swapped else ("A", "B", "C")
+        self._operands = {
+            role: self._operand(role, argument).grouped(role, self._sizes)
+            for role, argument in zip(order, arguments, strict=True)
+        }
+        self._type_of_c = arguments[-1].type
+        for role in order:
+            if role in plan.problem.zero_points:
+                self._scalar(f"zero_point_{role}", "i32")
+        self._prologues = {
+            role: Prologue(w, plan, role, body, self._others(body, f"{role}P", f"{role}S"))
+            for role, body in zip(order, prologues, strict=False)
+            if body is not None
+        }
+        self._finisher = None
+        if epilogue is not None:
+            groups = plan.problem.rows, plan.problem.columns
+            others = self._others(epilogue, "E", "S")
+            self._finisher = Finisher(w, groups, epilogue, others, plan.tile.lanes)
         problem = plan.problem
         self._rows, self._columns, self._depth = (
             self._size(group) for group in (problem.rows, problem.columns, problem.depth)
@@ -63,19 +86,33 @@ class Nest:
             total = self._w.mul(total, self._sizes[dimension.name])
         return total
 
-    def write(self) -> None:
-        """Write the nest."""
+    def _others(self, body: Elementwise, operands: str, scalars: str) -> list[Strided]:
+        """Add what a payload reads besides to the parameters: other operands, and scalars."""
+        others = [
+            self._operand(f"{operands}{number}", argument).grouped("C", self._sizes)
+            for number, argument in enumerate(body.arguments)
+        ]
+        for number, type_ in enumerate(body.scalars):
+            self._scalar(f"{scalars}{number}", type_)
+        return others
+
+    def function(self, name: str) -> str:
+        """The function as text, and the instruction that it declares."""
+        text, dot = super().function(name), self._plan.problem.dot
+        return text if dot is None else f"{text}\n{dot.declaration}"
+
+    def _write(self) -> None:
         w, plan = self._w, self._plan
         count_a = w.ceil_div(w.min(self._rows, plan.row_block), plan.tile.rows)
         count_b = w.ceil_div(w.min(self._columns, plan.column_block), plan.tile.columns)
-        self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
+        self._packed_a = self._packed(plan.pack_a, w.mul(count_a, plan.strip_a))
         if plan.by_strips or plan.panel is not None:
             count_b = 1
-        self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
-        self._buffer = self._scratch(plan.scratch_c > 0, plan.scratch_c, plan.problem.element)
-        if self._finisher is not None and self._finisher.is_long and self._buffer is None:
-            tile = plan.tile.rows * plan.tile.columns
-            self._buffer = self._scratch(True, tile, plan.problem.element)
+        self._packed_b = self._packed(plan.pack_b, w.mul(count_b, plan.strip_b))
+        collected = plan.scratch_c
+        if self._finisher is not None and self._finisher.is_long and not collected:
+            collected = plan.tile.rows * plan.tile.columns
+        self._buffer = self._allocated(collected, plan.problem.element) if collected else None
         a, b, c = (self._operands[role] for role in ("A", "B", "C"))
         with ExitStack() as loops:
             for dimension in plan.problem.batch:
@@ -94,18 +131,9 @@ class Nest:
                 self._write_strips(a, b, c)
             else:
                 self._write_blocks(a, b, c)
-        for scratch in (self._packed_a, self._packed_b, self._buffer):
-            if scratch is not None:
-                w.line(f"memref.dealloc {scratch.name} : {scratch.type}")
 
-    def _scratch(self, needed: bool, size: Index, element: str = "") -> Memory | None:
-        if not needed:
-            return None
-        w, element = self._w, element or self._plan.problem.packed
-        open_size = "" if isinstance(size, int) else size
-        type_ = f"memref<{size if isinstance(size, int) else '?'}x{element}>"
-        name = w.op(f"memref.alloc({open_size}) {{alignment = 64}} : {type_}")
-        return Memory(w, name, type_, element, self._plan.tile.lanes)
+    def _packed(self, packing: Packing, size: Index) -> Memory | None:
+        return None if packing == "none" else self._allocated(size, self._plan.problem.packed)
 
     def _write_blocks(self, a: Strided, b: Strided, c: Strided) -> None:
         w, plan = self._w, self._plan

@@ -97,7 +97,7 @@ def _sums(
             handed_on += [total for total, _ in pairs] + [error for _, error in pairs]
         results = found[: len(none)]
     if not divides(lanes, depth):
-        mask = a.below(w.sub(depth, whole))
+        mask = a.memory.below(w.sub(depth, whole))
         results = _step(w, plan, a, b, starts_a, starts_b, whole, mask, results)
     return [_sum_of_lanes(w, vector, lanes, problem.element) for vector in results]
 

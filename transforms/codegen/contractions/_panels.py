@@ -72,7 +72,7 @@ def write_panel(
             square = [
                 collected.load_vector(w.add(first, lane * panel.length)) for lane in range(lanes)
             ]
-            mask = None if panel.size % lanes == 0 else c.below(w.sub(runs, run))
+            mask = None if panel.size % lanes == 0 else c.memory.below(w.sub(runs, run))
             place = w.add(target, run, w.mul(along, step))
             for lane, vector in enumerate(transpose(w, square, collected.vector)):
                 position = None if panel.length % lanes == 0 else w.add(along, lane)

@@ -15,11 +15,11 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.recognition.contraction_pairs import contraction_of
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
-from linalg_ext.transforms.codegen.base.scalar_steps import (
+from linalg_ext.transforms.codegen.base.payload import (
     Elementwise,
+    captured_scalars,
     needed_for,
-    read_steps,
-    scalars_of,
+    read_payload,
 )
 from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.walking import producer
@@ -198,7 +198,7 @@ def _computed(
     first = max(read, key=lambda each: len(each[1] or ()))
     others = [each for each in read if each is not first]
     buffer, place, argument = first
-    scalars = [scalar for scalar in scalars_of(op) if _is_used(scalar, op, used)]
+    scalars = [scalar for scalar in captured_scalars(op) if _is_used(scalar, op, used)]
     known: dict[Any, int] = {argument: 0}
     given: list[Argument] = []
     for operand, axes, inside in others:
@@ -215,14 +215,14 @@ def _computed(
             if operand == scalar
         }
     types = tuple(str(scalar.type) for scalar in scalars)
-    steps = read_steps(op, known, 1 + len(given) + len(scalars), value)
-    if steps is None or "index" in types:
+    payload = read_payload(op, known, 1 + len(given) + len(scalars), value)
+    if isinstance(payload, str) or "index" in types:
         return None
     return Factor(
         buffer,
         place or (),
         str(buffer.type.element_type),
-        prologue=Elementwise(tuple(given), types, steps),
+        prologue=Elementwise(tuple(given), types, payload),
         others=(*(operand for operand, _, _ in others), *scalars),
     )
 

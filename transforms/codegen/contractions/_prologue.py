@@ -11,12 +11,13 @@ its line, its depth or its batch. Nothing outside an operand is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 
 from linalg_ext.transforms.codegen.base.epilogue import Finisher, seen_in_vectors
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Operand
-from linalg_ext.transforms.codegen.base.scalar_steps import Elementwise
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
 from .contraction_plan import Plan
@@ -69,8 +70,7 @@ class Prologue:
 
     def moved(self, dimension: str, index: Index) -> Prologue:
         """The same at an index of a batch dimension."""
-        moved = object.__new__(Prologue)
-        moved.__dict__.update(self.__dict__)
+        moved = copy(self)
         moved._along = self._along.moved(dimension, index)
         moved._across = self._across.moved(dimension, index)
         moved._alone = self._alone.moved(dimension, index)

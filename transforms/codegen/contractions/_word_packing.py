@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from linalg_ext.transforms.codegen.base.dot_products import Dot
-from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Piece, Strided
 from linalg_ext.transforms.codegen.base.problem import Group
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
@@ -238,7 +238,7 @@ class _Words:
                 left = w.mul(w.sub(self._whole, at), dot.lanes)
                 for number in range(1, dot.count):
                     is_there = w.max(w.sub(left, number * dot.lanes), 0)
-                    masks[number] = self._operand.below(is_there)
+                    masks[number] = self._operand.memory.below(is_there)
             yield k, masks
 
     def _offsets(self, word: Index) -> list[Index]:
@@ -248,9 +248,7 @@ class _Words:
             self._operand.offset(self._depth, w.add(first, number)) for number in range(dot.count)
         ]
 
-    def _masked(
-        self, pieces: Sequence[tuple[Index, str | None]], offset: Index, mask: str | None
-    ) -> str:
+    def _masked(self, pieces: Sequence[Piece], offset: Index, mask: str | None) -> str:
         operand = self._operand
         if mask is not None:
             pieces = operand.pieces_if(mask, pieces)

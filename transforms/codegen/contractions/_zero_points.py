@@ -129,11 +129,7 @@ class Corrections:
         with w.carrying_loop(extent, step, [zero], dot.sums) as (k, sums, next_sums, results):
             if is_by_rows:
                 at = w.add(strip, w.mul(row, plan.stride_a), k)
-                mask = w.op(
-                    f"vector.create_mask {w.value(w.min(w.sub(extent, k), dot.lanes))} : "
-                    f"{packed.mask}"
-                )
-                words = packed.load_vector(at, mask)
+                words = packed.load_vector(at, packed.below(w.sub(extent, k)))
             else:
                 # One word in the first lane.
                 word = packed.load(w.add(strip, w.mul(k, plan.tile.rows), row))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.problem import Problem
 
 Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
@@ -190,5 +191,4 @@ class Plan:
                         f"{scratch:.0f} KiB"),
             ("result", ("overwritten" if problem.overwrites else "added to") + self._collected()),
         ]  # fmt: skip
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+        return table(rows)

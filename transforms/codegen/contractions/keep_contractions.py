@@ -52,7 +52,7 @@ from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.transforms.analysis.fills import is_computed
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.base.scalar_steps import read_steps, scalars_of
+from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
 from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -104,9 +104,9 @@ def _is_widened(value: Any) -> bool:
     read = op.operands[maps.index(largest)].type
     if not isinstance(read, ir.ShapedType) or _bits(read) >= _bits(op.results[0].type):
         return False
-    known = {value: number for number, value in enumerate([*inside, *scalars_of(op)])}
-    steps = read_steps(op, known, len(known))
-    return steps is not None and not steps.is_long
+    known = {value: number for number, value in enumerate([*inside, *captured_scalars(op)])}
+    payload = read_payload(op, known, len(known))
+    return not isinstance(payload, str) and not payload.is_long
 
 
 def _bits(type_: Any) -> int:

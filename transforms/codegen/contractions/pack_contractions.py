@@ -46,14 +46,14 @@ from linalg_ext.transforms.codegen.base.epilogue import (
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
-from linalg_ext.transforms.codegen.base.scalar_steps import Elementwise
 from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.plan_functions import CONTRACTION, Functions
 from linalg_ext.transforms.parallel.share_work import threads_of
 
-from ._contraction_function import contraction_function
+from ._contraction_nest import ContractionNest
 from ._element_types import plan_of_types
 from ._products import Product, read_product
 from .contraction_plan import Plan
@@ -338,7 +338,7 @@ class _Functions:
             name = self._functions.add(
                 key,
                 made,
-                lambda name: contraction_function(name, made, arguments, epilogue, prologues),
+                ContractionNest(made, arguments, epilogue, prologues).function,
             )
             self.decisions.append(PlannedContraction(name, plan, made, epilogue, current()))
         return name

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Piece, Strided
 from linalg_ext.transforms.codegen.base.problem import Group
 from linalg_ext.transforms.codegen.base.transposition import transpose
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
@@ -148,7 +148,7 @@ def _a_by_rows(
                 packed.store_vector(a.memory.load_vector(w.add(source, k)), w.add(start, k))
             if not divides(tile.lanes, length):
                 # Lanes beyond the run are overwritten by the next run, or the next row.
-                mask = a.below(w.sub(length, whole))
+                mask = a.memory.below(w.sub(length, whole))
                 last = a.memory.load_vector(w.add(source, whole), mask)
                 packed.store_vector(last, w.add(start, whole))
 
@@ -223,7 +223,7 @@ def _runs(
 
 def _along_depth(
     w: Writer, plan: Plan, operand: Strided, index: Index, whole_depth: Index
-) -> list[tuple[Index, str | None]]:
+) -> list[Piece]:
     group, lanes = plan.problem.depth, plan.tile.lanes
     limit = None if divides(lanes, whole_depth) else whole_depth
     return operand.pieces(group, index, group.pieces(operand.operand, lanes), limit)

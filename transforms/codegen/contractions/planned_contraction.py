@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linalg_ext.target import Target
 from linalg_ext.target.clock import cycles_per_second
 from linalg_ext.target.text import bytes_text, count_text, seconds_text
-from linalg_ext.transforms.codegen.base.scalar_steps import Elementwise
+from linalg_ext.transforms.codegen.base.payload import Elementwise
 
 from .contraction_cost import estimate
 from .contraction_plan import Plan
@@ -61,7 +61,7 @@ class PlannedContraction:
             rows.append((name.strip(), text.strip()))
         rows[0] = ("plan", " ".join(filter(None, rows[0])))
         if self.epilogue is not None:
-            steps = " ".join(step.name.partition(".")[2] for step in self.epilogue.steps.steps)
+            steps = self.epilogue.payload.summary
             rows.append(("epilogue", f"{steps}, on the tile in registers"))
         return [*rows, *self._model(plan)]
 

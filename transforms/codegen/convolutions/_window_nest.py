@@ -1,58 +1,36 @@
-"""The loops of a reduction over windows, as a function on memrefs."""
+"""The loops of a reduction over windows."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
 
-from linalg_ext.transforms.codegen.base.flattening import flattened
-from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.base.writer import Index
 
-from ._window_epilogue import Finisher
+from ._nest import OperandsNest
 from ._window_plan import WindowPlan
-from ._window_reader import Key, Lanes, Operand, Operands, Reader
+from ._window_reader import Key, Lanes, Operands, Reader
 
 
-def window_function(name: str, plan: WindowPlan, operands: Sequence[str]) -> str:
-    """A function that does a reduction over windows, as text.
-
-    Args:
-        name: of the function.
-        plan: how.
-        operands: the types of the operands of the body: memrefs, or scalars.
-    """
-    w = Writer()
-    _Nest(w, plan, operands).write()
-    signature = ", ".join(f"%A{place}: {type_}" for place, type_ in enumerate(operands))
-    return w.function(name, signature)
-
-
-class _Nest:
+class WindowNest(OperandsNest):
     """Writes the nest of one plan."""
 
-    def __init__(self, w: Writer, plan: WindowPlan, types: Sequence[str]) -> None:
-        self._w = w
+    def __init__(self, plan: WindowPlan, types: Sequence[str]) -> None:
+        super().__init__(plan.problem, types, plan.lanes)
         self._plan = plan
-        self._problem = plan.problem
-        self._types = types
-        self._sizes: dict[str, Index] = {}
+        inputs = enumerate(types[: plan.problem.body.inputs])
+        self._scalars = {
+            place: self._w.op(f"vector.broadcast %A{place} : {type_} to {self._vector(type_)}")
+            for place, type_ in inputs
+            if place not in plan.problem.arguments
+        }
+        self._of_epilogue = self._epilogue_scalars()
 
-    def write(self) -> None:
-        """Write the nest."""
-        w, problem = self._w, self._problem
-        operands = {place: self._flat(place) for place in problem.arguments}
-        self._sizes |= {each.name: each.size for each in problem.loops if each.size is not None}
-        self._finish = Finisher(w, problem, self._types, self._plan.lanes)
-        self._outer(self._plan.order, operands, {}, Lanes(None))
+    def _write(self) -> None:
+        self._outer(self._plan.order, self._operands, {}, Lanes(None))
 
     def _vector(self, element: str) -> str:
         return f"vector<{self._plan.lanes}x{element}>"
-
-    def _flat(self, place: int) -> Operand:
-        """An argument as flat memory; what the run tells of its sizes is noted."""
-        argument, lanes = self._problem.arguments[place], self._plan.lanes
-        memory, strides = flattened(self._w, f"A{place}", argument, lanes, self._sizes)
-        return Operand(memory, 0, strides)
 
     # The loops over results.
 
@@ -135,7 +113,7 @@ class _Nest:
         looped = [name for name in problem.reduced if name not in plan.unrolled]
         values = self._reduced(looped, operands, tile, values, lanes, masks)
         for at, value in zip(tile, values, strict=True):
-            reader.store(problem.output, at, self._finish(reader, at, value))
+            reader.finish(at, value, self._of_epilogue)
 
     def _reduced(
         self,
@@ -162,12 +140,11 @@ class _Nest:
         for chosen in itertools.product(*(range(problem.size(n) or 0) for n in unrolled)):
             tap = dict(zip(unrolled, chosen, strict=True))
             for number, result in enumerate(tile):
-                given: list[str | None] = [None] * problem.body.operands
+                given: list[str | None] = [None] * problem.body.inputs
                 for place in problem.inputs:
                     given[place] = reader.vector(place, {**result, **tap})
-                for place, scalar in self._finish.scalars.items():
-                    if place < len(given):
-                        given[place] = scalar
+                for place, scalar in self._scalars.items():
+                    given[place] = scalar
                 given[problem.output] = found[number]
                 found[number] = problem.body.write(w, given, self._plan.lanes)
         return found

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.machine import Machine
 
 from ._window_problem import WindowProblem
@@ -122,9 +123,9 @@ class WindowPlan:
             ("unrolled", " ".join(self.unrolled) or "nothing"),
             ("result", "starts from what is there" if problem.start is None
                        else f"starts from {problem.start}"),
+            *([("epilogue", problem.epilogue.payload.summary)] if problem.epilogue else []),
         ]  # fmt: skip
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+        return table(rows)
 
 
 def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | str:

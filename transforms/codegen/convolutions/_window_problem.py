@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from linalg_ext.transforms.codegen.base.operand_types import Argument
-
-from ._window_body import Body
+from linalg_ext.transforms.codegen.base.payload import Elementwise, Payload
 
 
 @dataclass(frozen=True)
@@ -26,39 +25,27 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Finish:
-    """An element-wise op on the results.
-
-    Attributes:
-        body: what it does.
-        places: for each operand of it the place of a buffer or a scalar, or None for the result.
-    """
-
-    body: Body
-    places: tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
 class WindowProblem:
     """A reduction over windows.
 
     Attributes:
         loops: of the op, in order.
-        arguments: the buffers among the operands of the body by their place, the result's with it.
+        arguments: the buffers by their places, the result's with them: among the operands of the
+            body, and after those among the operands of the epilogue.
         output: the place of the result.
         windows: the places of what is read through windows.
         body: what is done for each element of a window.
         start: the constant that the results start from; None where they add to what is there.
-        finish: what is done to each result at the end.
+        epilogue: what is done to each result at the end.
     """
 
     loops: tuple[Loop, ...]
     arguments: Mapping[int, Argument]
     output: int
     windows: frozenset[int]
-    body: Body
+    body: Payload
     start: str | None
-    finish: Finish | None = None
+    epilogue: Elementwise | None = None
 
     def stride(self, place: int, loop: str) -> int | None:
         """Elements between two rounds of a loop in an operand; None where only the run tells."""
@@ -74,15 +61,14 @@ class WindowProblem:
     @property
     def inputs(self) -> list[int]:
         """The buffers that the body reads, but for the result."""
-        count = self.body.operands
+        count = self.body.inputs
         return [p for p in self.arguments if p != self.output and p < count and self.body.reads(p)]
 
     @property
     def finishing(self) -> list[int]:
         """The buffers that the results meet at the end."""
-        if self.finish is None:
-            return []
-        return [p for p in self.finish.places if p is not None and p in self.arguments]
+        count = 0 if self.epilogue is None else len(self.epilogue.arguments)
+        return list(range(self.body.inputs, self.body.inputs + count))
 
     @property
     def parallel(self) -> list[str]:

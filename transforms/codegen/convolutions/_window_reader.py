@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linalg_ext.transforms.codegen.base.flat_memory import Memory
+from linalg_ext.transforms.codegen.base.flat_memory import FlatOperand, Memory, Piece
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
 from ._window_plan import Pitch, WindowPlan
@@ -13,27 +13,7 @@ from ._window_plan import Pitch, WindowPlan
 Key = tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class Operand:
-    """A buffer as flat memory.
-
-    Attributes:
-        memory: the memory.
-        base: where the element is that the loops so far lead to.
-        strides: elements from one round of each loop to the next.
-    """
-
-    memory: Memory
-    base: Index
-    strides: Mapping[str, Index]
-
-    def moved(self, loop: str, at: Index) -> Operand:
-        """The operand at a round of a loop."""
-        w = self.memory.writer
-        return replace(self, base=w.add(self.base, w.mul(at, self.strides.get(loop, 0))))
-
-
-Operands = Mapping[int, Operand]
+Operands = Mapping[int, FlatOperand]
 
 
 @dataclass(frozen=True)
@@ -65,14 +45,8 @@ class Reader:
         self._operands = operands
         self._lanes = lanes
         self._masks = masks
+        self._memory = operands[plan.problem.output].memory
         self._loaded: dict[Key, str] = {}
-
-    def _place(self, operand: Operand, at: Mapping[str, int]) -> Index:
-        """Where an element of an operand is, so many rounds of some loops further on."""
-        w = self._w
-        return w.add(
-            operand.base, *(w.mul(n, operand.strides.get(loop, 0)) for loop, n in at.items())
-        )
 
     def vector(self, place: int, at: Mapping[str, int]) -> str:
         """A vector of an operand."""
@@ -83,7 +57,7 @@ class Reader:
         lanes = None if step == 0 or self._is_whole(lane) else lane
         key: Key = place, lanes, *_key(operand.strides, at)
         if key not in self._loaded:
-            where = self._place(operand, at)
+            where = operand.place(at)
             if step == 0:
                 scalar = operand.memory.load(where)
                 types = f"{operand.memory.element} to {operand.memory.vector}"
@@ -103,56 +77,55 @@ class Reader:
             return self.vector(place, at)
         if not {self._plan.vector, pitch.rows} & operand.strides.keys():
             return self.vector(place, at)
-        value: str | None = None
-        for where, mask in self._pieces(operand, at, pitch):
-            value = operand.memory.load_vector(where, mask, value)
-        if value is None:
-            raise AssertionError("a vector lies somewhere")
-        return value
+        return operand.memory.load_pieces(self._pieces(operand, at, pitch))
+
+    def finish(self, at: Mapping[str, int], value: str, scalars: Sequence[str]) -> None:
+        """Write a vector of results after what the epilogue makes of it.
+
+        Args:
+            at: how many rounds of some loops further on the results are.
+            value: the vector.
+            scalars: those of the epilogue, as vectors.
+        """
+        problem = self._plan.problem
+        if problem.epilogue is not None:
+            others = [self.result(place, at) for place in problem.finishing]
+            given = [value, *others, *scalars]
+            value = problem.epilogue.payload.write(self._w, given, self._plan.lanes)
+        self.store(problem.output, at, value)
 
     def store(self, place: int, at: Mapping[str, int], value: str) -> None:
         """Write a vector of results."""
         operand, pitch = self._operands[place], self._plan.pitch
         if pitch is not None:
-            for where, mask in self._pieces(operand, at, pitch):
-                operand.memory.store_vector(value, where, mask)
+            operand.memory.store_pieces(value, self._pieces(operand, at, pitch))
             return
         lanes = self._mask(at.get(self._plan.vector, 0))
-        operand.memory.store_vector(value, self._place(operand, at), lanes)
+        operand.memory.store_vector(value, operand.place(at), lanes)
 
-    def _pieces(
-        self, operand: Operand, at: Mapping[str, int], pitch: Pitch
-    ) -> Iterator[tuple[Index, str]]:
-        """Where the part of a vector in each row is: the address of lane 0, and the lanes."""
+    def _pieces(self, operand: FlatOperand, at: Mapping[str, int], pitch: Pitch) -> list[Piece]:
+        """The parts of a vector in the rows that it reaches into."""
         w, name = self._w, self._plan.vector
         lane = at.get(name, 0)
-        others = {loop: n for loop, n in at.items() if loop != name}
-        base = self._place(operand, others)
+        base = operand.place({loop: n for loop, n in at.items() if loop != name})
         first = w.add(self._lanes.at, lane)
         row, column = w.div(first, pitch.period), w.rem(first, pitch.period)
         stride, step = operand.strides.get(pitch.rows, 0), operand.strides.get(name, 0)
-        for piece in range(pitch.pieces):
-            skipped = piece * pitch.period
-            index = w.mul(w.sub(column, skipped), step)
-            where = w.add(base, w.mul(w.add(row, piece), stride), index)
-            yield where, self._mask_of_row(lane, column, skipped, pitch.valid)
+        found: list[Piece] = []
+        for piece, mask in enumerate(self._masks_of_rows(lane, column, pitch)):
+            index = w.mul(w.sub(column, piece * pitch.period), step)
+            found.append((w.add(base, w.mul(w.add(row, piece), stride), index), mask))
+        return found
 
-    def _mask_of_row(self, lane: int, column: Index, skipped: int, valid: int) -> str:
-        """The lanes of a vector whose elements are results of one of the rows that it is in."""
-        w, mask = self._w, f"vector<{self._plan.lanes}xi1>"
-        key: Key = "row", lane, skipped
-        if key not in self._masks:
-            start = w.sub(skipped, column)
-            found = self._below(w.add(start, valid))
-            if skipped:
-                ones = w.constant("dense<true>", mask)
-                before = w.op(f"arith.xori {self._below(start)}, {ones} : {mask}")
-                found = w.op(f"arith.andi {found}, {before} : {mask}")
-            inside = self._mask(lane)
-            if inside is not None:
-                found = w.op(f"arith.andi {found}, {inside} : {mask}")
-            self._masks[key] = found
-        return self._masks[key]
+    def _masks_of_rows(self, lane: int, column: Index, pitch: Pitch) -> list[str]:
+        """The lanes of a vector whose elements are results, for each row that it reaches into."""
+        keys: list[Key] = [("row", lane, piece) for piece in range(pitch.pieces)]
+        if keys[0] not in self._masks:
+            inside, memory = self._mask(lane), self._memory
+            found = memory.in_rows(column, pitch.period, pitch.valid, pitch.pieces)
+            masks = [memory.both(mask, inside) for mask in found]
+            self._masks |= dict(zip(keys, masks, strict=True))
+        return [self._masks[key] for key in keys]
 
     def _is_whole(self, lane: int) -> bool:
         """Whether all lanes of a vector hold elements of results."""
@@ -176,7 +149,7 @@ class Reader:
             reach = w.sub(w.add(w.mul(w.sub(left, 1), step), 1), first)
             if plan.repeats is not None:
                 reach = w.mul(left, plan.repeats.count)
-            self._masks[key] = self._below(reach)
+            self._masks[key] = self._memory.below(reach)
         return self._masks[key]
 
     def _repeated(self, memory: Memory, where: Index, lane: int) -> str:
@@ -188,18 +161,11 @@ class Reader:
         if count is not None and not self._is_whole(lane):
             key: Key = "few", lane
             if key not in self._masks:
-                left = w.min(w.max(w.sub(count, lane), 0), rounds)
-                self._masks[key] = w.op(f"vector.create_mask {w.value(left)} : {few.mask}")
+                self._masks[key] = few.below(w.sub(count, lane))
             mask = self._masks[key]
         loaded = few.load_vector(where, mask)
         picks = [at * rounds // plan.lanes for at in range(plan.lanes)]
         return w.op(f"vector.shuffle {loaded}, {loaded} {picks} : {few.vector}, {few.vector}")
-
-    def _below(self, count: Index) -> str:
-        """A mask of the first lanes, as many as there are of them."""
-        w, lanes = self._w, self._plan.lanes
-        clamped = w.min(w.max(count, 0), lanes)
-        return w.op(f"vector.create_mask {w.value(clamped)} : vector<{lanes}xi1>")
 
     def _every(self, memory: Memory, where: Index, step: Index, lane: int) -> str:
         """A vector of every so-manieth element: nothing after the last of them is read."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from linalg_ext.transforms.codegen.convolutions._window_body import Body
-from linalg_ext.transforms.codegen.convolutions._window_problem import Loop, WindowProblem
+from linalg_ext.transforms.codegen.base.payload import Payload
 
+from ._window_problem import Loop, WindowProblem
 from ._winograd_transforms import RESULTS, TAPS
 
 Lanes = Literal["columns", "channels"]
@@ -130,7 +130,7 @@ def sized_convolution(
         Loop(name, size, is_parallel=place < 4)
         for place, (name, size) in enumerate(zip(names, sizes, strict=True))
     )
-    problem = WindowProblem(loops, {}, 2, frozenset({0}), Body(3, (), 2), None)
+    problem = WindowProblem(loops, {}, 2, frozenset({0}), Payload(3, (), 2), None)
     image, result, row, column, channel, *taps = names
     return Convolution(
         problem, 0, 1, (image,), row, column, result, channel, (taps[0], taps[1]), "columns"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from linalg_ext.transforms.codegen.base.flat_memory import Memory
+from linalg_ext.transforms.codegen.base.flat_memory import FlatOperand, Memory
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
-from linalg_ext.transforms.codegen.convolutions._window_reader import Operand
 
 from ._winograd_part import Part
 from ._winograd_plan import WinogradPlan
@@ -18,7 +17,7 @@ class Factors(Part):
         super().__init__(w, plan)
         self._factors = factors
 
-    def write(self, filters: Operand) -> None:
+    def write(self, filters: FlatOperand) -> None:
         """The transform of all filters, in strips; memory is walked over as it lies."""
         w, c = self._w, self._conv
         if c.has_filters_in_lanes:
@@ -35,10 +34,10 @@ class Factors(Part):
             for place, value in zip(self._points(result, channel), values, strict=True):
                 self._factors.store(value, place)
 
-    def _write_vector(self, filters: Operand, channel: Index, at: Index, whole: bool) -> None:
+    def _write_vector(self, filters: FlatOperand, channel: Index, at: Index, whole: bool) -> None:
         """Transform a vector of filters, which is within a strip."""
         taps = filters.moved(self._conv.results, at)
-        mask = None if whole else self._below(self._w.sub(self._results, at))
+        mask = None if whole else taps.memory.below(self._w.sub(self._results, at))
         loaded = [
             [taps.memory.load_vector(place, mask) for place in row] for row in self._places(taps)
         ]
@@ -46,7 +45,7 @@ class Factors(Part):
         for place, value in zip(self._points(at, channel), values, strict=True):
             self._factors.store_vector(value, place)
 
-    def _places(self, taps: Operand) -> list[list[Index]]:
+    def _places(self, taps: FlatOperand) -> list[list[Index]]:
         """Where the elements of a filter are, row by row."""
         w = self._w
         down, along = (taps.strides[tap] for tap in self._conv.taps)

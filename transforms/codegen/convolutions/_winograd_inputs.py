@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from linalg_ext.transforms.codegen.base.flat_memory import Memory
+from linalg_ext.transforms.codegen.base.flat_memory import FlatOperand, Memory
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
-from linalg_ext.transforms.codegen.convolutions._window_reader import Operand
 
 from ._winograd_part import Block, Part, Points
 from ._winograd_plan import WinogradPlan
@@ -21,7 +20,7 @@ class Inputs(Part):
         super().__init__(w, plan)
         self._inputs = inputs
 
-    def write(self, window: Operand, block: Block) -> None:
+    def write(self, window: FlatOperand, block: Block) -> None:
         """The tiles of a block."""
         w, c = self._w, self._conv
         if c.lanes == "columns":
@@ -41,14 +40,14 @@ class Inputs(Part):
             )
 
     def _write_tiles_beside(
-        self, window: Operand, row: Index, block: Block, base: Index, at: Index, whole: bool
+        self, window: FlatOperand, row: Index, block: Block, base: Index, at: Index, whole: bool
     ) -> None:
         """Transform the tiles of a vector, which lie beside each other."""
         w, lanes = self._w, self._lanes
         column = w.mul(w.add(block.column, at), RESULTS)
         left = w.sub(self._conv.size(self._conv.columns) + TAPS - 1, column)
         starts = [0, lanes, RESULTS, lanes + RESULTS]
-        masks = [None if whole else self._below(w.sub(left, start)) for start in starts]
+        masks = [None if whole else window.memory.below(w.sub(left, start)) for start in starts]
         rows = []
         for place in self._places(window, self._conv.rows, row):
             loaded = [
@@ -75,13 +74,13 @@ class Inputs(Part):
     ) -> None:  # fmt: skip
         """Transform a vector of channels of a tile."""
         w = self._w
-        mask = None if whole else self._below(w.sub(self._channels, channel))
+        mask = None if whole else memory.below(w.sub(self._channels, channel))
         loaded = [
             [memory.load_vector(w.add(place, channel), mask) for place in row] for row in places
         ]
         self._store_points(transform_inputs(w, self._vector, loaded), w.add(base, channel))
 
-    def _places(self, window: Operand, loop: str, tile: Index) -> list[Index]:
+    def _places(self, window: FlatOperand, loop: str, tile: Index) -> list[Index]:
         """How far the rows or columns of a tile are; the last one twice where there is one less.
 
         What is read twice is part of no result.

@@ -106,8 +106,3 @@ class Part:
         if whole != count:
             with w.loop(whole, count, self._lanes) as at:
                 write(at, False)
-
-    def _below(self, count: Index) -> str:
-        """A mask of the first lanes, as many as there are of them."""
-        clamped = self._w.min(self._w.max(count, 0), self._lanes)
-        return self._w.op(f"vector.create_mask {self._w.value(clamped)} : vector<{self._lanes}xi1>")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.contractions.contraction_plan import Tile
-from linalg_ext.transforms.codegen.convolutions._window_problem import WindowProblem
 
+from ._window_problem import WindowProblem
 from ._winograd_convolution import Convolution
 from ._winograd_transforms import POINTS, TAPS
 
@@ -72,7 +73,7 @@ class WinogradPlan:
         c = self.convolution
         images = " ".join(f"{n}:{self.problem.size(n) or '?'}" for n in c.batch)
         sizes = " ".join(f"{n}:{c.size(n)}" for n in (c.results, c.rows, c.columns))
-        start = self.problem.start
+        start, epilogue = self.problem.start, self.problem.epilogue
         rows = [
             ("winograd", "f32, 2 x 2 results of 16 products, not 36"),
             ("results", f"{images} {sizes}".strip()),
@@ -82,6 +83,6 @@ class WinogradPlan:
             ("block", f"{self.rows} x {self.columns} tiles, {self.strips * self.strip} filters"),
             ("filters", "transformed before" if self.is_prepared else "transformed at each call"),
             ("result", f"starts from {start or 'what is there'}"),
+            *([("epilogue", epilogue.payload.summary)] if epilogue else []),
         ]
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+        return table(rows)

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from functools import partial
 
 from linalg_ext.transforms.analysis.fills import ZEROS
+from linalg_ext.transforms.codegen.base.flat_memory import FlatOperand
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
-from linalg_ext.transforms.codegen.convolutions._window_epilogue import Finisher
-from linalg_ext.transforms.codegen.convolutions._window_plan import WindowPlan
-from linalg_ext.transforms.codegen.convolutions._window_reader import Lanes, Operand, Reader
 
+from ._window_plan import WindowPlan
+from ._window_reader import Lanes, Reader
 from ._winograd_part import Block, Part, Points
 from ._winograd_plan import WinogradPlan
 from ._winograd_transforms import POINTS, RESULTS, transform_sums
@@ -20,19 +20,19 @@ from ._winograd_transforms import POINTS, RESULTS, transform_sums
 class Results(Part):
     """Writes the transform of the sums."""
 
-    def __init__(self, w: Writer, plan: WinogradPlan, sums: Points, types: Sequence[str]) -> None:
+    def __init__(self, w: Writer, plan: WinogradPlan, sums: Points, scalars: Sequence[str]) -> None:
         """
         Args:
             w: where the code is written.
             plan: how.
             sums: what is transformed.
-            types: of the operands of the body.
+            scalars: those of the epilogue, as vectors.
         """
         super().__init__(w, plan)
         self._sums = sums
-        self._finish = Finisher(w, plan.problem, types, self._lanes)
+        self._scalars = scalars
 
-    def write(self, operands: Mapping[int, Operand], block: Block, first: Index) -> None:
+    def write(self, operands: Mapping[int, FlatOperand], block: Block, first: Index) -> None:
         """The results of a block, of some strips of filters from a first one on."""
         count = self._w.min(self._plan.strips * self._plan.strip, self._w.sub(self._results, first))
         if self._conv.lanes == "columns":
@@ -41,7 +41,7 @@ class Results(Part):
             self._write_along_channels(operands, block, first, count)
 
     def _write_along_columns(
-        self, operands: Mapping[int, Operand], block: Block, first: Index, count: Index
+        self, operands: Mapping[int, FlatOperand], block: Block, first: Index, count: Index
     ) -> None:
         w, c = self._w, self._conv
         with w.loop(0, count) as result, w.loop(0, block.height) as row:
@@ -52,7 +52,7 @@ class Results(Part):
             self._along_columns(block, partial(self._finish_tiles_beside, moved, tile, block, base))
 
     def _write_along_channels(
-        self, operands: Mapping[int, Operand], block: Block, first: Index, count: Index
+        self, operands: Mapping[int, FlatOperand], block: Block, first: Index, count: Index
     ) -> None:
         w, c = self._w, self._conv
         with w.loop(0, block.height) as row, w.loop(0, block.width) as column:
@@ -71,7 +71,7 @@ class Results(Part):
         return transform_sums(self._w, self._vector, sums)
 
     def _finish_tiles_beside(
-        self, operands: Mapping[int, Operand], tile: Index, block: Block,
+        self, operands: Mapping[int, FlatOperand], tile: Index, block: Block,
         base: Index, at: Index, whole: bool,
     ) -> None:  # fmt: skip
         """The results of a vector of tiles, whose columns are in turn."""
@@ -96,7 +96,7 @@ class Results(Part):
         ]
 
     def _finish_tile(
-        self, operands: Mapping[int, Operand], tile: tuple[Index, Index],
+        self, operands: Mapping[int, FlatOperand], tile: tuple[Index, Index],
         filters: tuple[Index, Index], base: Index, at: Index, whole: bool,
     ) -> None:  # fmt: skip
         """A vector of channels of the results of a tile."""
@@ -117,7 +117,7 @@ class Results(Part):
             condition.enter_context(w.when(w.compare("slt", at, size)))
         return condition
 
-    def _reader(self, operands: Mapping[int, Operand], lanes: Lanes) -> Reader:
+    def _reader(self, operands: Mapping[int, FlatOperand], lanes: Lanes) -> Reader:
         plan = WindowPlan(self._plan.problem, self._conv.vector, self._lanes, {}, (), ())
         return Reader(self._w, plan, operands, lanes, {})
 
@@ -130,8 +130,8 @@ class Results(Part):
         elif problem.start not in ZEROS:
             start = w.constant(f"dense<{problem.start}>", self._vector)
             value = w.op(f"arith.addf {start}, {value} : {self._vector}")
-        reader.store(problem.output, at, self._finish(reader, at, value))
+        reader.finish(at, value, self._scalars)
 
 
-def _moved(operands: Mapping[int, Operand], loop: str, at: Index) -> dict[int, Operand]:
+def _moved(operands: Mapping[int, FlatOperand], loop: str, at: Index) -> dict[int, FlatOperand]:
     return {place: operand.moved(loop, at) for place, operand in operands.items()}

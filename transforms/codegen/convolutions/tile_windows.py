@@ -23,7 +23,7 @@ width. Each result combines the elements of its window in the order that
 the loops have; a product that is added is not rounded before.
 
 A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
-quicker, as `winograd/_choosing.py` tells. Another one is read where it lies if its kernel is small
+quicker, as `_winograd_selection.py` tells. Another one is read where it lies if its kernel is small
 enough to stay in the cache. Any other is left to be packed.
 
 Where the output was just filled with a constant, the results start from it, and the fill is gone.
@@ -52,21 +52,26 @@ from linalg_ext.transforms.codegen.base.epilogue import (
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
-from linalg_ext.transforms.codegen.convolutions._winograd_convolution import find_convolution
-from linalg_ext.transforms.codegen.convolutions._winograd_nest import winograd_function
-from linalg_ext.transforms.codegen.convolutions._winograd_plan import WinogradPlan
-from linalg_ext.transforms.codegen.convolutions._winograd_prepared import winograd_plan_for
+from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
+from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.plan_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
-from ._window_body import ELEMENTS, read_body
-from ._window_nest import window_function
+from ._nest import OperandsNest
+from ._window_nest import WindowNest
 from ._window_plan import WindowPlan, make_window_plan, repeating
-from ._window_problem import Finish, Loop, WindowProblem
+from ._window_problem import Loop, WindowProblem
 from ._window_products import make_product_plan
+from ._winograd_convolution import find_convolution
+from ._winograd_nest import WinogradNest
+from ._winograd_plan import WinogradPlan
+from ._winograd_prepared import winograd_plan_for
 
 NAME = "linalg-ext-tile-windows"
+
+_IN_MEMORY = ELEMENTS - {"i1"}
+"""What memory may hold: truth values are bytes there."""
 
 _Plan: TypeAlias = WindowPlan | WinogradPlan
 
@@ -142,46 +147,32 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
 def _function(functions: Functions, plan: _Plan, types: Sequence[str]) -> str:
     """The name of the function of a plan, for operands of some types."""
     key = f"{plan.problem}{types}"
-    return functions.known(key) or functions.add(key, plan, lambda name: _text(name, plan, types))
+    return functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
 
 
-def _text(name: str, plan: _Plan, types: Sequence[str]) -> str:
-    if isinstance(plan, WinogradPlan):
-        return winograd_function(name, plan, types)
-    return window_function(name, plan, types)
+def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
+    return WinogradNest(plan, types) if isinstance(plan, WinogradPlan) else WindowNest(plan, types)
 
 
 def _finished(
     problem: WindowProblem, operands: Sequence[Any], found: FoundEpilogue, machine: Machine
 ) -> tuple[WindowProblem, list[Any]] | None:
     """The problem with an epilogue, and the operands of both."""
-    read = read_body(found.op, fuses=machine.has_fma)
-    if isinstance(read, str):
-        return None
-    body, outside = read
-    given = list(operands)
-    output = given[problem.output]
-    given[problem.output] = found.destination
-    arguments = dict(problem.arguments)
-    destination = argument_of(found.destination, arguments[problem.output].dimensions)
+    dimensions = problem.arguments[problem.output].dimensions
+    destination = argument_of(found.destination, dimensions)
     if isinstance(destination, str):
         return None
-    element = arguments[problem.output].element
-    if {each.element for each in (destination, *found.epilogue.arguments)} != {element}:
+    epilogue = found.epilogue
+    element = problem.arguments[problem.output].element
+    if {each.element for each in (destination, *epilogue.arguments)} != {element}:
         return None  # the tile is of one type
-    arguments[problem.output] = destination
-    extras = iter(found.epilogue.arguments)
-    places: list[int | None] = []
-    for value in (*found.op.operands, *outside):
-        if value in (output, found.destination):
-            places.append(None)  # the result; what its destination held is not read
-            continue
-        places.append(len(given))
-        if isinstance(value.type, ir.MemRefType):
-            arguments[len(given)] = next(extras)
-        given.append(value)
-    finish = Finish(body, tuple(places))
-    return replace(problem, arguments=arguments, finish=finish), given
+    if machine.has_fma:
+        epilogue = replace(epilogue, payload=epilogue.payload.contracted())
+    arguments = {**problem.arguments, problem.output: destination}
+    arguments |= dict(enumerate(epilogue.arguments, start=len(operands)))
+    given = [*operands, *found.values]
+    given[problem.output] = found.destination
+    return replace(problem, arguments=arguments, epilogue=epilogue), given
 
 
 def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
@@ -245,14 +236,18 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     sizes = _sizes(list(arguments.values()))
     if len(sizes) < len(is_parallel):
         return "a loop without a length"
-    read = read_body(op, fuses=machine.has_fma)
-    if isinstance(read, str):
-        return read
-    body, outside = read
+    values = [*operands, *(each for each in captured_scalars(op) if each not in operands)]
+    known = {value: place for place, value in enumerate(values)}
+    known |= {value: place for place, value in enumerate(op.regions[0].blocks[0].arguments)}
+    body = read_payload(op, known, len(values))
+    if isinstance(body, str):
+        return body
+    if machine.has_fma:
+        body = body.contracted()
     loops = tuple(Loop(f"d{at}", sizes[f"d{at}"], is_one) for at, is_one in enumerate(is_parallel))
     windows = frozenset(place for place, value in enumerate(operands) if _is_window(value))
     problem = WindowProblem(loops, arguments, output, windows, body, start)
-    return problem, [*operands, *outside]
+    return problem, values
 
 
 def _argument(value: Any, map_: Any) -> Argument | str:
@@ -262,7 +257,7 @@ def _argument(value: Any, map_: Any) -> Argument | str:
     if len(set(dims)) < len(dims):
         return "a diagonal"
     argument = argument_of(value, dims)
-    if isinstance(argument, Argument) and argument.element not in ELEMENTS:
+    if isinstance(argument, Argument) and argument.element not in _IN_MEMORY:
         return f"elements of {argument.element}"
     return argument
 

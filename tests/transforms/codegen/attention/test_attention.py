@@ -306,6 +306,24 @@ def test_what_is_nearly_attention_is_left(old: str, new: str, reason: str) -> No
     assert not report
 
 
+@pytest.mark.parametrize(
+    ("name", "function"), [("tanh", np.tanh), ("sin", np.sin), ("cbrt", np.cbrt), ("ceil", np.ceil)]
+)
+def test_scores_go_through_whatever_vectors_compute(name: str, function: Any) -> None:
+    scaled = "%v0 = arith.mulf %x0, %scale : f32"
+    changed = f"%v = arith.mulf %x0, %scale : f32\n%v0 = math.{name} %v : f32"
+    one = AttentionText(sizes(q=30, k=30))
+    assert scaled in one.text
+    compiled = kernel(one.text.replace(scaled, changed))
+    assert "linalg_ext_attention" in compiled.as_text("loops")
+    # Of halves of whole numbers the scores are exact: none is rounded to the other side of one.
+    query, key, value = (np.rint(each) for each in one.operands())
+    scores = function(np.einsum("bqd,bkd->bqk", query, key).astype(np.float64) / 2)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = (weights / weights.sum(-1, keepdims=True)) @ value
+    np.testing.assert_allclose(compiled(query, key, value), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_scores_that_others_read_are_left() -> None:
     text = PLAIN.text.replace(
         "-> tensor<2x16x8xf32> {", "-> (tensor<2x16x8xf32>, tensor<2x16x16xf32>) {", 1

@@ -1,0 +1,24 @@
+"""The operations of payloads by what they cost: the names that figures of a machine go by."""
+
+from __future__ import annotations
+
+_NO_WORK = frozenset({"arith.constant", "linalg.yield", "linalg.index", "arith.index_cast"})
+_DIVISIONS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")
+_SIMPLE = "absf absi copysign fma floor ceil trunc round roundeven clampf isnan isinf isfinite"
+_SIMPLE_MATH = frozenset(_SIMPLE.split())
+
+
+def operation_kind(name: str) -> str | None:
+    """Return what an op of a payload counts as, for `Figures.function_rate`; None where it is free.
+
+    Args:
+        name: of the op.
+    """
+    if name in _NO_WORK:
+        return None
+    if name.startswith(_DIVISIONS):
+        return "divide"
+    dialect, _, function = name.partition(".")
+    if dialect == "math" and function not in _SIMPLE_MATH:
+        return function
+    return "simple"

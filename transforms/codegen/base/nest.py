@@ -1,0 +1,53 @@
+"""What all kernel generators share: a nest is written as a function on memrefs and scalars."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from .flat_memory import FlatOperand, Memory
+from .flattening import flattened
+from .operand_types import Argument
+from .writer import Index, Writer
+
+
+class Nest(ABC):
+    """Writes a nest as a private function: its parameters, its scratch memory, and what it does."""
+
+    def __init__(self, lanes: int) -> None:
+        """
+        Args:
+            lanes: of a vector.
+        """
+        self._w = Writer()
+        self._lanes = lanes
+        self._sizes: dict[str, Index] = {}
+        self._parameters: list[str] = []
+        self._scratch: list[Memory] = []
+
+    def function(self, name: str) -> str:
+        """The function as text."""
+        self._write()
+        for memory in self._scratch:
+            self._w.line(f"memref.dealloc {memory.name} : {memory.type}")
+        return self._w.function(name, ", ".join(self._parameters))
+
+    @abstractmethod
+    def _write(self) -> None:
+        """Write what it does."""
+
+    def _scalar(self, name: str, type_: str) -> None:
+        """Add a scalar to the parameters."""
+        self._parameters.append(f"%{name}: {type_}")
+
+    def _operand(self, name: str, argument: Argument) -> FlatOperand:
+        """Add a memref to the parameters; what the run tells of its sizes is noted."""
+        self._parameters.append(f"%{name}: {argument.type}")
+        return flattened(self._w, name, argument, self._lanes, self._sizes)
+
+    def _allocated(self, size: Index, element: str) -> Memory:
+        """Allocate memory that is free again at the end of the function."""
+        is_known = isinstance(size, int)
+        type_ = f"memref<{size if is_known else '?'}x{element}>"
+        name = self._w.op(f"memref.alloc({'' if is_known else size}) {{alignment = 64}} : {type_}")
+        self._scratch.append(Memory(self._w, name, type_, element, self._lanes))
+        return self._scratch[-1]

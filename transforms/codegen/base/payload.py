@@ -1,0 +1,286 @@
+"""Payloads of structured ops: read as steps on scalars, and written as steps on vectors.
+
+    ^bb0(%x: f32, %bias: f32, %old: f32):          inputs 0, 1 and 2
+      %s = arith.addf %x, %bias : f32              3
+      %r = math.tanh %s : f32                      4, the result
+      linalg.yield %r : f32
+
+Which ops of payloads have a form on vectors, `vectorizable.py` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.analysis.fills import comes_of
+from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.ir_utils.walking import producer
+
+from .operand_types import Argument
+from .vectorizable import unfit
+from .writer import Writer
+
+_FEW_STEPS = 6
+"""So many steps are written out for each vector of a tile; more of them in a loop."""
+
+_FMA = "vector.fma"
+
+_SCALARIZED = frozenset(
+    f"arith.{name}{sign}" for name in ("div", "rem", "ceildiv", "floordiv") for sign in ("si", "ui")
+)
+"""No machine divides vectors of integers: each lane is divided by itself."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One op of a payload.
+
+    Attributes:
+        name: of the op.
+        attributes: as MLIR writes them.
+        operands: the numbers of values, or the text of a constant.
+        types: the types of the operands, as scalars.
+        element: the type of the result.
+    """
+
+    name: str
+    attributes: str
+    operands: tuple[int | str, ...]
+    types: tuple[str, ...]
+    element: str
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A computation of one element.
+
+    Attributes:
+        inputs: how many values it is given.
+        steps: its ops in order; their results are the values after the inputs.
+        result: the number of the value that it yields.
+    """
+
+    inputs: int
+    steps: tuple[Step, ...]
+    result: int
+
+    def reads(self, value: int) -> bool:
+        """Return whether an input matters."""
+        return self.result == value or any(value in step.operands for step in self.steps)
+
+    @property
+    def bits(self) -> int:
+        """The bits of the widest number that it computes with."""
+        types = {type_ for step in self.steps for type_ in (*step.types, step.element)}
+        return max((int(type_.lstrip("bfi")) for type_ in types), default=8)
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether it is much code: many steps, or one that is expanded into many."""
+        expanded = EXPANSIONS["f32"].keys() | _SCALARIZED
+        return len(self.steps) > _FEW_STEPS or any(step.name in expanded for step in self.steps)
+
+    @property
+    def summary(self) -> str:
+        """The names of the steps, for a table."""
+        return " ".join(step.name.partition(".")[2] for step in self.steps)
+
+    def contracted(self) -> Payload:
+        """Return the payload with each sum of a product as one op that rounds once.
+
+        A product that is read elsewhere too stays.
+        """
+        uses = [operand for step in self.steps for operand in step.operands] + [self.result]
+        steps = list(self.steps)
+        for number, step in enumerate(steps):
+            if step.name != "arith.addf" or step.element not in ("f32", "f64"):
+                continue
+            for at, operand in enumerate(step.operands):
+                if not isinstance(operand, int) or operand < self.inputs:
+                    continue
+                product = steps[operand - self.inputs]
+                if product.name == "arith.mulf" and uses.count(operand) == 1:
+                    operands = (*product.operands, step.operands[1 - at])
+                    types = (step.element,) * 3
+                    steps[number] = Step(_FMA, "", operands, types, step.element)
+                    break
+        return replace(self, steps=tuple(steps))._without_dead_steps()
+
+    def _without_dead_steps(self) -> Payload:
+        needed, pending = set[int](), [self.result]
+        while pending:
+            at = pending.pop()
+            if at >= self.inputs and at not in needed:
+                needed.add(at)
+                pending += [o for o in self.steps[at - self.inputs].operands if isinstance(o, int)]
+        numbers = {number: number for number in range(self.inputs)}
+        kept: list[Step] = []
+        for at, step in enumerate(self.steps, start=self.inputs):
+            if at in needed:
+                operands = tuple(numbers[o] if isinstance(o, int) else o for o in step.operands)
+                numbers[at] = self.inputs + len(kept)
+                kept.append(replace(step, operands=operands))
+        return Payload(self.inputs, tuple(kept), numbers[self.result])
+
+    def write(self, w: Writer, given: Sequence[str | None], lanes: int) -> str:
+        """Write the payload on vectors, and name its result.
+
+        Args:
+            w: where the code is written.
+            given: the vectors of the inputs; None for one that is not read.
+            lanes: of a vector.
+        """
+        values = list(given)
+        for step in self.steps:
+            operands = [
+                (_named(w, values, operand, lanes), type_)
+                for operand, type_ in zip(step.operands, step.types, strict=True)
+            ]
+            values.append(
+                write_on_vectors(w, step.name, step.attributes, operands, step.element, lanes)
+            )
+        return _named(w, values, self.result, lanes)
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """A payload on the elements of an operand.
+
+    Attributes:
+        arguments: the other operands that it reads.
+        scalars: the types of the scalars that it reads.
+        payload: its inputs are an element, those of the other operands, and the scalars.
+    """
+
+    arguments: tuple[Argument, ...]
+    scalars: tuple[str, ...]
+    payload: Payload
+
+    def spread(self, w: Writer, names: Sequence[str], lanes: int) -> list[str]:
+        """Write the scalars as vectors; they are given by name."""
+        return [
+            w.op(f"vector.broadcast {name} : {type_} to vector<{lanes}x{type_}>")
+            for name, type_ in zip(names, self.scalars, strict=True)
+        ]
+
+
+def read_payload(
+    op: Any, known: Mapping[Any, int], inputs: int, wanted: Any = None
+) -> Payload | str:
+    """Read the payload of a structured op, or say why it cannot be on vectors.
+
+    Args:
+        op: a `linalg.generic`.
+        known: the number of each argument of the block, and of each scalar from outside.
+        inputs: how many values are given.
+        wanted: the value that is computed; what is yielded by default.
+    """
+    values: dict[Any, int | str] = dict(known)
+    steps: list[Step] = []
+    *body, end = (each.operation for each in op.regions[0].blocks[0].operations)
+    if wanted is None:
+        if len(end.operands) != 1:
+            return "it has several results"
+        (wanted,) = end.operands
+    needed = needed_for(wanted)
+    for inner in body:
+        if inner.name == "arith.constant" or inner not in needed:
+            continue
+        obstacle = unfit(inner)
+        if obstacle is not None:
+            return obstacle
+        if len(inner.results) != 1:
+            return f"{inner.name} has several results"
+        if any(isinstance(value.type, ir.IndexType) for value in (*inner.operands, *inner.results)):
+            return f"{inner.name} on positions has no form on vectors"
+        operands = [values.get(value, constant_text(value)) for value in inner.operands]
+        given = tuple(operand for operand in operands if operand is not None)
+        if len(given) < len(operands):
+            return f"{inner.name} reads what is not given"
+        types = tuple(str(value.type) for value in inner.operands)
+        element = str(inner.results[0].type)
+        steps.append(Step(inner.name, attributes_text(inner), given, types, element))
+        values[inner.results[0]] = inputs + len(steps) - 1
+    result = values.get(wanted)
+    if not isinstance(result, int):
+        return "it yields a constant"
+    return Payload(inputs, tuple(steps), result)
+
+
+def captured_scalars(op: Any) -> list[Any]:
+    """Return the scalars that a payload reads, but for constants: operands first."""
+    body = op.regions[0].blocks[0]
+    found = [value for value in op.operands if not isinstance(value.type, ir.ShapedType)]
+    for inner in body.operations:
+        for value in inner.operation.operands:
+            owner = producer(value)
+            is_inside = value.owner == body if owner is None else owner.block == body
+            if not is_inside and constant_text(value) is None and value not in found:
+                found.append(value)
+    return found
+
+
+def needed_for(value: Any) -> set[Any]:
+    """Return the ops of a block that a value is computed by."""
+    found: set[Any] = set()
+    pending = [producer(value)]
+    block = None if pending[0] is None else pending[0].block
+    while pending:
+        op = pending.pop()
+        if op is not None and op.block == block and op not in found:
+            found.add(op)
+            pending += [producer(operand) for operand in op.operands]
+    return found
+
+
+def attributes_text(op: Any, without: Sequence[str] = ()) -> str:
+    """Return the attributes of an op as MLIR writes them, in the order of their names."""
+    names = sorted(name for name in op.attributes if name not in without)
+    return ", ".join(f"{name} = {op.attributes[name]}" for name in names)
+
+
+def constant_text(value: Any) -> str | None:
+    """Return the text of a scalar constant, with its type; None for any other value."""
+    if not comes_of(value, "arith.constant"):
+        return None
+    number = str(producer(value).attributes["value"])
+    if number in ("true", "false"):
+        return f"{number} : i1"
+    return number if " : " in number and "dense" not in number else None
+
+
+def write_constant(w: Writer, text: str, lanes: int) -> str:
+    """Write a constant on vectors, given the text of the scalar with its type."""
+    number, _, element = text.rpartition(" : ")
+    return w.constant(f"dense<{number}>", f"vector<{lanes}x{element}>")
+
+
+def write_on_vectors(
+    w: Writer, name: str, attributes: str, operands: Sequence[tuple[str, str]], element: str,
+    lanes: int,
+) -> str:  # fmt: skip
+    """Write an op on scalars as one on vectors.
+
+    Args:
+        w: where the code is written.
+        name: of the op.
+        attributes: as MLIR writes them.
+        operands: the name of each vector and the type of its elements.
+        element: the type of an element of the result.
+        lanes: of a vector.
+    """
+    names = ", ".join(operand for operand, _ in operands)
+    types = ", ".join(f"vector<{lanes}x{type_}>" for _, type_ in operands)
+    return w.op(f'"{name}"({names}) {{{attributes}}} : ({types}) -> vector<{lanes}x{element}>')
+
+
+def _named(w: Writer, values: Sequence[str | None], operand: int | str, lanes: int) -> str:
+    if isinstance(operand, str):
+        return write_constant(w, operand, lanes)
+    value = values[operand]
+    if value is None:
+        raise AssertionError("a value is read that was not given")
+    return value
