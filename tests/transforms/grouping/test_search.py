@@ -213,8 +213,9 @@ def test_a_thousand_ops_are_searched_in_few_moves() -> None:
         trusted=True,
     )
     found = search(module, Search(seconds=600))
-    # A thousand ops in a chain have 999 edges to merge along: none is tried more than a few times.
-    assert 0 < found.tried < 4 * 999
+    # A chain of a thousand ops has 999 edges to merge along. From each of three starts, none is
+    # tried more than four times.
+    assert 0 < found.tried < 3 * 4 * 999
     assert len(found.state.graph.nodes) == 1001
     assert len(found.state.groups) == 1
 
