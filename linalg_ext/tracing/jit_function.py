@@ -6,7 +6,7 @@ import functools
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.executable.description.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.ir.context import new_context
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.containers import flatten, unflatten
-from linalg_ext.tracing.lowered import Compiled, Lowered
-from linalg_ext.tracing.recording import compiled, lower
+from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
+from linalg_ext.tracing.recording import compiled, record
 from linalg_ext.tracing.trace import running
 from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.tuning import Tuning
@@ -33,7 +34,7 @@ from linalg_ext.utils.vectorcall import quickly_called
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search
 
-Key = tuple[Target | None, Libraries, Any]
+Key = tuple[Target | None, Libraries, Tuning | None, Any]
 
 _MOST_KNOWN = 4096
 """Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
@@ -45,7 +46,8 @@ class JitFunction:
 
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
     result goes, in containers like its own, `threads=` how many may work on it. `lower` gives the
-    traced module, `lower(...).compile()` the kernel. On dask arrays it runs on their blocks.
+    traced module, `lower(...).compile()` the kernel that a call runs. On dask arrays it runs on
+    their blocks.
 
     Attributes:
         options: what `jit` was told.
@@ -174,7 +176,8 @@ class JitFunction:
         Raises:
             ArgumentError: as for a call.
         """
-        return lower(self._function, self._parameters.call(arguments, named, specs=True))
+        call = self._parameters.call(arguments, named, specs=True)
+        return Lowered(record(self._function, call, new_context()), self._compiled_for)
 
     def explain(self, *arguments: Any, **named: Any) -> Explanation:
         """Which plans the kernel for these arguments has, and why; compiled first where it is new.
@@ -187,17 +190,34 @@ class JitFunction:
         call = self._parameters.call(arguments, named, specs=True)
         return self._compiled_for(call).kernel.explain()
 
-    def _compiled_for(self, call: Call) -> Compiled:
-        key = (override(), in_force(), call.key)
+    def _compiled_for(
+        self,
+        call: Call,
+        recording: Recording | None = None,
+        tune: bool | float | Tuning | None = None,
+    ) -> Compiled:
+        """Return the kernel for the arguments of a call, compiled where it is new.
+
+        Args:
+            call: the arguments.
+            recording: an earlier trace for them. Where the function did something else in the trace
+                that the kernel is of, as globals have changed, the recording is compiled by itself.
+            tune: as of `linalg_ext.compile`; None for what `jit` was told.
+        """
+        tuning = self._tuning if tune is None else Tuning.of(tune)
+        key = (override(), in_force(), tuning, call.key)
+
         found = self._compiled.get(key)
-        if found is None:
-            with self._lock:
-                found = self._compiled.get(key)
-                if found is None:
-                    with searching(self._search):
-                        found = compiled(self._function, call, self._tuning)
-                    self._compiled[key] = found
-        return found
+        if _serves(found, recording):
+            return found
+        with self._lock:
+            found = self._compiled.get(key)
+            if _serves(found, recording):
+                return found
+            with searching(self._search):
+                made = compiled(self._function, call, tuning, recording)
+            self._compiled.setdefault(key, made)
+            return made
 
     def __reduce__(self) -> Any:
         """A jitted function travels as functions do: by its name, or with the function in it.
@@ -226,6 +246,11 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
+
+
+def _serves(found: Compiled | None, recording: Recording | None) -> TypeGuard[Compiled]:
+    """Return whether a kernel that was found, if any, is of a recording, if there is one."""
+    return found is not None and (recording is None or found.is_of(recording))
 
 
 _arrivals: Arrivals[JitFunction] = Arrivals(most=256)

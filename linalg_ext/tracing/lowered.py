@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -45,6 +46,31 @@ _MOST_SHAPES = 256
 """So many are remembered; a call with others has its sizes compared each time."""
 
 
+@dataclass(frozen=True)
+class Recording:
+    """The trace of a function for the arguments of one call.
+
+    Attributes:
+        module: the function, in linalg on tensors.
+        name: its name in the module.
+        call: the arguments that it was traced for.
+        demands: conditions that the sizes of a call must satisfy.
+        results: how its results are contained.
+        dtypes: theirs.
+    """
+
+    module: Module
+    name: str
+    call: Call
+    demands: tuple[Demand, ...]
+    results: Structure
+    dtypes: tuple[DType, ...]
+
+
+Compile = Callable[[Call, Recording, "bool | float | Tuning | None"], "Compiled"]
+"""Compiles a recording for the arguments of a call, with `tune=` as it was given."""
+
+
 class Lowered:
     """A traced function, before it is compiled.
 
@@ -56,41 +82,26 @@ class Lowered:
         dtypes: theirs.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        name: str,
-        call: Call,
-        demands: tuple[Demand, ...],
-        results: Structure,
-        dtypes: Sequence[DType],
-    ) -> None:
-        self.module = module
-        self.name = name
-        self.call = call
-        self._demands = demands
-        self.results = results
-        self.dtypes = tuple(dtypes)
+    def __init__(self, recording: Recording, compile: Compile) -> None:
+        self._recording = recording
+        self._compile = compile
+        self.module = recording.module
+        self.name = recording.name
+        self.call = recording.call
+        self.results = recording.results
+        self.dtypes = recording.dtypes
 
     def as_text(self) -> str:
         """The module as MLIR text."""
         return str(self.module)
 
-    def compile(self, *, tune: bool | float | Tuning = False) -> Compiled:
-        """The kernel for the target in force.
+    def compile(self, *, tune: bool | float | Tuning | None = None) -> Compiled:
+        """Return the kernel for the target in force: the one that a call of the function runs.
 
         Args:
-            tune: as for `linalg_ext.compile`.
+            tune: as for `linalg_ext.compile`; by default as `jit` was told.
         """
-        kernel = compile(
-            self.module,
-            self.name,
-            trusted=True,
-            checked=False,
-            result_dtypes=self.dtypes,
-            tune=tune,
-        )
-        return Compiled(kernel, self.call, self._demands, self.results)
+        return self._compile(self.call, self._recording, tune)
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"
@@ -115,9 +126,8 @@ class Compiled:
             there are no containers.
     """
 
-    def __init__(
-        self, kernel: Kernel, call: Call, demands: Sequence[Demand], results: Structure
-    ) -> None:
+    def __init__(self, kernel: Kernel, recording: Recording) -> None:
+        call, results = recording.call, recording.results
         self.kernel = kernel
         self._kinds = call.kinds
         self._names = call.names
@@ -127,7 +137,7 @@ class Compiled:
         plain = set(call.structure.children) <= {LEAF} and self._binding.is_positional
         self._positional = len(call.kinds) if plain else None
         """The number of positional arguments where these are the arrays, else None."""
-        self._demands = tuple(demands)
+        self._demands = recording.demands
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
         """Shapes of arguments that were found to agree."""
@@ -138,11 +148,10 @@ class Compiled:
         self._is_flat = flat
         self.is_plain = flat and not call.static and set(call.structure.children) <= {LEAF}
 
-    def with_kernel(self, kernel: Kernel) -> Compiled:
-        """The same with another kernel that does the same."""
-        other = object.__new__(Compiled)
-        other.__dict__.update(self.__dict__, kernel=kernel, _records={})
-        return other
+    def is_of(self, recording: Recording) -> bool:
+        """Return whether the kernel was made from a module that equals the recorded one."""
+        recipe = self.kernel.recipe
+        return recipe is not None and recipe.module == recording.module.bytecode()
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
