@@ -24,8 +24,8 @@ from linalg_ext.executable.description.code import Code, Entry
 from linalg_ext.executable.description.failures import Failures
 from linalg_ext.executable.description.signature import ArrayType, Parameter, Signature
 from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.direct_call import Callee, DirectCall, direct_call
-from linalg_ext.executable.dynamic_call import OpenCall, open_call
+from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call
+from linalg_ext.executable.dynamic_call import open_call
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -146,7 +146,7 @@ class Kernel(Shown, shown_as="kernel"):
             open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
-        self.short: DirectCall | OpenCall | None = self.direct
+        self.short: ShortCall | None = self.direct
         if self.short is None:
             self.short = open_call(self.callee, self._returned)
 
