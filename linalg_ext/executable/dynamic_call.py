@@ -16,6 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from linalg_ext.executable.arrays import ArrayArgument
+from linalg_ext.executable.description.signature import has_shape
 from linalg_ext.executable.direct_call import (
     READABLE,
     WRITABLE,
@@ -124,12 +125,7 @@ class OpenCall(ShortCall):
 
     def _are_right(self, shapes: _Shapes) -> bool:
         return all(
-            len(shape) == argument.rank
-            and all(
-                size == own
-                for size, own in zip(shape, argument.shape, strict=True)
-                if own is not None
-            )
+            has_shape(shape, argument.shape)
             for argument, shape in zip(self._arrays, shapes, strict=True)
         )
 
