@@ -12,6 +12,7 @@ import numpy as np
 
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.executable.call_cache import CallCache
 from linalg_ext.executable.description.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
 from linalg_ext.ir.context import new_context
@@ -79,7 +80,7 @@ class JitFunction:
         self._identity: str | None = None
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
         self._tuning, self._search = tuning, search
-        self._known: dict[Any, Compiled] = {}
+        self._known: CallCache[Any, Compiled] = CallCache(_MOST_KNOWN)
         self._compiled: dict[Key, Compiled] = {}
         self._lock = Lock()
 
@@ -120,10 +121,8 @@ class JitFunction:
         result = found.on_arrays(call.arrays, out, threads)
         if found.is_plain and not named and all(type(x) is np.ndarray for x in arguments):
             # Whether sizes agree depends on the shapes alone: these do.
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
-            self._known[override(), in_force(), kinds] = found
+            self._known.remember((override(), in_force(), kinds), found)
         if threads is None:
             self._quicken(found, call.leaves, len(arguments), tuple(named), libraries)
         return result
@@ -156,11 +155,9 @@ class JitFunction:
         libraries: Libraries,
     ) -> None:
         """Have native code answer calls like this one from now on, where it can."""
-        if (native := caller()) is None:
-            return
-        record = found.record(native.world, leaves, count, names, self._parameters.binding)
-        if record is not None:
-            native.install(self, record, libraries)
+        if (native := caller()) is not None:
+            binding = self._parameters.binding
+            found.quicken(native, self, leaves, count, names, binding, libraries)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: called with the instance, which a dataclass of arrays can be."""

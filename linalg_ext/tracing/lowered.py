@@ -18,11 +18,13 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.executable.call_cache import Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import constant, entries_of, record_of, situation
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.registered import Libraries
+from linalg_ext.runtime.vectorcall import Caller, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import setting, using
 from linalg_ext.tracing.calling import Binding, Call, sizes_of
@@ -141,7 +143,7 @@ class Compiled:
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
         """Shapes of arguments that were found to agree."""
-        self._records: dict[object, Record | None] = {}
+        self._records = Records()
         self._is_open = any(isinstance(size, Size) for kind in call.kinds for size in kind.shape)
         is_tuple = results.kind is tuple and results.leaves > 1
         flat = results is LEAF or results == LEAF or (is_tuple and set(results.children) == {LEAF})
@@ -169,35 +171,41 @@ class Compiled:
                 self._refuse(structure)
         result = self.on_arrays(leaves, out, threads)
         if threads is None and (native := caller()) is not None:
-            record = self.record(native.world, leaves, len(arguments), tuple(named))
-            if record is not None:
-                native.install(self, record)
+            self.quicken(native, self, leaves, len(arguments), tuple(named))
         return result
 
-    def record(
+    def quicken(
         self,
-        world: int,
+        native: Caller,
+        called: Any,
         leaves: Sequence[Any],
         count: int,
         names: tuple[str, ...],
         function: Binding | None = None,
-    ) -> Record | None:
-        """Return the record of calls like one; None where they have to go through Python.
+        libraries: Libraries | None = None,
+    ) -> None:
+        """Have native code answer calls like one from now on, where it can.
 
         Args:
-            world: of the native caller.
+            native: the native caller.
+            called: this, or the function.
             leaves: of that call, as they were given.
             count: how many positional arguments it had.
             names: of its keywords, in order.
             function: of the function, where it was called: its static arguments are given, too.
+            libraries: those in force when the function chose this.
         """
         if self.kernel.direct is None:
-            return None
+            return
         shared = situation(self.kernel.callee)
         pattern = (function is None, count, names, tuple(map(type, leaves)), shared)
-        if pattern not in self._records:
-            self._records[pattern] = self._record(world, leaves, count, names, function)
-        return self._records[pattern]
+        self._records.install(
+            native,
+            called,
+            pattern,
+            lambda world: self._record(world, leaves, count, names, function),
+            libraries,
+        )
 
     def _record(
         self,
@@ -335,7 +343,7 @@ class Compiled:
         return "; ".join(places)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_records": {}}
+        return {**self.__dict__, "_records": Records()}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "kernel":
