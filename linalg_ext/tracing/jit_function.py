@@ -35,7 +35,7 @@ from linalg_ext.utils.vectorcall import quickly_called
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search
 
-Key = tuple[Target | None, Libraries, Tuning | None, Any]
+Key = tuple[Target | None, Libraries, tuple[Tuning | None, ...], Any]
 
 _MOST_KNOWN = 4096
 """Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
@@ -202,8 +202,8 @@ class JitFunction:
             tune: as of `linalg_ext.compile`; None for what `jit` was told.
         """
         tuning = self._tuning if tune is None else Tuning.of(tune)
-        key = (override(), in_force(), tuning, call.key)
-
+        asked = () if tuning == self._tuning else (tuning,)
+        key = (override(), in_force(), asked, call.key)
         found = self._compiled.get(key)
         if _serves(found, recording):
             return found
