@@ -201,7 +201,7 @@ class DirectCall(ShortCall):
 
 
 def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-    """Whether an array shares memory with others that begin at these addresses.
+    """Return whether an array shares memory with others that begin at these addresses.
 
     All are contiguous: each takes one range of addresses, and no other array's may meet it.
     """
@@ -226,7 +226,7 @@ def direct_call(callee: Callee) -> DirectCall | None:
 def is_taken(
     argument: Argument, *, static: bool = True
 ) -> TypeGuard[ArrayArgument | ScalarArgument]:
-    """Whether an argument may come the short way.
+    """Return whether an argument may come the short way.
 
     Args:
         argument: of the kernel.
@@ -243,12 +243,12 @@ def is_taken(
 
 
 def has_arrays(arguments: Sequence[Argument]) -> bool:
-    """Whether there are arrays among arguments."""
+    """Return whether there are arrays among arguments."""
     return any(isinstance(argument, ArrayArgument) for argument in arguments)
 
 
 def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-    """Whether what the code writes is writable, and meets no other argument.
+    """Return whether the arrays that the code writes are writable, and meet no other argument.
 
     Args:
         written: the places of what it writes among the arrays.

@@ -116,7 +116,7 @@ class OpenCall(ShortCall):
         return tuple(results) if results else None
 
     def _may_take(self, out: Any) -> bool:
-        """Whether an array is fit for the only result, but perhaps for its sizes."""
+        """Return whether an array is fit for the only result, but perhaps for its sizes."""
         if type(out) is not ndarray or self._count != 1 or len(self._returned) != 1:
             return False
         slot = self._returned[0].slot

@@ -95,7 +95,7 @@ class Child:
         return cls(process, ours, noise)
 
     def is_there(self) -> bool:
-        """Whether it holds its end of the socket still; asked while no answer is awaited."""
+        """Return whether it still holds its end of the socket; asked while no answer is awaited."""
         try:
             waiting = select.poll()
             waiting.register(self.channel, select.POLLIN)
@@ -104,7 +104,7 @@ class Child:
         return not waiting.poll(0)
 
     def read_noise(self) -> str:
-        """What it printed since the last time."""
+        """Return the text that it printed since the last time."""
         text = os.pread(self.noise.fileno(), 1 << 20, 0).decode(errors="replace")
         os.ftruncate(self.noise.fileno(), 0)
         return text

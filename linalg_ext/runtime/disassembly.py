@@ -98,7 +98,7 @@ def _functions(elf: ElfFile) -> Iterator[tuple[str, bytes, int, dict[int, str]]]
 
 
 def _relocations(elf: ElfFile, section: int) -> dict[int, str]:
-    """What the linker puts where: the symbol for each offset in a section."""
+    """Return the symbol that the linker puts at each offset in a section."""
     found = {}
     for relocation in elf.relocations(section):
         target = relocation.symbol

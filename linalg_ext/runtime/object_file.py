@@ -78,7 +78,7 @@ class Symbol(NamedTuple):
 
     @property
     def is_defined(self) -> bool:
-        """Whether no other object has to provide it."""
+        """Return whether no other object has to provide it."""
         return self.place != _UNDEFINED
 
     @property

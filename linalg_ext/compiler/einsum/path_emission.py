@@ -77,7 +77,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
         return build(bind(definition, group, outputs, attributes, unsigned))
 
     with all_or_nothing():
-        result = contract_along(steps, values, apply)
+        result: Any = contract_along(steps, values, apply)
         if wanted != element:
             copy = ops.copy.definition
             attributes = resolve_attributes(copy, {})
