@@ -124,7 +124,7 @@ class Result(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """Of the array handed back; () for a scalar."""
+        """The shape of the array handed back; () for a scalar."""
         return self.type.shape
 
     def __str__(self) -> str:
