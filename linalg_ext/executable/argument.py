@@ -15,9 +15,10 @@ from linalg_ext.errors import (
     LinalgExtError,
     caller_location,
 )
-from linalg_ext.executable.description.signature import Signature
+from linalg_ext.executable.description.signature import Signature, ValueType
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
+from linalg_ext.runtime.descriptors import address_of
 from linalg_ext.runtime.dtypes import DType
 
 Array = np.ndarray[Any, Any]
@@ -71,6 +72,32 @@ class Argument(ABC):
             "got a masked array: compiled code knows no mask",
             cure="fill it first: array.filled(value)",
         )
+
+
+class Place(Argument):
+    """An argument or a result for which arrays of one type are taken.
+
+    Attributes:
+        type: the type.
+        is_written: whether native code writes the array.
+        dtypes: those that it may have.
+        alignment: of its first element, in bytes.
+    """
+
+    def __init__(self, name: str, type_: ValueType, *, is_written: bool) -> None:
+        super().__init__(name)
+        self.type = type_
+        self.is_written = is_written
+        self.dtypes = type_.element.dtypes
+        self.alignment = type_.alignment
+
+    def is_aligned(self, array: Array) -> bool:
+        """Return whether native code can use an array where it begins."""
+        return array.flags.aligned and address_of(array) % self.alignment == 0
+
+    def is_row_major(self, array: Array) -> bool:
+        """Return whether an array lies in row-major order where native code can use it."""
+        return array.flags.c_contiguous and self.is_aligned(array)
 
 
 def shape_text(shape: Sequence[int | None]) -> str:

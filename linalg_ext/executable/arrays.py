@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.errors import AliasingError, ArgumentError, LayoutError, ShapeError
-from linalg_ext.executable.argument import Argument, Array, shape_text
+from linalg_ext.executable.argument import Array, Place, shape_text
 from linalg_ext.executable.conversion import PYTHON_NUMBERS, from_python, of_buffer
-from linalg_ext.executable.description.signature import ArrayType, Parameter
+from linalg_ext.executable.description.signature import ArrayType, Parameter, has_shape
 from linalg_ext.executable.overlap import overlaps_itself, share_memory
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
@@ -22,7 +22,7 @@ from linalg_ext.runtime.descriptors import (
 )
 
 
-class ArrayArgument(Argument):
+class ArrayArgument(Place):
     """An input that is a tensor, or a memref in row-major order.
 
     An array that does not lie in memory as the entry reads it is copied, unless the entry may
@@ -30,21 +30,17 @@ class ArrayArgument(Argument):
     """
 
     def __init__(self, parameter: Parameter, type_: ArrayType) -> None:
-        super().__init__(str(parameter))
-        self.type = type_
-        self.is_written = parameter.is_written
-        self.dtypes = type_.element.dtypes
+        super().__init__(str(parameter), type_, is_written=parameter.is_written)
+        self.type: ArrayType = type_
         self.shape = type_.shape
         self.rank = len(type_.shape)
-        # LLVM loads a vector with an alignment of its whole size.
-        self.alignment = type_.element.storage * (type_.vector[-1] if type_.vector else 1)
         self.is_plain = not type_.element.is_sub_byte and not type_.vector
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
         """Take `word` for the descriptor; what the type states is written once."""
         super().lay_out(layout, word)
         if self.type.is_static:
-            sizes = [size for size in self.shape if size is not None][: self.type.rank]
+            sizes = self.type.sizes[: self.type.rank]
             layout.preset(word + 2, (0, *sizes, *contiguous_strides(sizes)))
 
     def prepare(self, value: Any) -> Array:
@@ -95,10 +91,7 @@ class ArrayArgument(Argument):
 
     def _fits(self, array: Array) -> bool:
         """Whether the entry can read the array where it lies."""
-        return array.flags.c_contiguous and self._is_aligned(array)
-
-    def _is_aligned(self, array: Array) -> bool:
-        return array.flags.aligned and address_of(array) % self.alignment == 0
+        return self.is_row_major(array)
 
     def _copy(self, array: Array) -> Array:
         """A row-major copy, aligned as the entry wants it."""
@@ -139,13 +132,12 @@ class ArrayArgument(Argument):
                 f"got rank {array.ndim}, shape {array.shape}",
                 expected=f"rank {self.rank}, shape {shape_text(self.shape)}",
             )
-        for size, wanted in zip(array.shape, self.shape, strict=True):
-            if wanted is not None and size != wanted:
-                raise self.error(
-                    ShapeError,
-                    f"got shape {array.shape}",
-                    expected=f"shape {shape_text(self.shape)}",
-                )
+        if not has_shape(array.shape, self.shape):
+            raise self.error(
+                ShapeError,
+                f"got shape {array.shape}",
+                expected=f"shape {shape_text(self.shape)}",
+            )
 
     def _check_writable(self, array: Array) -> None:
         if not array.flags.writeable:
@@ -163,7 +155,7 @@ class ArrayArgument(Argument):
             )
 
     def _refuse_layout(self, array: Array) -> NoReturn:
-        if not self._is_aligned(array):
+        if not self.is_aligned(array):
             raise self.error(
                 LayoutError,
                 f"got an array whose data is not aligned to {self.alignment} bytes, "
@@ -209,7 +201,7 @@ class StridedArgument(ArrayArgument):
         frame[self.word : self.word + len(words)] = list(words)
 
     def _fits(self, array: Array) -> bool:
-        return self._is_aligned(array) and self._descriptor(array) is not None
+        return self.is_aligned(array) and self._descriptor(array) is not None
 
     def _copy(self, array: Array) -> Array:
         copy = super()._copy(array)

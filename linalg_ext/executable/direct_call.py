@@ -57,42 +57,32 @@ class Callee(NamedTuple):
     open_ended: bool
 
 
-class DirectCall:
-    """The short way into one kernel.
-
-    Its arguments are arrays of known shapes, and numbers; its results are arrays of known shapes.
+class ShortCall:
+    """The short way into one kernel: what those of known and of open sizes have in common.
 
     Attributes:
         callee: what it runs.
-        arguments: what it takes.
+        arguments: what it takes: arrays and numbers.
         failures: what the statuses of one thread mean.
     """
 
     def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
-        """Made by `direct_call`."""
         self.callee = callee
         self.arguments = tuple(arguments)
+        self.failures = callee.failures
         self._function = callee.function
         self._layout = callee.layout
-        self.failures = callee.failures
         self._shared = callee.shared
+        self._slots = callee.slots
         self._arity = len(arguments)
         self._scalars = tuple(
             (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
         )
         placed = [(at, a) for at, a in enumerate(arguments) if isinstance(a, ArrayArgument)]
         self._places = tuple(at for at, _ in placed)
-        arrays = [argument for _, argument in placed]
-        self._inputs = tuple((argument.shape, argument.dtypes) for argument in arrays)
-        self._written = tuple(at for at, argument in enumerate(arrays) if argument.is_written)
-        self._elements = tuple(
-            (at, each.type.element)
-            for at, each in enumerate(arrays)
-            if each.type.element.is_sub_byte
-        )
-        """Of those whose bytes have unused bits: these must be clear."""
-        self._slots = callee.slots
-        self._words = tuple(taking.word for taking in (*arrays, *callee.slots))
+        self._arrays = tuple(argument for _, argument in placed)
+        self._written = tuple(at for at, each in enumerate(self._arrays) if each.is_written)
+        self._words = tuple(taking.word for taking in (*self._arrays, *callee.slots))
 
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """The result of a call, or NotImplemented: it has to go the long way.
@@ -103,6 +93,57 @@ class DirectCall:
             ArgumentError: a number is none that the code takes.
             ExecutionError: the code reported a failure.
         """
+        raise NotImplementedError
+
+    def _run(
+        self,
+        frame: Frame,
+        arrays: Sequence[Any],
+        addresses: Sequence[int],
+        numbers: Sequence[tuple[ScalarArgument, Any]],
+        threads: int | None,
+    ) -> None:
+        """Run the code on a frame that has the sizes of the arrays.
+
+        Args:
+            frame: of the call alone.
+            arrays: of the call.
+            addresses: theirs, then those of the results in memory of the caller.
+            numbers: of the call, prepared.
+            threads: how many may work on it.
+        """
+        for word, address in zip(self._words, addresses):  # noqa: B905  # 0.1 us for strict=
+            frame[word] = frame[word + 1] = address
+        for scalar, number in numbers:
+            scalar.write(frame, number)
+        threads = threads or current()
+        shared = self._shared and self._shared.for_call(threads, arrays)
+        if shared:
+            frame[STATUS] = shared.context(threads)
+            shared.function(ctypes.addressof(frame) + TABLE * WORD)
+        else:
+            frame[STATUS] = 0
+            self._function(ctypes.addressof(frame) + TABLE * WORD)
+        if frame[STATUS]:
+            (shared or self).failures.report(frame[STATUS])
+
+
+class DirectCall(ShortCall):
+    """The short way into one kernel of known sizes, whose results the caller has memory for."""
+
+    def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
+        """Made by `direct_call`."""
+        super().__init__(callee, arguments)
+        self._inputs = tuple((argument.shape, argument.dtypes) for argument in self._arrays)
+        self._elements = tuple(
+            (at, each.type.element)
+            for at, each in enumerate(self._arrays)
+            if each.type.element.is_sub_byte
+        )
+        """Of those whose bytes have unused bits: these must be clear."""
+
+    def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+        """See `ShortCall.__call__`."""
         if len(values) != self._arity:
             return NotImplemented
         arrays = tuple([values[at] for at in self._places]) if self._scalars else values
@@ -145,20 +186,11 @@ class DirectCall:
             if shares_memory(out, arrays, addresses):
                 return NotImplemented
             addresses.append(address_of(out))
-            results = [out]
-        threads = threads or current()
-        shared = self._shared and self._shared.for_threads(threads)
         frame = self._layout.take()
-        self._fill(frame, addresses, numbers)
-        if shared:
-            frame[STATUS] = shared.context(threads)
-            shared.function(ctypes.addressof(frame) + TABLE * WORD)
-        else:
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-        status, failures = frame[STATUS], (shared or self).failures
-        self._layout.give_back(frame)
-        if status:
-            failures.report(status)
+        try:
+            self._run(frame, arrays, addresses, numbers, threads)
+        finally:
+            self._layout.give_back(frame)
         if out is not None:
             return out
         if len(results) == 1:
@@ -167,21 +199,9 @@ class DirectCall:
             return None
         return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
 
-    def _fill(
-        self,
-        frame: Frame,
-        addresses: Sequence[int],
-        numbers: Sequence[tuple[ScalarArgument, Any]],
-    ) -> None:
-        for word, address in zip(self._words, addresses):  # noqa: B905  # as above
-            frame[word] = frame[word + 1] = address
-        for scalar, number in numbers:
-            scalar.write(frame, number)
-        frame[STATUS] = 0
-
 
 def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-    """Whether an array shares memory with others that begin at these addresses.
+    """Return whether an array shares memory with others that begin at these addresses.
 
     All are contiguous: each takes one range of addresses, and no other array's may meet it.
     """
@@ -206,7 +226,7 @@ def direct_call(callee: Callee) -> DirectCall | None:
 def is_taken(
     argument: Argument, *, static: bool = True
 ) -> TypeGuard[ArrayArgument | ScalarArgument]:
-    """Whether an argument may come the short way.
+    """Return whether an argument may come the short way.
 
     Args:
         argument: of the kernel.
@@ -223,12 +243,12 @@ def is_taken(
 
 
 def has_arrays(arguments: Sequence[Argument]) -> bool:
-    """Whether there are arrays among arguments."""
+    """Return whether there are arrays among arguments."""
     return any(isinstance(argument, ArrayArgument) for argument in arguments)
 
 
 def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-    """Whether what the code writes is writable, and meets no other argument.
+    """Return whether the arrays that the code writes are writable, and meet no other argument.
 
     Args:
         written: the places of what it writes among the arrays.

@@ -16,10 +16,12 @@ import numpy as np
 from numpy import ndarray
 
 from linalg_ext.executable.arrays import ArrayArgument
+from linalg_ext.executable.description.signature import has_shape
 from linalg_ext.executable.direct_call import (
     READABLE,
     WRITABLE,
     Callee,
+    ShortCall,
     has_arrays,
     is_taken,
     may_write,
@@ -28,7 +30,7 @@ from linalg_ext.executable.direct_call import (
 from linalg_ext.executable.results import ResultSlot
 from linalg_ext.executable.scalars import ScalarArgument
 from linalg_ext.runtime.buffers import free, take_over
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame
+from linalg_ext.runtime.call_frame import Frame
 from linalg_ext.runtime.descriptors import (
     NOT_ALLOCATED,
     Descriptor,
@@ -36,7 +38,6 @@ from linalg_ext.runtime.descriptors import (
     contiguous_strides,
     word_count,
 )
-from linalg_ext.runtime.threads import current
 
 _COPIED = 1 << 14
 """Bytes up to which it is quicker to copy a result than to have an array look after its memory."""
@@ -45,7 +46,7 @@ _COPIED = 1 << 14
 _Shapes = list[tuple[int, ...]]
 
 
-class OpenCall:
+class OpenCall(ShortCall):
     """The short way into one kernel of open sizes."""
 
     def __init__(
@@ -55,17 +56,8 @@ class OpenCall:
         returned: Sequence[ResultSlot],
     ) -> None:
         """Made by `open_call`."""
-        self._callee = callee
-        self._arity = len(arguments)
-        self._scalars = tuple(
-            (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
-        )
-        placed = [(at, a) for at, a in enumerate(arguments) if isinstance(a, ArrayArgument)]
-        self._places = tuple(at for at, _ in placed)
-        self._arrays = tuple(argument for _, argument in placed)
+        super().__init__(callee, arguments)
         self._dtypes = tuple(argument.dtypes for argument in self._arrays)
-        self._words = tuple(argument.word for argument in self._arrays)
-        self._written = tuple(at for at, each in enumerate(self._arrays) if each.is_written)
         places = zip(returned, callee.layout.results, strict=True)
         self._returned = tuple(_Returned(slot, word) for slot, word in places)
         self._count = len(callee.slots) + len(returned)
@@ -73,12 +65,7 @@ class OpenCall:
         """Those that no call has now, and the shapes that are written in each."""
 
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
-        """The result of a call, or NotImplemented: it has to go the long way.
-
-        Raises:
-            ArgumentError: a number is none that the code takes.
-            ExecutionError: the code reported a failure.
-        """
+        """See `ShortCall.__call__`."""
         if len(values) != self._arity or not (out is None or self._may_take(out)):
             return NotImplemented
         arrays: Sequence[Any] = values
@@ -103,7 +90,7 @@ class OpenCall:
         try:
             frame, written = self._frames.pop()
         except IndexError:
-            frame, written = self._callee.layout.take(), []
+            frame, written = self._layout.take(), []
         if shapes != written:
             if not self._are_right(shapes):
                 self._frames.append((frame, written))
@@ -111,22 +98,25 @@ class OpenCall:
             for argument, shape in zip(self._arrays, shapes, strict=True):
                 start = argument.word + 2
                 frame[start : start + 1 + 2 * argument.rank] = list(_layout(shape))
-        for word, address in zip(self._words, addresses):  # noqa: B905  # as above
-            frame[word] = frame[word + 1] = address
-        for scalar, number in numbers:
-            scalar.write(frame, number)
         try:
-            found = self._run(frame, arrays, addresses, threads or current())
+            results: list[Any] = [None] * self._count
+            for slot in self._slots:
+                results[slot.position] = made = slot.prepare(None)
+                addresses.append(address_of(made))
+            self._run(frame, arrays, addresses, numbers, threads)
+            self._collect(frame, addresses, results)
         finally:
             self._frames.append((frame, shapes))
-        if out is None:
-            return found
-        (returned,) = self._returned
-        returned.slot.check_shape(out, found.shape)
-        return returned.slot.finish(found, out)
+        if out is not None:
+            (returned,) = self._returned
+            returned.slot.check_shape(out, results[0].shape)
+            return returned.slot.finish(results[0], out)
+        if self._count == 1:
+            return results[0]
+        return tuple(results) if results else None
 
     def _may_take(self, out: Any) -> bool:
-        """Whether an array is fit for the only result, but perhaps for its sizes."""
+        """Return whether an array is fit for the only result, but perhaps for its sizes."""
         if type(out) is not ndarray or self._count != 1 or len(self._returned) != 1:
             return False
         slot = self._returned[0].slot
@@ -135,40 +125,18 @@ class OpenCall:
 
     def _are_right(self, shapes: _Shapes) -> bool:
         return all(
-            len(shape) == argument.rank
-            and all(
-                size == own
-                for size, own in zip(shape, argument.shape, strict=True)
-                if own is not None
-            )
+            has_shape(shape, argument.shape)
             for argument, shape in zip(self._arrays, shapes, strict=True)
         )
 
-    def _run(self, frame: Frame, arrays: Sequence[Any], addresses: list[int], threads: int) -> Any:
-        callee = self._callee
-        results: list[Any] = [None] * self._count
-        for slot in callee.slots:
-            made = results[slot.position] = slot.prepare(None)
-            slot.write(frame, made)
-        shared = callee.shared and callee.shared.for_call(threads, arrays)
-        if shared:
-            frame[STATUS] = shared.context(threads)
-            shared.function(ctypes.addressof(frame) + TABLE * WORD)
-        else:
-            frame[STATUS] = 0
-            callee.function(ctypes.addressof(frame) + TABLE * WORD)
-        if frame[STATUS]:
-            (shared or callee).failures.report(frame[STATUS])
-        for slot in callee.slots:
+    def _collect(self, frame: Frame, addresses: list[int], results: list[Any]) -> None:
+        for slot in self._slots:
             results[slot.position] = slot.finish(results[slot.position], None)
         copied: list[int] = []
         for returned in self._returned:
             results[returned.position] = returned.array(frame, addresses, copied)
         for address in copied:
             free(address)
-        if self._count == 1:
-            return results[0]
-        return tuple(results) if results else None
 
 
 class _Returned:

@@ -20,12 +20,13 @@ from linalg_ext.errors import (
 )
 from linalg_ext.executable.argument import Argument, refuse_keywords
 from linalg_ext.executable.arrays import ArrayArgument, StridedArgument, check_aliasing
+from linalg_ext.executable.call_cache import Records
 from linalg_ext.executable.description.code import Code, Entry
 from linalg_ext.executable.description.failures import Failures
 from linalg_ext.executable.description.signature import ArrayType, Parameter, Signature
 from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.direct_call import Callee, DirectCall, direct_call
-from linalg_ext.executable.dynamic_call import OpenCall, open_call
+from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call
+from linalg_ext.executable.dynamic_call import open_call
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -129,7 +130,7 @@ class Kernel(Shown, shown_as="kernel"):
         self._returned = tuple(self._slots[index] for index in entry.returned)
         self._layout = _laid_out(self._arguments, self._destinations, self._returned)
         self._arity = len(self._arguments)
-        self._records: dict[object, Record | None] = {}
+        self._records = Records()
         self._written = tuple(
             (index, argument)
             for index, argument in enumerate(self._arguments)
@@ -146,7 +147,7 @@ class Kernel(Shown, shown_as="kernel"):
             open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
-        self.short: DirectCall | OpenCall | None = self.direct
+        self.short: ShortCall | None = self.direct
         if self.short is None:
             self.short = open_call(self.callee, self._returned)
 
@@ -238,17 +239,10 @@ class Kernel(Shown, shown_as="kernel"):
 
     def _quicken(self, direct: DirectCall) -> None:
         """Have native code answer the calls that the short way answers, once there is some."""
-        native = caller()
-        if native is None:
+        if (native := caller()) is None:
             return
         key = None if self.shared is None else thread_state()
-        if key not in self._records:
-            # Only now: a first call needs none of it.
-            from linalg_ext.executable.native_call import kernel_record
-
-            self._records[key] = kernel_record(direct, native.world)
-        if (record := self._records[key]) is not None:
-            native.install(self, record)
+        self._records.install(native, self, key, lambda world: _record(direct, world))
 
     def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
         for argument, value in zip(self._arguments, prepared, strict=True):
@@ -485,3 +479,10 @@ def _laid_out(
     for taking, word in zip((*arguments, *destinations), layout.slots, strict=True):
         taking.lay_out(layout, word)
     return layout
+
+
+def _record(direct: DirectCall, world: int) -> Record | None:
+    # Only now: a first call needs none of it.
+    from linalg_ext.executable.native_call import kernel_record
+
+    return kernel_record(direct, world)

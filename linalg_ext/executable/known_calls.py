@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from linalg_ext.executable.call_cache import CallCache, Records
 from linalg_ext.executable.direct_call import DirectCall
 from linalg_ext.executable.native_call import known_record, situation
 from linalg_ext.runtime.dtypes import DType
@@ -38,6 +39,7 @@ class _Known:
         by_name: the arguments that came as keywords: where the kernel takes each.
         dtypes: for each argument what it is converted to first, if to anything.
         is_mixed: whether arrays are among those that are converted.
+        records: by which native code answers such calls.
     """
 
     direct: DirectCall | None
@@ -45,6 +47,7 @@ class _Known:
     by_name: Mapping[str, int]
     dtypes: tuple[DType | None, ...] | None
     is_mixed: bool
+    records: Records = field(default_factory=Records)
 
     def arguments(self, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
         """What the kernel takes in a call like this one.
@@ -69,8 +72,7 @@ class KnownCalls:
         """Nothing is known of `op` yet; native code answers its calls once they come again."""
         self._op = op
         self._operands = frozenset((*(o.name for o in op.definition.inputs), "init", "out"))
-        self._calls: dict[_Key, _Known] = {}
-        self._records: dict[_Key, Record | None] = {}
+        self._calls: CallCache[_Key, _Known] = CallCache(_MOST_CALLS)
 
     def __call__(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """The result of a call, or NotImplemented where it is not known or needs a closer look.
@@ -94,7 +96,7 @@ class KnownCalls:
         out, threads = keywords.get("out"), keywords.get("threads")
         if known.direct is not None:
             if not known.is_mixed and threads is None and (native := caller()) is not None:
-                self._quicken(native, key, known, operands, keywords, libraries)
+                self._quicken(native, known, known.direct, operands, keywords, libraries)
             result = known.direct.on_known(arguments, out, threads)
             if result is not NotImplemented:
                 return result
@@ -136,31 +138,26 @@ class KnownCalls:
             dtypes.append(argument.dtype)
         try:
             if key := self._key(operands, keywords):
-                if len(self._calls) >= _MOST_CALLS:
-                    self._calls.clear()
-                    self._records.clear()
                 converted = tuple(dtypes) if any(dtypes) else None
-                self._calls[key] = _Known(direct, run, by_name, converted, is_mixed)
+                self._calls.remember(key, _Known(direct, run, by_name, converted, is_mixed))
         except TypeError:
             return
 
     def _quicken(
         self,
         native: Caller,
-        key: _Key,
         known: _Known,
+        direct: DirectCall,
         operands: tuple[Any, ...],
         keywords: Mapping[str, Any],
         libraries: Libraries,
     ) -> None:
         """Have native code answer calls like this one from now on, where it can."""
-        if (direct := known.direct) is None:
-            return
-        at = (*key, situation(direct.callee))
-        if at not in self._records:
-            self._records[at] = known_record(
+
+        def make(world: int) -> Record | None:
+            return known_record(
                 direct,
-                native.world,
+                world,
                 [*operands, *(keywords[name] for name in known.by_name)],
                 known.dtypes,
                 keywords.get("out"),
@@ -168,8 +165,8 @@ class KnownCalls:
                 keywords={name: value for name, value in keywords.items() if name != "out"},
                 by_name=known.by_name,
             )
-        if (record := self._records[at]) is not None:
-            native.install(self._op, record, libraries)
+
+        known.records.install(native, self._op, situation(direct.callee), make, libraries)
 
     def _key(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
         """All that the resolution of a call looks at; empty where there is more to look at.

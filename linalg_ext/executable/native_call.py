@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from linalg_ext.executable.argument import Place
 from linalg_ext.executable.arrays import ArrayArgument
 from linalg_ext.executable.direct_call import Callee, DirectCall
 from linalg_ext.executable.results import ResultSlot
@@ -46,7 +47,7 @@ def kernel_record(call: DirectCall, world: int) -> Record | None:
         world: of the native caller.
     """
     entries: list[Entry | None] = [
-        array_entry(argument, argument.dtypes)
+        _array(argument, argument.dtypes)
         if isinstance(argument, ArrayArgument)
         else _scalar(argument)
         for argument in call.arguments
@@ -123,7 +124,7 @@ def entries_of(
         if isinstance(argument, ScalarArgument):
             entries.append(_number(argument.word, argument.element, operand, dtype))
         elif type(operand) is ndarray:
-            entries.append(None if dtype else array_entry(argument, (operand.dtype,)))
+            entries.append(None if dtype else _array(argument, (operand.dtype,)))
         elif argument.shape or argument.is_written or (dtype is None and dtypes is not None):
             entries.append(None)
         else:
@@ -199,21 +200,20 @@ def record_of(
     return None if record.is_too_large else record
 
 
-def array_entry(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntry:
-    """Arrays that an argument takes in row-major order, of some of its dtypes."""
-    element = argument.type.element
-    unused = 0xFF & ~((1 << element.width) - 1) if element.is_sub_byte else 0
+def _array(place: Place, dtypes: tuple[DType, ...]) -> ArrayEntry:
+    """Arrays that an argument or a result takes in row-major order, of some of its dtypes."""
     return ArrayEntry(
-        argument.word,
+        place.word,
         dtypes,
-        tuple(size for size in argument.shape if size is not None),
-        is_written=argument.is_written,
-        unused_bits=unused,
+        place.type.sizes,
+        is_written=place.is_written,
+        unused_bits=place.type.element.unused_bits,
     )
 
 
 def _result(slot: ResultSlot, dtypes: tuple[DType, ...]) -> ArrayEntry:
-    entry = ArrayEntry(slot.word, dtypes, slot.shape, is_written=True)
+    # What its unused bits hold before it is written does not matter.
+    entry = replace(_array(slot, dtypes), unused_bits=0)
     return replace(entry, make=partial(slot.prepare, None)) if entry.nbytes >= SMALLEST else entry
 
 

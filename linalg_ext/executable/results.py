@@ -16,8 +16,8 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.executable.argument import Argument, Array, shape_text
-from linalg_ext.executable.description.signature import ArrayType, Result, ScalarType
+from linalg_ext.executable.argument import Array, Place, shape_text
+from linalg_ext.executable.description.signature import Result, ScalarType, Shape, has_shape
 from linalg_ext.executable.overlap import overlaps_itself, share_memory
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
@@ -26,23 +26,20 @@ from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.pool import SMALLEST, memory
 
 
-class ResultSlot(Argument):
+class ResultSlot(Place):
     """One result: a place to write it to, in the order and the dtype that the entry wants."""
 
     def __init__(self, result: Result, *, is_only: bool) -> None:
         """Plan for `result`; `is_only` where `out=` may be a single array."""
-        super().__init__("out" if is_only else f"out[{result.position}]")
+        name = "out" if is_only else f"out[{result.position}]"
+        super().__init__(name, result.type, is_written=True)
         self.result = result
         self.position = result.position
-        self.type = result.type
-        self.dtypes = result.type.element.dtypes
         self.is_scalar = isinstance(result.type, ScalarType)
-        vector = result.type.vector if isinstance(result.type, ArrayType) else ()
-        self.vector = vector
+        self.vector = vector = result.type.vector
         self.rank = len(result.shape) - len(vector)
-        self.alignment = result.type.element.storage * (vector[-1] if vector else 1)
         # Only ever used where every dimension is known.
-        self.shape = tuple(size for size in result.shape if size is not None)
+        self.shape = result.type.sizes
         nbytes = result.dtype.itemsize * math.prod(self.shape)
         self._is_large = nbytes >= SMALLEST or bool(vector)
 
@@ -54,7 +51,7 @@ class ResultSlot(Argument):
 
     def prepare(self, value: Array | None) -> Array:
         """The memory that native code writes: `value` itself where it is laid out so."""
-        if value is not None and self.can_be_written_in_place(value):
+        if value is not None and self.is_row_major(value):
             return value
         if not self._is_large:
             return empty(self.shape, self.result.dtype)
@@ -65,11 +62,6 @@ class ResultSlot(Argument):
     def write(self, frame: Frame, prepared: Array) -> None:
         """Write where the result goes."""
         frame[self.word] = frame[self.word + 1] = address_of(prepared)
-
-    def can_be_written_in_place(self, out: Array) -> bool:
-        """Whether native code can write `out` as it lies."""
-        flags = out.flags
-        return flags.c_contiguous and flags.aligned and address_of(out) % self.alignment == 0
 
     def check_out(self, out: Any) -> None:
         """Check what the caller gave as `out`, but for an open shape.
@@ -94,12 +86,9 @@ class ResultSlot(Argument):
                 cure="pass an array with memory of its own for each element",
             )
 
-    def check_shape(self, out: Array, shape: Sequence[int | None]) -> None:
+    def check_shape(self, out: Array, shape: Shape) -> None:
         """Raise a ShapeError unless `out` has `shape`."""
-        if out.ndim != len(shape) or any(
-            wanted is not None and size != wanted
-            for size, wanted in zip(out.shape, shape, strict=True)
-        ):
+        if not has_shape(out.shape, shape):
             raise self.error(
                 ShapeError,
                 f"has shape {out.shape}",

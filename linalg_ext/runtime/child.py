@@ -1,4 +1,9 @@
-"""Child processes that may die of what they do: started, listened to, and their deaths told."""
+"""Child processes that may die of what they do: started, listened to, and their deaths told.
+
+`Helper` is one that is started when it is needed, and again when it has died. Two kinds have
+policies of their own: `parser_process`, one for all texts and passes, and the processes that run
+kernels of others, forked by the one of `processes`. `serving` is the other side.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, Protocol
 
 from linalg_ext.bindings import provider
@@ -86,7 +95,7 @@ class Child:
         return cls(process, ours, noise)
 
     def is_there(self) -> bool:
-        """Whether it holds its end of the socket still; asked while no answer is awaited."""
+        """Return whether it still holds its end of the socket; asked while no answer is awaited."""
         try:
             waiting = select.poll()
             waiting.register(self.channel, select.POLLIN)
@@ -95,7 +104,7 @@ class Child:
         return not waiting.poll(0)
 
     def read_noise(self) -> str:
-        """What it printed since the last time."""
+        """Return the text that it printed since the last time."""
         text = os.pread(self.noise.fileno(), 1 << 20, 0).decode(errors="replace")
         os.ftruncate(self.noise.fileno(), 0)
         return text
@@ -145,6 +154,98 @@ class Child:
             cure="it ran in a process apart; this one is unharmed",
             notes=noise[-_NOISE_LINES:],
         )
+
+
+class Helper:
+    """A child that answers one request at a time; it is started anew where it has died.
+
+    Attributes:
+        lock: held by who talks to it.
+        child: the living process, if there is one.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.child: Child | None = None
+        _helpers.add(self)
+
+    def living(self, start: Callable[[], Child]) -> tuple[Child, bool]:
+        """Return the child, and whether it was started now.
+
+        Raises:
+            CrashError: it cannot be started.
+        """
+        if self.child is not None and self.child.is_there():
+            return self.child, False
+        self.end()
+        self.child = start()
+        return self.child, True
+
+    @contextmanager
+    def asking(
+        self, child: Child, seconds: float, who: str, on_what: str, late: Callable[[], CrashError]
+    ) -> Iterator[None]:
+        """Send a request, and receive the answer, inside the `with` block.
+
+        After anything else than an answer the child is ended: interrupted half-way, the next
+        answer would be the one to this request.
+
+        Args:
+            child: that answers.
+            seconds: how long one message may take.
+            who, on_what: of `Child.death`.
+            late: makes the error for an answer that does not come.
+
+        Raises:
+            CrashError: the child died, or took longer.
+        """
+        child.channel.settimeout(seconds)
+        try:
+            yield
+        except TimeoutError:
+            self.end()
+            raise late() from None
+        except (EOFError, OSError):
+            death = child.death(who, on_what)
+            self.end()
+            raise death from None
+        except BaseException:
+            self.end()
+            raise
+
+    def stop(self) -> None:
+        """End the child once nobody talks to it."""
+        with self.lock:
+            self.end()
+
+    def end(self) -> None:
+        """End the child; the next request starts another."""
+        child, self.child = self.child, None
+        if child is not None:
+            child.kill()
+            child.close()
+
+    def forget(self) -> None:
+        """Let go of the child, which ends where nobody talks to it any more.
+
+        In a forked process it is the parent's. It asks nobody anything: the garbage collector may
+        call it anywhere.
+        """
+        child, self.child = self.child, None
+        self.lock = threading.Lock()
+        if child is not None:
+            child.forget()
+
+
+_helpers: weakref.WeakSet[Helper] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for helper in list(_helpers):
+        helper.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def noise_file() -> BinaryIO:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import io
+import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.runtime.object_file import AARCH64, X86_64, ElfFile, Symbol
 
 
 def disassemble(code: bytes, symbol: str | None = None) -> str:
@@ -24,20 +26,20 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
     # Not needed to compile or to run.
     import capstone  # type: ignore[import-untyped]
 
-    elf = _opened(code)
     machines = {
-        "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
-        "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
+        X86_64: (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
+        AARCH64: (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
     }
-    machine = elf["e_machine"]
-    if machine not in machines:
+    with _read():
+        elf = ElfFile(code)
+        functions = list(_functions(elf))
+    if elf.machine not in machines:
         raise LinalgExtError(
-            f"no disassembler for {machine}", expected="one of " + ", ".join(machines)
+            f"no disassembler for processor {elf.machine} of ELF", expected="x86-64 or AArch64"
         )
-    decoder = capstone.Cs(*machines[machine])
+    decoder = capstone.Cs(*machines[elf.machine])
     # It does not know every extension, and would end a function at the first such instruction.
     decoder.skipdata = True
-    functions = list(_functions(elf))
     chosen = [found for found in functions if symbol is None or found[0] == symbol]
     if not chosen:
         raise LinalgExtError(
@@ -56,7 +58,7 @@ def undefined_symbols(code: bytes) -> list[str]:
     Raises:
         LinalgExtError: not an ELF object.
     """
-    return [name for name, is_defined in _symbols(code) if not is_defined]
+    return [symbol.name for symbol in _symbols(code) if not symbol.is_defined]
 
 
 def defined_symbols(code: bytes) -> list[str]:
@@ -65,55 +67,45 @@ def defined_symbols(code: bytes) -> list[str]:
     Raises:
         LinalgExtError: not an ELF object.
     """
-    return [name for name, is_defined in _symbols(code) if is_defined]
+    return [symbol.name for symbol in _symbols(code) if symbol.is_defined]
 
 
-def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
-    """Each named symbol, and whether it is defined."""
-    table = _opened(code).get_section_by_name(".symtab")
-    for symbol in table.iter_symbols() if table is not None else ():
-        if symbol.name:
-            yield symbol.name, symbol["st_shndx"] != "SHN_UNDEF"
+def _symbols(code: bytes) -> list[Symbol]:
+    """Those with a name."""
+    with _read():
+        return [symbol for symbol in ElfFile(code).symbols if symbol.name]
 
 
-def _opened(code: bytes) -> Any:
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
+@contextmanager
+def _read() -> Iterator[None]:
+    """Say what is wrong with an object that cannot be read inside the `with` block."""
     try:
-        return ELFFile(io.BytesIO(code))
-    except ELFError as error:
+        yield
+    except (LinalgExtError, struct.error, IndexError, ValueError) as error:
+        what = error.what if isinstance(error, LinalgExtError) else str(error)
         raise LinalgExtError(
-            f"the object code cannot be read: {error}", expected="an ELF object"
+            f"the object code cannot be read: {what}", expected="an ELF object"
         ) from error
 
 
-def _functions(elf: Any) -> Iterator[tuple[str, bytes, int, dict[int, str]]]:
+def _functions(elf: ElfFile) -> Iterator[tuple[str, bytes, int, dict[int, str]]]:
     """Each function: its name, bytes, address in its section, and that section's relocations."""
-    table = elf.get_section_by_name(".symtab")
-    if table is None:
-        return
-    for symbol in table.iter_symbols():
-        if symbol["st_info"]["type"] != "STT_FUNC" or not isinstance(symbol["st_shndx"], int):
-            continue
-        section = elf.get_section(symbol["st_shndx"])
-        start = symbol["st_value"]
-        body = section.data()[start : start + symbol["st_size"]]
-        yield symbol.name, body, start, _relocations(elf, section, table)
+    for symbol in elf.symbols:
+        if symbol.is_function and symbol.section is not None:
+            end = symbol.offset + symbol.size
+            body = elf.data(elf.headers[symbol.section])[symbol.offset : end]
+            yield symbol.name, body, symbol.offset, _relocations(elf, symbol.section)
 
 
-def _relocations(elf: Any, section: Any, table: Any) -> dict[int, str]:
-    """What the linker puts where: the symbol for each offset in `section`."""
-    relocations = elf.get_section_by_name(f".rela{section.name}")
-    if relocations is None:
-        return {}
+def _relocations(elf: ElfFile, section: int) -> dict[int, str]:
+    """Return the symbol that the linker puts at each offset in a section."""
     found = {}
-    for relocation in relocations.iter_relocations():
-        target = table.get_symbol(relocation["r_info_sym"])
+    for relocation in elf.relocations(section):
+        target = relocation.symbol
         name = target.name
-        if not name and isinstance(target["st_shndx"], int):
-            name = elf.get_section(target["st_shndx"]).name
-        found[relocation["r_offset"]] = name
+        if not name and target.section is not None:
+            name = elf.name(elf.headers[target.section])
+        found[relocation.offset] = name
     return found
 
 

@@ -56,6 +56,11 @@ class ElementType(NamedTuple):
         """
         return self.width < 8
 
+    @property
+    def unused_bits(self) -> int:
+        """The bits of a byte that must be zero, as a mask; 0 where all are used."""
+        return 0xFF & ~((1 << self.width) - 1) if self.is_sub_byte else 0
+
     def __str__(self) -> str:
         return self.mlir
 

@@ -1,8 +1,8 @@
-"""Relocatable objects (ELF, x86-64): what is in them, and where a loader has to patch them.
+"""Object files (ELF of 64 bits): what is in them, and where a loader has to patch them.
 
-The format is that of the System V ABI, "Object Files", and of its AMD64 supplement; only what
-LLVM's large code model makes of a kernel is read: every address outside a section is an absolute
-one of 64 bits.
+The format is that of the System V ABI, "Object Files". `ElfFile` reads what it says, for any
+processor. `ObjectFile` is what can be loaded: of the AMD64 supplement only what LLVM's large code
+model makes of a kernel, in which every address outside a section is an absolute one of 64 bits.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 
 _CLASS_64_LITTLE_ENDIAN = b"\x7fELF\x02\x01\x01"
-_RELOCATABLE, _X86_64 = 1, 62
+_RELOCATABLE = 1
+X86_64, AARCH64 = 62, 183
+"""Processors, as `ElfFile.machine` gives them."""
+
 _SYMBOLS, _RELOCATIONS, _NOTHING = 2, 4, 8
+_FUNCTION = 2
 _INITIALIZERS = (14, 15, 16)
 _INITIALIZERS_NAMES = (".init", ".fini", ".preinit_array", ".ctors", ".dtors")
 """Of sections that the system's linker and loader take for such, whatever their kind."""
@@ -60,13 +64,27 @@ class Symbol(NamedTuple):
     """A name in an object.
 
     Attributes:
-        section: the number of the section that has it; None for what another object provides.
+        place: the number of the section that has it, or one of the numbers that are no section's.
         offset: in the section.
+        size: in bytes.
+        is_function: whether it is one.
     """
 
     name: str
-    section: int | None
+    place: int
     offset: int
+    size: int
+    is_function: bool
+
+    @property
+    def is_defined(self) -> bool:
+        """Return whether no other object has to provide it."""
+        return self.place != _UNDEFINED
+
+    @property
+    def section(self) -> int | None:
+        """The number of the section that has it; None where none of this object has."""
+        return self.place if 0 < self.place < _RESERVED else None
 
 
 class Relocation(NamedTuple):
@@ -87,8 +105,89 @@ class Relocation(NamedTuple):
     addend: int
 
 
+class Header(NamedTuple):
+    """The header of a section, as the file has it."""
+
+    name: int
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+
+
+class ElfFile:
+    """An ELF file of 64 bits, for any processor. The bytes are not trusted to be what they say.
+
+    Attributes:
+        kind: of the file: relocatable, for example.
+        machine: the number of the processor.
+        headers: of its sections.
+
+    Raises:
+        LinalgExtError: no such file.
+        struct.error, IndexError, ValueError: it is damaged.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        if not content.startswith(_CLASS_64_LITTLE_ENDIAN):
+            raise _refusal("is not ELF of 64 bits")
+        header = _HEADER.unpack_from(content)
+        self.kind, self.machine = header[1:3]
+        start, size, count, self._names = header[6], header[11], header[12], header[13]
+        if size != _SECTION.size:
+            raise _refusal("has section headers of an unknown size")
+        self.headers = [
+            Header._make(_SECTION.unpack_from(content, start + number * size))
+            for number in range(count)
+        ]
+
+    def data(self, header: Header) -> bytes:
+        """The bytes of a section."""
+        data = self._content[header.offset : header.offset + header.size]
+        if len(data) != header.size:
+            raise _refusal("is cut off")
+        return data
+
+    def name(self, header: Header) -> str:
+        """The name of a section."""
+        start = self.headers[self._names].offset + header.name
+        return self._content[start : self._content.index(b"\0", start)].decode(errors="replace")
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """The symbols, by their numbers."""
+        table = next((header for header in self.headers if header.kind == _SYMBOLS), None)
+        if table is None:
+            return []
+        names = self.data(self.headers[table.link])
+        return [
+            Symbol(
+                names[name : names.index(b"\0", name)].decode() if name else "",
+                place,
+                value,
+                size,
+                info & 0xF == _FUNCTION,
+            )
+            for name, info, _, place, value, size in _SYMBOL.iter_unpack(self.data(table))
+        ]
+
+    def relocations(self, section: int) -> Iterator[Relocation]:
+        """Yield the relocations of a section."""
+        for header in self.headers:
+            if header.kind == _RELOCATIONS and header.info == section:
+                for offset, info, addend in _RELOCATION.iter_unpack(self.data(header)):
+                    symbol = self.symbols[info >> 32]
+                    yield Relocation(section, offset, info & 0xFFFFFFFF, symbol, addend)
+
+
 class ObjectFile:
-    """An object file, read.
+    """An object file that can be loaded.
 
     Raises:
         LinalgExtError: not a relocatable ELF object for x86-64, or damaged, or with what only a
@@ -96,11 +195,15 @@ class ObjectFile:
     """
 
     def __init__(self, content: bytes) -> None:
-        self._content = content
         try:
-            self._read_header()
-            if runs_at_loading(content):
+            self._elf = ElfFile(content)
+            if (self._elf.kind, self._elf.machine) != (_RELOCATABLE, X86_64):
+                raise _refusal("is not relocatable code for x86-64")
+            if _runs_at_loading(self._elf):
                 raise _refusal("has code that runs when it is loaded")
+            for symbol in self._elf.symbols:
+                if symbol.place >= _RESERVED and symbol.place != _ABSOLUTE:
+                    raise _refusal(f"leaves the place of `{symbol.name}` to a linker")
             self.sections = tuple(self._loaded_sections())
             self.relocations = tuple(self._read_relocations())
         except (struct.error, IndexError, ValueError) as error:
@@ -109,7 +212,7 @@ class ObjectFile:
     @cached_property
     def defined(self) -> dict[str, Symbol]:
         """The symbols that the object has, by name."""
-        return {s.name: s for s in self._symbols if s.section is not None and s.name}
+        return {s.name: s for s in self._elf.symbols if s.section is not None and s.name}
 
     @cached_property
     def undefined(self) -> tuple[str, ...]:
@@ -117,63 +220,33 @@ class ObjectFile:
         names = (r.symbol.name for r in self.relocations if r.symbol.section is None)
         return tuple(dict.fromkeys(names))
 
-    def _read_header(self) -> None:
-        header = _HEADER.unpack_from(self._content)
-        ident, kind, machine = header[:3]
-        if not ident.startswith(_CLASS_64_LITTLE_ENDIAN):
-            raise _refusal("is not ELF of 64 bits")
-        if (kind, machine) != (_RELOCATABLE, _X86_64):
-            raise _refusal("is not relocatable code for x86-64")
-        self._headers = _section_headers(self._content)
-        tables = [number for number, header in enumerate(self._headers) if header[1] == _SYMBOLS]
-        self._symbols = self._read_symbols(tables[0]) if tables else []
-
     def _loaded_sections(self) -> Iterator[Section]:
-        for number, header in enumerate(self._headers):
-            _, kind, flags, _, _, size, _, _, alignment, _ = header
-            if not flags & _LOADED:
+        for number, header in enumerate(self._elf.headers):
+            if not header.flags & _LOADED:
                 continue
-            if (kind == _NOTHING and size > _MOST) or alignment > _MOST_ALIGNED:
+            is_empty = header.kind == _NOTHING
+            if (is_empty and header.size > _MOST) or header.alignment > _MOST_ALIGNED:
                 raise _refusal("wants more memory than a kernel has")
-            data = bytes(size) if kind == _NOTHING else self._bytes_of(header)
             yield Section(
-                number, data, max(1, alignment), bool(flags & _EXECUTED), bool(flags & _WRITTEN)
+                number,
+                bytes(header.size) if is_empty else self._elf.data(header),
+                max(1, header.alignment),
+                bool(header.flags & _EXECUTED),
+                bool(header.flags & _WRITTEN),
             )
 
-    def _bytes_of(self, header: tuple[int, ...]) -> bytes:
-        start, size = header[4], header[5]
-        data = self._content[start : start + size]
-        if len(data) != size:
-            raise _refusal("is cut off")
-        return data
-
-    def _read_symbols(self, table: int) -> list[Symbol]:
-        header = self._headers[table]
-        names = self._bytes_of(self._headers[header[6]])
-        symbols = []
-        for name, _, _, section, value, _ in _SYMBOL.iter_unpack(self._bytes_of(header)):
-            text = names[name : names.index(b"\0", name)].decode() if name else ""
-            if section >= _RESERVED and section != _ABSOLUTE:
-                raise _refusal(f"leaves the place of `{text}` to a linker")
-            is_here = section not in (_UNDEFINED, _ABSOLUTE)
-            symbols.append(Symbol(text, section if is_here else None, value))
-        return symbols
-
     def _read_relocations(self) -> Iterator[Relocation]:
-        loaded = {section.number: section for section in self.sections}
-        for header in self._headers:
-            if header[1] != _RELOCATIONS or header[7] not in loaded:
-                continue
-            section = loaded[header[7]]
-            for offset, info, addend in _RELOCATION.iter_unpack(self._bytes_of(header)):
-                kind, symbol = info & 0xFFFFFFFF, self._symbols[info >> 32]
-                if kind not in (ABSOLUTE_64, RELATIVE_64):
-                    raise _refusal(f"has a relocation of type {kind}, which is not absolute")
-                if offset + 8 > len(section.data):
+        loaded = {section.number for section in self.sections}
+        for section in self.sections:
+            for found in self._elf.relocations(section.number):
+                symbol = found.symbol
+                if found.kind not in (ABSOLUTE_64, RELATIVE_64):
+                    raise _refusal(f"has a relocation of type {found.kind}, which is not absolute")
+                if found.offset + 8 > len(section.data):
                     raise _refusal("has a relocation outside its section")
                 if symbol.section is not None and symbol.section not in loaded:
                     raise _refusal(f"refers to `{symbol.name}`, which is not loaded")
-                yield Relocation(section.number, offset, kind, symbol, addend)
+                yield found
 
 
 def runs_at_loading(content: bytes) -> bool:
@@ -184,22 +257,14 @@ def runs_at_loading(content: bytes) -> bool:
     """
     if not content.startswith(_CLASS_64_LITTLE_ENDIAN):
         return False
-    headers = _section_headers(content)
-    names = headers[_HEADER.unpack_from(content)[13]][4] if headers else 0
-    for header in headers:
-        start = names + header[0]
-        name = content[start : content.index(b"\0", start)].decode(errors="replace")
-        if header[1] in _INITIALIZERS or name.startswith(_INITIALIZERS_NAMES):
-            return True
-    return False
+    return _runs_at_loading(ElfFile(content))
 
 
-def _section_headers(content: bytes) -> list[tuple[int, ...]]:
-    header = _HEADER.unpack_from(content)
-    at, size, count = header[6], header[11], header[12]
-    if size != _SECTION.size:
-        raise _refusal("has section headers of an unknown size")
-    return [_SECTION.unpack_from(content, at + number * size) for number in range(count)]
+def _runs_at_loading(elf: ElfFile) -> bool:
+    return any(
+        header.kind in _INITIALIZERS or elf.name(header).startswith(_INITIALIZERS_NAMES)
+        for header in elf.headers
+    )
 
 
 def _refusal(what: str) -> LinalgExtError:

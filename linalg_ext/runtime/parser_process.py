@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from linalg_ext.errors import CrashError
 from linalg_ext.ir.context import dialect_modules
 from linalg_ext.ir.diagnostics import Diagnostic
 from linalg_ext.runtime import ipc
-from linalg_ext.runtime.child import Child, imports
+from linalg_ext.runtime.child import Child, Helper, imports
 
 PARSE_SECONDS = 60
 """How long the guard may take to parse one text."""
@@ -162,12 +161,8 @@ class _Harmless:
                 self._keys.popitem(last=False)
 
 
-class _Guard:
-    """The worker of this process, started on demand; one request at a time."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._worker: Child | None = None
+class _Guard(Helper):
+    """The worker of this process, started on demand."""
 
     def ask(
         self, header: dict[str, Any], payload: bytes, seconds: int, who: str, on_what: str
@@ -177,52 +172,26 @@ class _Guard:
         Raises:
             CrashError: the worker died, or took longer than `seconds`.
         """
-        header = {**header, "imports": imports(), "seconds": seconds}
-        with self._lock:
-            worker = self._worker
-            fresh = worker is None or worker.process.poll() is not None
-            if worker is None or fresh:
-                self._discard()
-                worker = self._worker = Child.started("linalg_ext.runtime.parser_worker")
-            worker.channel.settimeout(seconds + (_START_SECONDS if fresh else 0))
-            try:
-                ipc.send(worker.channel, header, payload)
+
+        def late() -> CrashError:
+            return CrashError(
+                f"{who} did not come to an end {on_what} within {seconds} s",
+                cure="it ran in a process apart, which is ended; this one is unharmed",
+            )
+
+        with self.lock:
+            worker, is_fresh = self.living(_started)
+            allowed = seconds + (_START_SECONDS if is_fresh else 0)
+            with self.asking(worker, allowed, who, on_what, late):
+                ipc.send(
+                    worker.channel, {**header, "imports": imports(), "seconds": seconds}, payload
+                )
                 answer, result = ipc.receive(worker.channel)
                 return _Answer(answer, result, worker.read_noise())
-            except TimeoutError:
-                self._discard()
-                raise CrashError(
-                    f"{who} did not come to an end {on_what} within {seconds} s",
-                    cure="it ran in a process apart, which is ended; this one is unharmed",
-                ) from None
-            except (EOFError, OSError):
-                raise self._death(worker, who, on_what) from None
-            except BaseException:
-                # Interrupted half-way: the next answer would be the one to this request.
-                self._discard()
-                raise
 
-    def stop(self) -> None:
-        with self._lock:
-            self._discard()
 
-    def forget(self) -> None:
-        """In a forked child: the worker is the parent's."""
-        worker, self._worker = self._worker, None
-        self._lock = threading.Lock()
-        if worker is not None:
-            worker.forget()
-
-    def _discard(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.kill()
-            worker.close()
-
-    def _death(self, worker: Child, who: str, on_what: str) -> CrashError:
-        error = worker.death(who, on_what)
-        self._discard()
-        return error
+def _started() -> Child:
+    return Child.started("linalg_ext.runtime.parser_worker")
 
 
 def _refusal(answer: _Answer) -> Refusal:
@@ -237,5 +206,4 @@ def _refusal(answer: _Answer) -> Refusal:
 _guard = _Guard()
 _harmless = _Harmless()
 _sound_passes: set[tuple[str, str]] = set()
-os.register_at_fork(after_in_child=_guard.forget)
 atexit.register(_guard.stop)

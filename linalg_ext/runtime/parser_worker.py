@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import resource
-import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from linalg_ext.bindings import ir, passmanager
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
-from linalg_ext.runtime import ipc
+from linalg_ext.runtime import serving
 from linalg_ext.runtime.passes import pass_manager
 
 Answer = tuple[dict[str, Any], bytes]
@@ -77,27 +76,16 @@ _HANDLERS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {
 
 def main(descriptor: int) -> None:
     """Answer requests until the parent is gone."""
-    sys.dont_write_bytecode = True  # from here on it reads what others wrote
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    resource.setrlimit(resource.RLIMIT_STACK, (_STACK, hard))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    serving.begin()
+    serving.lower_limit(resource.RLIMIT_STACK, _STACK)
+    serving.lower_limit(resource.RLIMIT_CORE, 0)
     channel = socket.socket(fileno=descriptor)
-    while True:
-        try:
-            request, payload = ipc.receive(channel)
-        except EOFError:
-            return
+    for request, payload in serving.requests(channel):
         for module in request["imports"]:
             importlib.import_module(module)
-        # Should the parent be killed meanwhile, nobody else would stop a pass that hangs.
-        signal.alarm(request["seconds"] + 1)
-        header, result = _HANDLERS[request["do"]](request, payload)
-        signal.alarm(0)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        ipc.send(channel, header, result)
+        with serving.within(request["seconds"] + 1):
+            header, result = _HANDLERS[request["do"]](request, payload)
+        serving.answer(channel, header, result)
 
 
 def _failed(found: tuple[Diagnostic, ...]) -> dict[str, Any]:

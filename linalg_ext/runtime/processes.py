@@ -9,17 +9,15 @@ when the first module is compiled; code that is kept needs none.
 from __future__ import annotations
 
 import atexit
-import os
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.errors import CrashError
 from linalg_ext.runtime import ipc
-from linalg_ext.runtime.child import LOST, Child, noise_file
+from linalg_ext.runtime.child import LOST, Child, Helper, noise_file
 
 _MODULE = "linalg_ext.compiler.worker.server"
 _SECONDS = 120
@@ -52,19 +50,15 @@ def stop() -> None:
     _server.stop()
 
 
-class _Server:
+class _Server(Helper):
     """The process that others are forked from, started when first needed."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._child: Child | None = None
 
     def fork(self, compiles: bool) -> Child:
         ours, theirs = socket.socketpair()
         noise = noise_file()
         try:
-            with self._lock:
-                server = self._started()
+            with self.lock:
+                server, _ = self.living(_started)
                 request = {"do": "fork", "compiles": compiles}
                 answer = self._ask(server, request, [theirs.fileno(), noise.fileno()])
         except BaseException:
@@ -76,62 +70,37 @@ class _Server:
         return Child(_Forked(self, server, answer["number"]), ours, noise)
 
     def prepare(self) -> None:
-        with self._lock:
-            self._started()
+        with self.lock:
+            self.living(_started)
 
     def ask(self, server: Child, request: dict[str, Any]) -> Any:
         """Have `server` do something about one of its processes; LOST where it is gone itself."""
-        with self._lock:
-            if server is not self._child or not server.is_there():
+        with self.lock:
+            if server is not self.child or not server.is_there():
                 return LOST
             return self._ask(server, request)["code"]
-
-    def stop(self) -> None:
-        with self._lock:
-            self._discard()
-
-    def forget(self) -> None:
-        """In a forked process: the server is the parent's."""
-        server, self._child = self._child, None
-        self._lock = threading.Lock()
-        if server is not None:
-            server.forget()
-
-    def _started(self) -> Child:
-        if self._child is None or not self._child.is_there():
-            self._discard()
-            self._child = Child.started(_MODULE)
-            self._child.channel.settimeout(_SECONDS)
-        return self._child
 
     def _ask(
         self, server: Child, request: dict[str, Any], descriptors: Sequence[int] = ()
     ) -> dict[str, Any]:
-        try:
+        with self.asking(
+            server, _SECONDS, "what starts processes apart", "and started none", _too_busy
+        ):
             ipc.send(server.channel, request)
             if descriptors:
                 socket.send_fds(server.channel, [b"."], list(descriptors))
             answer, _ = ipc.receive(server.channel)
-        except TimeoutError:
-            self._discard()
-            raise CrashError("a process apart cannot be started: the machine is too busy") from None
-        except (EOFError, OSError):
-            death = server.death("what starts processes apart", "and started none")
-            self._discard()
-            raise death from None
-        except BaseException:
-            # Interrupted half-way: the next answer would be the one to this request.
-            self._discard()
-            raise
         if "error" in answer:
             raise CrashError("a process apart cannot be started", where=answer["error"])
         return answer
 
-    def _discard(self) -> None:
-        server, self._child = self._child, None
-        if server is not None:
-            server.kill()
-            server.close()
+
+def _started() -> Child:
+    return Child.started(_MODULE)
+
+
+def _too_busy() -> CrashError:
+    return CrashError("a process apart cannot be started: the machine is too busy")
 
 
 class _Forked:
@@ -170,5 +139,4 @@ class _Forked:
 
 
 _server = _Server()
-os.register_at_fork(after_in_child=_server.forget)
 atexit.register(_server.stop)

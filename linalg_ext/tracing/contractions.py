@@ -10,13 +10,14 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.einsum.dtypes import resolve
-from linalg_ext.compiler.einsum.path_emission import Labels, definition_for, follow
+from linalg_ext.compiler.einsum.path_emission import definition_for
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.notations.einsum import BROADCAST, Semiring, semiring
+from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, steps_along
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.forms.calls import build, results_of
 from linalg_ext.structured.utils.operands import bind
@@ -91,7 +92,7 @@ def contracted(
 
 @lru_cache(maxsize=1024)
 def _definition(inputs: tuple[Labels, ...], output: Labels, kind: Semiring) -> OpDefinition:
-    return definition_for(list(inputs), output, kind)
+    return definition_for(inputs, output, kind)
 
 
 def _compute_dtype(dtype: DType) -> DType:
@@ -267,11 +268,18 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
         for own, value in zip(contraction.inputs, values, strict=True)
     ]
 
-    def apply(group: list[Any], inputs: list[Labels], output: Labels, _: bool) -> Any:
-        return contracted(group, inputs, output, dtypes.compute, request.kind)
+    def apply(group: list[Traced], step: Step) -> Traced:
+        return contracted(group, step.inputs, step.output, dtypes.compute, request.kind)
 
     distributes = not request.kind.needs_non_negative or dtypes.compute.kind in "bu"
-    result = follow(path, values, labels, contraction.output, apply, distributes)
+    steps = steps_along(
+        path,
+        tuple(labels),
+        contraction.output,
+        distributes=distributes,
+        reads_diagonals=True,
+    )
+    result = contract_along(steps, values, apply)
     return cast_to(result, dtypes.result)
 
 

@@ -6,21 +6,23 @@ import functools
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 import numpy as np
 
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.executable.call_cache import CallCache
 from linalg_ext.executable.description.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.ir.context import new_context
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.containers import flatten, unflatten
-from linalg_ext.tracing.lowered import Compiled, Lowered
-from linalg_ext.tracing.recording import compiled, lower
+from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
+from linalg_ext.tracing.recording import compiled, record
 from linalg_ext.tracing.trace import running
 from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.tuning import Tuning
@@ -33,7 +35,7 @@ from linalg_ext.utils.vectorcall import quickly_called
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search
 
-Key = tuple[Target | None, Libraries, Any]
+Key = tuple[Target | None, Libraries, tuple[Tuning | None, ...], Any]
 
 _MOST_KNOWN = 4096
 """Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
@@ -45,7 +47,8 @@ class JitFunction:
 
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
     result goes, in containers like its own, `threads=` how many may work on it. `lower` gives the
-    traced module, `lower(...).compile()` the kernel. On dask arrays it runs on their blocks.
+    traced module, `lower(...).compile()` the kernel that a call runs. On dask arrays it runs on
+    their blocks.
 
     Attributes:
         options: what `jit` was told.
@@ -77,7 +80,7 @@ class JitFunction:
         self._identity: str | None = None
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
         self._tuning, self._search = tuning, search
-        self._known: dict[Any, Compiled] = {}
+        self._known: CallCache[Any, Compiled] = CallCache(_MOST_KNOWN)
         self._compiled: dict[Key, Compiled] = {}
         self._lock = Lock()
 
@@ -118,10 +121,8 @@ class JitFunction:
         result = found.on_arrays(call.arrays, out, threads)
         if found.is_plain and not named and all(type(x) is np.ndarray for x in arguments):
             # Whether sizes agree depends on the shapes alone: these do.
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
-            self._known[override(), in_force(), kinds] = found
+            self._known.remember((override(), in_force(), kinds), found)
         if threads is None:
             self._quicken(found, call.leaves, len(arguments), tuple(named), libraries)
         return result
@@ -154,11 +155,9 @@ class JitFunction:
         libraries: Libraries,
     ) -> None:
         """Have native code answer calls like this one from now on, where it can."""
-        if (native := caller()) is None:
-            return
-        record = found.record(native.world, leaves, count, names, self._parameters.binding)
-        if record is not None:
-            native.install(self, record, libraries)
+        if (native := caller()) is not None:
+            binding = self._parameters.binding
+            found.quicken(native, self, leaves, count, names, binding, libraries)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: called with the instance, which a dataclass of arrays can be."""
@@ -174,7 +173,8 @@ class JitFunction:
         Raises:
             ArgumentError: as for a call.
         """
-        return lower(self._function, self._parameters.call(arguments, named, specs=True))
+        call = self._parameters.call(arguments, named, specs=True)
+        return Lowered(record(self._function, call, new_context()), self._compiled_for)
 
     def explain(self, *arguments: Any, **named: Any) -> Explanation:
         """Which plans the kernel for these arguments has, and why; compiled first where it is new.
@@ -187,17 +187,34 @@ class JitFunction:
         call = self._parameters.call(arguments, named, specs=True)
         return self._compiled_for(call).kernel.explain()
 
-    def _compiled_for(self, call: Call) -> Compiled:
-        key = (override(), in_force(), call.key)
+    def _compiled_for(
+        self,
+        call: Call,
+        recording: Recording | None = None,
+        tune: bool | float | Tuning | None = None,
+    ) -> Compiled:
+        """Return the kernel for the arguments of a call, compiled where it is new.
+
+        Args:
+            call: the arguments.
+            recording: an earlier trace for them. Where the function did something else in the trace
+                that the kernel is of, as globals have changed, the recording is compiled by itself.
+            tune: as of `linalg_ext.compile`; None for what `jit` was told.
+        """
+        tuning = self._tuning if tune is None else Tuning.of(tune)
+        asked = () if tuning == self._tuning else (tuning,)
+        key = (override(), in_force(), asked, call.key)
         found = self._compiled.get(key)
-        if found is None:
-            with self._lock:
-                found = self._compiled.get(key)
-                if found is None:
-                    with searching(self._search):
-                        found = compiled(self._function, call, self._tuning)
-                    self._compiled[key] = found
-        return found
+        if _serves(found, recording):
+            return found
+        with self._lock:
+            found = self._compiled.get(key)
+            if _serves(found, recording):
+                return found
+            with searching(self._search):
+                made = compiled(self._function, call, tuning, recording)
+            self._compiled.setdefault(key, made)
+            return made
 
     def __reduce__(self) -> Any:
         """A jitted function travels as functions do: by its name, or with the function in it.
@@ -226,6 +243,11 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
+
+
+def _serves(found: Compiled | None, recording: Recording | None) -> TypeGuard[Compiled]:
+    """Return whether a kernel that was found, if any, is of a recording, if there is one."""
+    return found is not None and (recording is None or found.is_of(recording))
 
 
 _arrivals: Arrivals[JitFunction] = Arrivals(most=256)

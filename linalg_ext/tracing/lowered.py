@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,11 +18,13 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.executable.call_cache import Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import constant, entries_of, record_of, situation
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.registered import Libraries
+from linalg_ext.runtime.vectorcall import Caller, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import setting, using
 from linalg_ext.tracing.calling import Binding, Call, sizes_of
@@ -45,6 +48,31 @@ _MOST_SHAPES = 256
 """So many are remembered; a call with others has its sizes compared each time."""
 
 
+@dataclass(frozen=True)
+class Recording:
+    """The trace of a function for the arguments of one call.
+
+    Attributes:
+        module: the function, in linalg on tensors.
+        name: its name in the module.
+        call: the arguments that it was traced for.
+        demands: conditions that the sizes of a call must satisfy.
+        results: how its results are contained.
+        dtypes: theirs.
+    """
+
+    module: Module
+    name: str
+    call: Call
+    demands: tuple[Demand, ...]
+    results: Structure
+    dtypes: tuple[DType, ...]
+
+
+Compile = Callable[[Call, Recording, "bool | float | Tuning | None"], "Compiled"]
+"""Compiles a recording for the arguments of a call, with `tune=` as it was given."""
+
+
 class Lowered:
     """A traced function, before it is compiled.
 
@@ -56,41 +84,26 @@ class Lowered:
         dtypes: theirs.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        name: str,
-        call: Call,
-        demands: tuple[Demand, ...],
-        results: Structure,
-        dtypes: Sequence[DType],
-    ) -> None:
-        self.module = module
-        self.name = name
-        self.call = call
-        self._demands = demands
-        self.results = results
-        self.dtypes = tuple(dtypes)
+    def __init__(self, recording: Recording, compile: Compile) -> None:
+        self._recording = recording
+        self._compile = compile
+        self.module = recording.module
+        self.name = recording.name
+        self.call = recording.call
+        self.results = recording.results
+        self.dtypes = recording.dtypes
 
     def as_text(self) -> str:
         """The module as MLIR text."""
         return str(self.module)
 
-    def compile(self, *, tune: bool | float | Tuning = False) -> Compiled:
-        """The kernel for the target in force.
+    def compile(self, *, tune: bool | float | Tuning | None = None) -> Compiled:
+        """Return the kernel for the target in force: the one that a call of the function runs.
 
         Args:
-            tune: as for `linalg_ext.compile`.
+            tune: as for `linalg_ext.compile`; by default as `jit` was told.
         """
-        kernel = compile(
-            self.module,
-            self.name,
-            trusted=True,
-            checked=False,
-            result_dtypes=self.dtypes,
-            tune=tune,
-        )
-        return Compiled(kernel, self.call, self._demands, self.results)
+        return self._compile(self.call, self._recording, tune)
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"
@@ -115,9 +128,8 @@ class Compiled:
             there are no containers.
     """
 
-    def __init__(
-        self, kernel: Kernel, call: Call, demands: Sequence[Demand], results: Structure
-    ) -> None:
+    def __init__(self, kernel: Kernel, recording: Recording) -> None:
+        call, results = recording.call, recording.results
         self.kernel = kernel
         self._kinds = call.kinds
         self._names = call.names
@@ -127,22 +139,21 @@ class Compiled:
         plain = set(call.structure.children) <= {LEAF} and self._binding.is_positional
         self._positional = len(call.kinds) if plain else None
         """The number of positional arguments where these are the arrays, else None."""
-        self._demands = tuple(demands)
+        self._demands = recording.demands
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
         """Shapes of arguments that were found to agree."""
-        self._records: dict[object, Record | None] = {}
+        self._records = Records()
         self._is_open = any(isinstance(size, Size) for kind in call.kinds for size in kind.shape)
         is_tuple = results.kind is tuple and results.leaves > 1
         flat = results is LEAF or results == LEAF or (is_tuple and set(results.children) == {LEAF})
         self._is_flat = flat
         self.is_plain = flat and not call.static and set(call.structure.children) <= {LEAF}
 
-    def with_kernel(self, kernel: Kernel) -> Compiled:
-        """The same with another kernel that does the same."""
-        other = object.__new__(Compiled)
-        other.__dict__.update(self.__dict__, kernel=kernel, _records={})
-        return other
+    def is_of(self, recording: Recording) -> bool:
+        """Return whether the kernel was made from a module that equals the recorded one."""
+        recipe = self.kernel.recipe
+        return recipe is not None and recipe.module == recording.module.bytecode()
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
@@ -160,35 +171,41 @@ class Compiled:
                 self._refuse(structure)
         result = self.on_arrays(leaves, out, threads)
         if threads is None and (native := caller()) is not None:
-            record = self.record(native.world, leaves, len(arguments), tuple(named))
-            if record is not None:
-                native.install(self, record)
+            self.quicken(native, self, leaves, len(arguments), tuple(named))
         return result
 
-    def record(
+    def quicken(
         self,
-        world: int,
+        native: Caller,
+        called: Any,
         leaves: Sequence[Any],
         count: int,
         names: tuple[str, ...],
         function: Binding | None = None,
-    ) -> Record | None:
-        """Return the record of calls like one; None where they have to go through Python.
+        libraries: Libraries | None = None,
+    ) -> None:
+        """Have native code answer calls like one from now on, where it can.
 
         Args:
-            world: of the native caller.
+            native: the native caller.
+            called: this, or the function.
             leaves: of that call, as they were given.
             count: how many positional arguments it had.
             names: of its keywords, in order.
             function: of the function, where it was called: its static arguments are given, too.
+            libraries: those in force when the function chose this.
         """
         if self.kernel.direct is None:
-            return None
+            return
         shared = situation(self.kernel.callee)
         pattern = (function is None, count, names, tuple(map(type, leaves)), shared)
-        if pattern not in self._records:
-            self._records[pattern] = self._record(world, leaves, count, names, function)
-        return self._records[pattern]
+        self._records.install(
+            native,
+            called,
+            pattern,
+            lambda world: self._record(world, leaves, count, names, function),
+            libraries,
+        )
 
     def _record(
         self,
@@ -326,7 +343,7 @@ class Compiled:
         return "; ".join(places)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_records": {}}
+        return {**self.__dict__, "_records": Records()}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "kernel":

@@ -3,78 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.compiler.module_compilation import compile_in_place
+from linalg_ext.compiler.module_compilation import compile_copy, compile_in_place
 from linalg_ext.compiler.tuned import tuned
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
-from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing import drawn_once
 from linalg_ext.tracing.calling import Call
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import Structure, flatten
 from linalg_ext.tracing.elements import element_type
 from linalg_ext.tracing.emission import materialized
-from linalg_ext.tracing.lowered import Compiled, Lowered
+from linalg_ext.tracing.lowered import Compiled, Recording
 from linalg_ext.tracing.sizes import Size
-from linalg_ext.tracing.trace import Demand, Trace, new_trace, static_sizes
+from linalg_ext.tracing.trace import Trace, new_trace, static_sizes
 from linalg_ext.tracing.traced import Traced
 from linalg_ext.tuning import Tuning
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What a trace leaves.
+def compiled(
+    function: Callable[..., Any],
+    call: Call,
+    tuning: Tuning | None,
+    recording: Recording | None = None,
+) -> Compiled:
+    """Trace and compile a function.
 
-    Attributes:
-        module: the function, in linalg on tensors.
-        name: its name in the module.
-        demands: what the sizes of a call must satisfy.
-        results: how the results are contained.
-        dtypes: theirs.
+    Args:
+        function: is traced.
+        call: the arguments that it is traced for.
+        tuning: how several plans are measured, of which the fastest is taken; None for the model's.
+        recording: an earlier trace of the function for these arguments; a copy of it is compiled.
     """
+    if recording is None and tuning is None:
+        # A module is used up by its compilation: this one nobody else sees, so it is not copied.
+        with borrowed_context() as loan:
+            own = record(function, call, loan.context)
+            return Compiled(
+                compile_in_place(own.module, own.name, loan=loan, result_dtypes=own.dtypes), own
+            )
+    traced = record(function, call, new_context()) if recording is None else recording
 
-    module: ir.Module
-    name: str
-    demands: tuple[Demand, ...]
-    results: Structure
-    dtypes: tuple[DType, ...]
-
-
-def lower(function: Callable[..., Any], call: Call) -> Lowered:
-    """Trace a function for the arguments of a call."""
-    found = _record(function, call, new_context())
-    module = Module.of(found.module)
-    return Lowered(module, found.name, call, found.demands, found.results, found.dtypes)
-
-
-def compiled(function: Callable[..., Any], call: Call, tuning: Tuning | None = None) -> Compiled:
-    """Trace and compile a function; with several plans, of which the fastest is taken."""
-    if tuning is None:
-        return _compiled(function, call)
-    # Each plan is a trace of its own: a module is used up by its compilation.
-    traced = _compiled(function, call)
-    kernel = tuned(lambda: _compiled(function, call).kernel, tuning)
-    return traced.with_kernel(kernel)
-
-
-def _compiled(function: Callable[..., Any], call: Call) -> Compiled:
-    """Trace and compile in one context, which is lent again afterwards."""
-    with borrowed_context() as loan:
-        found = _record(function, call, loan.context)
-        kernel = compile_in_place(
-            Module(found.module), found.name, loan=loan, result_dtypes=found.dtypes
+    def make() -> Kernel:
+        return compile_copy(
+            traced.module,
+            traced.name,
+            trusted=True,
+            checked=False,
+            opt_level=None,
+            libraries=(),
+            result_dtypes=traced.dtypes,
+            key=None,
         )
-    return Compiled(kernel, call, found.demands, found.results)
+
+    return Compiled(make() if tuning is None else tuned(make, tuning), traced)
 
 
-def _record(function: Callable[..., Any], call: Call, context: ir.Context) -> Recording:
+def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Recording:
+    """Trace a function for the arguments of a call, in a context."""
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
     with context, _location(function, context), new_trace() as trace:
@@ -100,7 +92,7 @@ def _record(function: Callable[..., Any], call: Call, context: ir.Context) -> Re
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
         made.attributes["function_type"] = ir.TypeAttr.get(signature)
         dtypes = tuple(result.dtype for result in results)
-        return Recording(module, name, tuple(trace.demands), structure, dtypes)
+        return Recording(Module(module), name, call, tuple(trace.demands), structure, dtypes)
 
 
 def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:

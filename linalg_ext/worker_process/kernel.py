@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import sys
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -31,7 +30,7 @@ from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import signature_of
 from linalg_ext.executable.results import ResultSlot, split_out
 from linalg_ext.runtime import ipc, kernel_cache, processes
-from linalg_ext.runtime.child import Child, imports
+from linalg_ext.runtime.child import Child, Helper, imports
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import host, override, to_data
@@ -43,28 +42,6 @@ _NONSENSE = (AttributeError, KeyError, MemoryError, OverflowError, TypeError, Va
 
 _COPIED = 1 << 20
 """Results smaller than this are copied, and need no pages of their own."""
-
-
-class _Own:
-    """The process of a kernel, which may outlive the kernel by a moment."""
-
-    def __init__(self) -> None:
-        self.child: Child | None = None
-
-    def end(self) -> None:
-        child, self.child = self.child, None
-        if child is not None:
-            child.kill()
-            child.close()
-
-    def forget(self) -> None:
-        """Let go of the process, which ends where nobody talks to it any more.
-
-        It asks nobody anything: the garbage collector may call it anywhere.
-        """
-        child, self.child = self.child, None
-        if child is not None:
-            child.forget()
 
 
 class IsolatedKernel:
@@ -94,14 +71,13 @@ class IsolatedKernel:
         self._filename = filename
         self._options = dict(options)
         self._target = override()
-        self._lock = threading.Lock()
-        self._own = _Own()
+        # Its process may outlive the kernel by a moment.
+        self._own = Helper()
         weakref.finalize(self, self._own.forget)
         self._told: dict[str, Any] = {}
         self._key: str | None = None
         self._kept: list[tuple[Entry, str]] = []
-        _living.add(self)
-        with self._lock:
+        with self._own.lock:
             about = self._compiled()
         self.signature = signature_of(about["signature"])
         self._times: dict[str, float] = about["times"]
@@ -185,7 +161,7 @@ class IsolatedKernel:
             threads = current_threads()
         block, plain = share(values)
         try:
-            with self._lock:
+            with self._own.lock:
                 request = {"do": "call", "arguments": plain, "threads": threads}
                 child = self._started()
                 _, results = self._ask(child, request, block)
@@ -222,7 +198,7 @@ class IsolatedKernel:
         block, plain = share(values)
         request = {"do": "measure", "arguments": plain, "threads": threads, "for": seconds}
         try:
-            with self._lock:
+            with self._own.lock:
                 answer, _ = self._ask(self._started(), request, block)
         finally:
             block.close()
@@ -230,8 +206,7 @@ class IsolatedKernel:
 
     def close(self) -> None:
         """End the process; the next call starts another."""
-        with self._lock:
-            self._own.end()
+        self._own.stop()
 
     def __repr__(self) -> str:
         if "text" not in self._told:
@@ -271,7 +246,7 @@ class IsolatedKernel:
     def _begin(self, told: Mapping[str, Any], payload: bytes) -> dict[str, Any]:
         """Start a process, and have it make the kernel; what it tells."""
         self._own.end()
-        child = self._own.child = processes.fork(compiles=told["do"] == "compile")
+        child, _ = self._own.living(lambda: processes.fork(compiles=told["do"] == "compile"))
         request = {
             **told,
             "imports": imports(),
@@ -300,7 +275,7 @@ class IsolatedKernel:
         return child
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
-        with self._lock:
+        with self._own.lock:
             return self._ask(self._started(), request)[0]
 
     def _ask(
@@ -314,36 +289,30 @@ class IsolatedKernel:
         """Send a request and wait for the answer, and for the results that come with it."""
         seconds = self.limits.seconds
         what = "the kernel" if block is not None else "the compilation"
-        child.channel.settimeout(seconds)
-        try:
-            ipc.send(child.channel, {**request, "seconds": seconds}, payload)
-            if block is not None:
-                socket.send_fds(child.channel, [b"."], [block.descriptor])
-            answer, contents = ipc.receive(child.channel)
-            fresh = worker_cache.entries_of(answer["kept"], contents)
-            error = error_data.from_data(answer["error"]) if "error" in answer else None
-            results = self._received(child, answer) if "results" in answer else []
-        except TimeoutError:
-            self._own.end()
-            raise CrashError(
+
+        def late() -> CrashError:
+            return CrashError(
                 f"{what} did not come to an end within {seconds:g} s",
                 cure="its process is ended; allow more with Limits(seconds=...)",
-            ) from None
-        except (EOFError, OSError):
-            death = child.death(what, "in a process apart")
-            self._own.end()
+            )
+
+        try:
+            with self._own.asking(child, seconds, what, "in a process apart", late):
+                ipc.send(child.channel, {**request, "seconds": seconds}, payload)
+                if block is not None:
+                    socket.send_fds(child.channel, [b"."], [block.descriptor])
+                answer, contents = ipc.receive(child.channel)
+                fresh = worker_cache.entries_of(answer["kept"], contents)
+                error = error_data.from_data(answer["error"]) if "error" in answer else None
+                results = self._received(child, answer) if "results" in answer else []
+        except CrashError as death:
             raise self.limits.named(death) from None
         except _NONSENSE as fault:
-            self._own.end()
             raise CrashError(
                 f"{what} left its process saying what makes no sense",
                 where=f"{type(fault).__name__}: {fault}",
                 cure="it is ended: native code has written over what is not its own",
             ) from None
-        except BaseException:
-            # Interrupted half-way: the next answer would be the one to this request.
-            self._own.end()
-            raise
         if fresh:
             self._kept += fresh
             worker_cache.write(self._key, self._kept)
@@ -366,11 +335,6 @@ class IsolatedKernel:
     def _name(self, number: int) -> str:
         parameters = self.signature.parameters
         return str(parameters[number]) if number < len(parameters) else f"argument {number}"
-
-    def forget(self) -> None:
-        """In a forked process: the child is the parent's."""
-        self._lock = threading.Lock()
-        self._own.forget()
 
 
 def isolate(
@@ -410,17 +374,6 @@ def _kept(result: Any) -> Any:
     """A result for the caller: what is small is copied out of its pages."""
     small = isinstance(result, np.ndarray) and result.nbytes < _COPIED
     return result.copy() if small else result
-
-
-_living: weakref.WeakSet[IsolatedKernel] = weakref.WeakSet()
-
-
-def _forget_all() -> None:
-    for kernel in list(_living):
-        kernel.forget()
-
-
-os.register_at_fork(after_in_child=_forget_all)
 
 
 @dataclass(frozen=True)

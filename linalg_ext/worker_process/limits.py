@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linalg_ext.errors import ArgumentError, IRError, LinalgExtError
+from linalg_ext.runtime.serving import lower_limit
 
 
 @dataclass(frozen=True)
@@ -62,16 +63,9 @@ _LEAST_STACK = 256 << 10
 
 def apply(limits: Limits) -> None:
     """Bound this process from now on. There is no way back."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _lower(resource.RLIMIT_STACK, int(limits.stack))
-    _lower(resource.RLIMIT_DATA, _data() + int(limits.memory))
-
-
-def _lower(what: int, value: int) -> None:
-    _, hard = resource.getrlimit(what)
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    resource.setrlimit(what, (value, value))
+    lower_limit(resource.RLIMIT_CORE, 0)
+    lower_limit(resource.RLIMIT_STACK, int(limits.stack))
+    lower_limit(resource.RLIMIT_DATA, _data() + int(limits.memory))
 
 
 def _data() -> int:

@@ -9,9 +9,9 @@ from resources import REPOSITORY
 UNTRUSTED = "transforms/checks/test_refuse_untrusted.py"
 CHECKED = "cache/test_checked.py"
 STORE = "cache/test_store.py"
-EXPORTED = "calling/shipping/test_exported_kernels.py"
-APART = "isolated/test_kept_apart.py"
-LIMITS = "isolated/test_kernel_limits.py"
+EXPORTED = "executable/export/test_exported_kernels.py"
+APART = "worker_process/test_kept_apart.py"
+LIMITS = "worker_process/test_kernel_limits.py"
 
 HELD = {
     "must belong to you or to root": f"{CHECKED}::test_what_belongs_to_another_user_is_refused",
@@ -27,13 +27,13 @@ HELD = {
         f"{EXPORTED}::test_links_where_others_may_write_are_refused"
     ),
     "pages are never writable and executable at once": (
-        "runtime/test_loaded_code.py::test_code_can_no_longer_be_written"
+        "runtime/test_object_loader.py::test_code_can_no_longer_be_written"
     ),
     "objects with code that runs at loading are refused, and not exported": (
         f"{EXPORTED}::test_code_that_runs_at_loading_is_not_exported"
     ),
     "loads the very bytes that it checked": (
-        "calling/shipping/test_numpy_loader.py::test_what_was_checked_is_what_is_loaded"
+        "executable/export/test_numpy_loader.py::test_what_was_checked_is_what_is_loaded"
     ),
     "`tune=` and a search with `measure=`, which run it, ask for `trusted=True`": (
         "compiler/test_tune.py::test_what_nobody_vouches_for_is_not_run_while_it_is_compiled"
@@ -79,7 +79,7 @@ HELD = {
     "`Limits(memory=4 << 30)`": f"{LIMITS}::test_more_memory_than_is_allowed",
     "`Limits(stack=8 << 20)`": f"{LIMITS}::test_more_stack_than_is_allowed",
     "copied back to the arguments that it may write": (
-        "isolated/test_isolated.py::test_arguments_are_written_where_they_lie"
+        "worker_process/test_isolated.py::test_arguments_are_written_where_they_lie"
     ),
     "which keeps it under keys and names of its own": f"{APART}::test_what_was_compiled_is_found",
     "gives it to processes apart alone": f"{APART}::test_no_other_process_runs_it",

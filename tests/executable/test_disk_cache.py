@@ -219,7 +219,7 @@ def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 def _forget() -> None:
     op_calls._kernels.clear()
     lx.ops.matmul.known_calls = None
-    for table in (memo._calls, memo._sought, specialized._kernels, specialized._rent):
+    for table in (memo._calls, memo._sought, specialized._kernels, specialized._kernels._rent):
         table.clear()
 
 

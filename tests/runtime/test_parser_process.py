@@ -103,8 +103,8 @@ def test_whether_unknown_ops_pass_belongs_to_the_memory():
 
 def worker() -> subprocess.Popen[bytes]:
     parser_process.check_text(f"func.func private @f{time.monotonic_ns()}()")
-    assert parser_process._guard._worker is not None
-    process = parser_process._guard._worker.process
+    assert parser_process._guard.child is not None
+    process = parser_process._guard.child.process
     assert isinstance(process, subprocess.Popen)
     return process
 
@@ -161,16 +161,16 @@ def test_a_forked_child_gets_a_worker_of_its_own():
     code = """
 import os, sys
 from linalg_ext.module import Module
-from linalg_ext.runtime import frames, guard
+from linalg_ext.runtime import parser_process as guard
 Module.parse("func.func private @a()")
-mine = guard._guard._worker.process.pid
+mine = guard._guard.child.process.pid
 child = os.fork()
 if child == 0:
     Module.parse("func.func private @b()")
-    os._exit(0 if guard._guard._worker.process.pid != mine else 3)
+    os._exit(0 if guard._guard.child.process.pid != mine else 3)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 Module.parse("func.func private @c()")
-assert guard._guard._worker.process.pid == mine
+assert guard._guard.child.process.pid == mine
 print(mine)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

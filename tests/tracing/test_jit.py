@@ -80,6 +80,32 @@ def test_a_layer_is_one_fused_kernel() -> None:
     assert kernel.as_text("linalg").count("linalg.generic") == 3
 
 
+def test_a_call_and_lower_then_compile_share_one_kernel() -> None:
+    traced = []
+
+    def function(x: Any) -> Any:
+        traced.append(x)
+        return x * 2
+
+    x = random(5)
+    jitted = lx.jit(function)
+    compiled = jitted.lower(x).compile()
+    np.testing.assert_array_equal(jitted(x), 2 * x)
+    assert len(traced) == 1
+    assert jitted.lower(x).compile() is compiled
+    assert "1 kernel" in repr(jitted)
+
+
+def test_what_was_lowered_is_compiled_where_the_function_does_something_else_by_now() -> None:
+    scale = 2.0
+    jitted = lx.jit(lambda x: x * scale)
+    x = random(5)
+    first = jitted(x)
+    scale = 3.0
+    np.testing.assert_array_equal(jitted.lower(x).compile()(x), 3 * x)
+    np.testing.assert_array_equal(jitted(x), first)
+
+
 def test_ops_of_the_user_are_recorded() -> None:
     @structured_op
     def scaled(a=ScalarDef(T), X=TensorDef(T, S.N), C=TensorDef(T, S.N, output=True)):

@@ -31,7 +31,7 @@ def test_an_interrupted_call_and_the_next_one() -> None:
     assert kernel(0) == 0
 
     def interrupt() -> None:
-        while not kernel._lock.locked():
+        while not kernel._own.lock.locked():
             time.sleep(0.01)  # until the call is under way
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 

@@ -10,6 +10,7 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.steps import Labelled, combine, diagonal, reduce
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.notations.einsum.path import Path
+from linalg_ext.notations.einsum.plan import Step, contract_along, steps_along
 
 
 def evaluate(
@@ -36,32 +37,18 @@ def evaluate(
     distributes = not algebra.kind.needs_non_negative or all(map(_is_non_negative, operands))
     if out is not None:
         out = out.reshape([size for size in contraction.shape if size != 1])
-    for number, positions in enumerate(path):
-        group = [operands.pop(position) for position in sorted(positions, reverse=True)][::-1]
-        is_last = number == len(path) - 1
-        while len(group) > 1:
-            a, b, *rest = group
-            needed = _needed(contraction.output, [*rest, *operands])
-            last = is_last and not rest
-            if not distributes and not last:
-                needed = list(dict.fromkeys([*needed, *a.labels, *b.labels]))
-            target = out if last else None
-            group = [
-                combine(a, b, needed, algebra, distributes=distributes, out=target),
-                *rest,
-            ]
-        (result,) = group
-        if len(positions) == 1 and (distributes or not operands):
-            result = reduce(result, set(_needed(contraction.output, operands)), algebra)
-        operands.append(result)
-    (result,) = operands
-    order = [label for label in contraction.output if label in result.labels]
-    return _expanded(result.transposed(order), contraction)
+    inputs = tuple(operand.labels for operand in operands)
+    output = tuple(label for label in contraction.output if contraction.sizes[label] != 1)
+    steps = steps_along(path, inputs, output, distributes=distributes)
 
+    def apply(group: list[Labelled], step: Step) -> Labelled:
+        if len(group) == 1:
+            return reduce(group[0], step.output, algebra)
+        a, b = group
+        return combine(a, b, step.output, algebra, out=out if step is steps[-1] else None)
 
-def _needed(output: Sequence[str], others: Sequence[Labelled]) -> list[str]:
-    """The labels that later steps need: those of the result first, in its order."""
-    return list(dict.fromkeys([*output, *(label for other in others for label in other.labels)]))
+    result = contract_along(steps, operands, apply)
+    return _expanded(result.transposed(output), contraction)
 
 
 def _is_non_negative(operand: Labelled) -> bool:

@@ -8,7 +8,6 @@ for others.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linalg_ext.executable import disk_cache
+from linalg_ext.executable.call_cache import CallCache, Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import record_of, situation
 from linalg_ext.executable.overlap import share_memory
@@ -48,7 +48,7 @@ class _Known:
         shape: of the result as it is written.
         dtype: of the result.
         back: the axes by which a result that the call makes is transposed; empty for none.
-        records: what native code must know of it, by how the work is shared; None where it cannot.
+        records: by which native code answers such calls.
     """
 
     kernel: Kernel
@@ -56,14 +56,14 @@ class _Known:
     shape: tuple[int, ...]
     dtype: DType
     back: tuple[int, ...]
-    records: dict[object, Record | None] = field(default_factory=dict)
+    records: Records = field(default_factory=Records)
 
 
 _Key = tuple[object, ...]
 
-_calls: OrderedDict[_Key, _Known] = OrderedDict()
+_calls: CallCache[_Key, _Known] = CallCache(_MOST_CALLS)
 
-_sought: OrderedDict[_Key, None] = OrderedDict()
+_sought: CallCache[_Key, None] = CallCache(_MOST_CALLS)
 """Calls that were looked for on disk, in vain."""
 
 
@@ -84,11 +84,8 @@ def repeat(
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if threads is None and (native := caller()) is not None:
-        shared = situation(known.kernel.callee)
-        if shared not in known.records:
-            known.records[shared] = _record(native.world, known, text, a, b, makes=out is None)
-        if (record := known.records[shared]) is not None:
-            native.install(function, record, libraries)
+        made_of = partial(_record, known=known, text=text, a=a, b=b, makes=out is None)
+        known.records.install(native, function, situation(known.kernel.callee), made_of, libraries)
     if out is None:
         made = memory.empty(known.shape, known.dtype)
         _run(known, (a, b, made), threads)
@@ -151,7 +148,7 @@ def remember(
     is_turned = back != tuple(range(len(back)))
     inner = one.array.shape, other.array.shape, tuple(contraction.sizes[x] for x in output)
     known = _Known(kernel, inner, contraction.shape, a.dtype, back if is_turned else ())
-    _put(key, known)
+    _calls.remember(key, known)
     record = {
         "kernel": kept_key(*labelled, output, a.dtype),
         "inner": known.inner,
@@ -160,12 +157,6 @@ def remember(
         "back": known.back,
     }
     kernel_cache.write(_kept_key(key), f"einsum {text}", record, {})
-
-
-def _put(key: _Key, known: _Known) -> None:
-    _calls[key] = known
-    if len(_calls) > _MOST_CALLS:
-        _calls.popitem(last=False)
 
 
 def _found(key: _Key) -> _Known | None:
@@ -180,12 +171,8 @@ def _found(key: _Key) -> _Known | None:
             inner, shape, back = map(tuple, (record["inner"], record["shape"], record["back"]))
             sizes = tuple(map(tuple, inner))
             known = _Known(kernel, sizes, shape, np.dtype(record["dtype"]), back)
-            _put(key, known)
-            return known
-    _sought[key] = None
-    if len(_sought) > _MOST_CALLS:
-        _sought.popitem(last=False)
-    return None
+            return _calls.remember(key, known)
+    return _sought.remember(key, None)
 
 
 def _kept_key(key: _Key) -> str | None:

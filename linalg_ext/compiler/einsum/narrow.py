@@ -7,7 +7,6 @@ reads narrow elements, and multiplies them as they are where the machine can.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import ml_dtypes
@@ -16,15 +15,13 @@ import numpy as np
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
 from linalg_ext.compiler.einsum.request import Request
-from linalg_ext.compiler.einsum.specialized import CALL, SPECIALIZING_PAYS
-from linalg_ext.executable import disk_cache
+from linalg_ext.compiler.einsum.specialized import KernelsThatPay
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
-from linalg_ext.utils.locks import Lock
 
 _NARROW = {
     np.dtype(np.float32): (np.dtype(ml_dtypes.bfloat16), np.dtype(np.float16)),
@@ -32,13 +29,9 @@ _NARROW = {
 }
 """By the dtype of the sums, what is read as it is. MLIR has no signed integers."""
 
-_MOST_KERNELS = 512
-
 _Key = tuple[str, tuple[tuple[tuple[int, ...], DType], ...], Dtypes, Target | None, Libraries]
 
-_kernels: OrderedDict[_Key, Kernel] = OrderedDict()
-_rent: OrderedDict[_Key, int] = OrderedDict()
-_lock = Lock()
+_kernels: KernelsThatPay[_Key] = KernelsThatPay()
 
 
 def narrow_kernel(
@@ -62,32 +55,15 @@ def narrow_kernel(
         return None
     described = tuple((array.shape, array.dtype) for array in arrays)
     key = request.subscripts.text, described, dtypes, override(), in_force()
-    with _lock:
-        if (kernel := _kernels.get(key)) is not None:
-            return kernel
-        if key not in _rent:
-            # One that is kept costs nothing to speak of.
-            kernel = disk_cache.find(_kept_key(request, arrays, dtypes))
-            if kernel is not None:
-                return _put(key, kernel)
-        products = math.prod(contraction.sizes.values())
-        rent = _rent[key] = _rent.pop(key, 0) + products + CALL
-        if len(_rent) > 8 * _MOST_KERNELS:
-            _rent.popitem(last=False)
-        if rent < SPECIALIZING_PAYS:
-            return None
+
+    def compiled(kept: str | None) -> Kernel:
         # Only here what loads MLIR.
         from linalg_ext.compiler.einsum.kernel_building import compile_narrow
 
-        made = compile_narrow(request, arrays, dtypes, _kept_key(request, arrays, dtypes))
-        return _put(key, made)
+        return compile_narrow(request, arrays, dtypes, kept)
 
-
-def _put(key: _Key, kernel: Kernel) -> Kernel:
-    _kernels[key] = kernel
-    if len(_kernels) > _MOST_KERNELS:
-        _kernels.popitem(last=False)
-    return kernel
+    products = math.prod(contraction.sizes.values())
+    return _kernels.earned(key, products, lambda: _kept_key(request, arrays, dtypes), compiled)
 
 
 def _is_plain(array: Array) -> bool:

@@ -1,12 +1,8 @@
-"""`einsum` on MLIR values, and the steps of a path, which it has in common with traced values.
-
-Each step of the path is an op of its own, made by `definition_of`: operands that nothing else
-reads are summed first, then two are contracted at a time.
-"""
+"""`einsum` on MLIR values: each step of its path is an op of its own, made by `definition_of`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext import opdsl_defs as ops
@@ -17,16 +13,13 @@ from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.notations.einsum import BROADCAST, Semiring, definition_of
-from linalg_ext.notations.einsum.path import Path, find_path
+from linalg_ext.notations.einsum.path import find_path
+from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, steps_along
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.forms.calls import as_value, build, require_insertion_point
 from linalg_ext.structured.utils.atomic import all_or_nothing
 from linalg_ext.structured.utils.operands import bind
 from linalg_ext.structured.utils.outputs import make_outputs
-
-Labels = tuple[str, ...]
-Apply = Callable[[list[Any], list[Labels], Labels, bool], Any]
-"""Contracts values with these labels into one with those; True for the last of all."""
 
 
 def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
@@ -63,20 +56,28 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
             raise ArgumentError(
                 "einsum on memrefs without outs=", cure="give the memref that it accumulates into"
             )
-        path = (tuple(range(len(values))),)
+        steps: Sequence[Step] = (Step.of_all(labels, contraction.output),)
+    else:
+        distributes = not kind.needs_non_negative
+        steps = steps_along(
+            path,
+            tuple(labels),
+            contraction.output,
+            distributes=distributes,
+            reads_diagonals=True,
+        )
 
-    def apply(group: list[Any], inputs: list[Labels], output: Labels, is_last: bool) -> Any:
-        definition = definition_for(inputs, output, kind)
+    def apply(group: list[ir.Value], step: Step) -> Any:
+        definition = definition_for(step.inputs, step.output, kind)
         attributes = resolve_attributes(definition, {})
-        if is_last and target is not None:
+        if step is steps[-1] and target is not None:
             outputs = [target]
         else:
             outputs = make_outputs(definition, group, attributes, {"U": element})
         return build(bind(definition, group, outputs, attributes, unsigned))
 
-    distributes = not on_memrefs and not kind.needs_non_negative
     with all_or_nothing():
-        result = follow(path, values, labels, contraction.output, apply, distributes, on_memrefs)
+        result: Any = contract_along(steps, values, apply)
         if wanted != element:
             copy = ops.copy.definition
             attributes = resolve_attributes(copy, {})
@@ -85,65 +86,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     return result
 
 
-def follow(
-    path: Path,
-    values: Sequence[Any],
-    labels: Sequence[Labels],
-    output: Labels,
-    apply: Apply,
-    distributes: bool,
-    whole: bool = False,
-) -> Any:
-    """Contract along a path.
-
-    Args:
-        path: the steps.
-        values: the operands.
-        labels: theirs; a label may be there twice.
-        output: those of the result.
-        apply: makes an op.
-        distributes: whether an operand may be summed before it is multiplied.
-        whole: make one op of a step, however many operands it has.
-    """
-    left = list(zip(values, labels, strict=True))
-    for number, positions in enumerate(path):
-        group = [left.pop(position) for position in sorted(positions, reverse=True)][::-1]
-        is_last = number == len(path) - 1
-        while True:
-            now, rest = (group, []) if whole else (group[:2], group[2:])
-            last = is_last and not rest
-            if last:
-                kept = output
-            else:
-                others = [*output, *(x for _, own in (*rest, *left) for x in own)]
-                kept = tuple(
-                    x
-                    for x in dict.fromkeys(x for _, own in now for x in own)
-                    if x != BROADCAST and (x in others or not distributes)
-                )
-            if distributes and len(now) == 2:
-                now = [_summed(now[0], now[1], kept, apply), _summed(now[1], now[0], kept, apply)]
-            made = apply([value for value, _ in now], [own for _, own in now], kept, last)
-            group = [(made, kept), *rest]
-            if not rest:
-                break
-        left += group
-    return left[0][0]
-
-
-def _summed(
-    operand: tuple[Any, Labels], other: tuple[Any, Labels], kept: Labels, apply: Apply
-) -> tuple[Any, Labels]:
-    """An operand summed over the labels that nobody else has."""
-    value, labels = operand
-    lone = [x for x in labels if x != BROADCAST and x not in other[1] and x not in kept]
-    if not lone:
-        return operand
-    left = tuple(dict.fromkeys(x for x in labels if x not in lone and x != BROADCAST))
-    return apply([value], [labels], left, False), left
-
-
-def definition_for(inputs: list[Labels], output: Labels, kind: Semiring) -> OpDefinition:
+def definition_for(inputs: Sequence[Labels], output: Labels, kind: Semiring) -> OpDefinition:
     """The op for labels that need not be names: those of an ellipsis are numbered."""
     names = {label: label.replace(".", "e") for own in (*inputs, output) for label in own}
     renamed = [[names[label] for label in labels] for labels in inputs]

@@ -7,12 +7,13 @@ is wanted. Others share the kernels that are open in every size.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Callable
 
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.executable import disk_cache
+from linalg_ext.executable.call_cache import CallCache, Key
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType
@@ -33,9 +34,43 @@ _Operand = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]
 
 _Key = tuple[_Operand, _Operand, tuple[str, ...], str, Target | None, Libraries]
 
-_kernels: OrderedDict[_Key, Kernel] = OrderedDict()
-_rent: OrderedDict[_Key, int] = OrderedDict()
-_lock = Lock()
+
+class KernelsThatPay(CallCache[Key, Kernel]):
+    """Kernels, each compiled once calls have cost about as much as compiling it does."""
+
+    def __init__(self) -> None:
+        super().__init__(_MOST_KERNELS)
+        self._rent: CallCache[Key, int] = CallCache(8 * _MOST_KERNELS)
+        self._lock = Lock()
+
+    def earned(
+        self,
+        key: Key,
+        products: int,
+        kept_key: Callable[[], str | None],
+        compile: Callable[[str | None], Kernel],
+    ) -> Kernel | None:
+        """Return the kernel of a key, or None where it does not pay yet.
+
+        Args:
+            key: of the kernel.
+            products: how many products the caller is about to compute.
+            kept_key: gives what the kernel is kept under on disk.
+            compile: makes it, to be kept under that.
+        """
+        with self._lock:
+            if (kernel := self.get(key)) is not None:
+                return kernel
+            # One that is kept costs nothing to speak of.
+            if key not in self._rent and (kernel := disk_cache.find(kept_key())) is not None:
+                return self.remember(key, kernel)
+            rent = self._rent.remember(key, self._rent.pop(key, 0) + products + CALL)
+            if rent < SPECIALIZING_PAYS:
+                return None
+            return self.remember(key, compile(kept_key()))
+
+
+_kernels: KernelsThatPay[_Key] = KernelsThatPay()
 
 
 def is_packed(algebra: Algebra) -> bool:
@@ -68,30 +103,14 @@ def specialized_kernel(
         return kernel
     if not (_is_plain(a[0]) and _is_plain(b[0])):
         return None
-    with _lock:
-        if key not in _rent:
-            # One that is kept costs nothing to speak of.
-            kernel = disk_cache.find(kept_key(a, b, output, algebra.dtype))
-            if kernel is not None:
-                _put(key, kernel)
-                return kernel
-        rent = _rent[key] = _rent.pop(key, 0) + products + CALL
-        if len(_rent) > 8 * _MOST_KERNELS:
-            _rent.popitem(last=False)
-        if rent < SPECIALIZING_PAYS:
-            return None
-        if key not in _kernels:
-            # Only here what loads MLIR.
-            from linalg_ext.compiler.einsum.kernel_building import compile_for
 
-            _put(key, compile_for(a, b, output, algebra, kept_key(a, b, output, algebra.dtype)))
-        return _kernels[key]
+    def compiled(kept: str | None) -> Kernel:
+        # Only here what loads MLIR.
+        from linalg_ext.compiler.einsum.kernel_building import compile_for
 
+        return compile_for(a, b, output, algebra, kept)
 
-def _put(key: _Key, kernel: Kernel) -> None:
-    _kernels[key] = kernel
-    if len(_kernels) > _MOST_KERNELS:
-        _kernels.popitem(last=False)
+    return _kernels.earned(key, products, lambda: kept_key(a, b, output, algebra.dtype), compiled)
 
 
 def compiled_for(

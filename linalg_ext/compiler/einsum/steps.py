@@ -118,7 +118,6 @@ def combine(
     keep: Sequence[str],
     algebra: Algebra,
     *,
-    distributes: bool,
     out: Array | None = None,
 ) -> Labelled:
     """The product of two operands, summed over the labels that are not to keep.
@@ -128,14 +127,9 @@ def combine(
         b: another.
         keep: the labels that later steps or the result need, in the order of the result.
         algebra: the semiring and the dtype.
-        distributes: whether an operand may be summed before it is multiplied.
         out: where the result may be written: contiguous, with the labels of the result in order.
     """
-    if distributes:
-        a = reduce(a, {*b.labels, *keep}, algebra)
-        b = reduce(b, {*a.labels, *keep}, algebra)
-    else:
-        a, b = _spread(a, b, keep), _spread(b, a, keep)
+    a, b = _spread(a, b, keep), _spread(b, a, keep)
     roles = _roles(a.labels, b.labels, tuple(keep))
     if not roles.contracted:
         return Labelled(_product(a, b, roles.kept, algebra, out), roles.kept)

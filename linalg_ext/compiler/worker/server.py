@@ -21,7 +21,7 @@ from linalg_ext.cache.keys import makers
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.worker import worker
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.runtime import ipc
+from linalg_ext.runtime import ipc, serving
 
 _KEPT = 1024
 """How many ends are remembered that nobody asked for."""
@@ -54,11 +54,7 @@ class _Server:
             "poll": self._poll,
             "kill": self._kill,
         }
-        while True:
-            try:
-                request, _ = ipc.receive(self._channel)
-            except EOFError:
-                return
+        for request, _ in serving.requests(self._channel):
             self._bury()
             ipc.send(self._channel, handlers[request["do"]](request))
 

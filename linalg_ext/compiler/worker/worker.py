@@ -5,10 +5,8 @@ Forked by `server`, with a socket. It answers one request at a time until the so
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
-import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -21,7 +19,7 @@ from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.kernel_data import signature_data
 from linalg_ext.executable.timing import times_of_calls
-from linalg_ext.runtime import ipc
+from linalg_ext.runtime import serving
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.target import from_data, using
 from linalg_ext.worker_process import error_data, limits
@@ -38,8 +36,6 @@ _LATER = 5
 _NO_MEMORY = CrashError(
     "there is no memory for it within the limits", cure="allow more with Limits(memory=...)"
 )
-
-_flush: Any = ctypes.CDLL(None).fflush
 
 
 class _Worker:
@@ -61,32 +57,23 @@ class _Worker:
             "text": lambda request: {"text": repr(self._kernel)},
             "explain": self._explain,
         }
-        while True:
-            try:
-                request, payload = ipc.receive(self._channel)
-            except EOFError:
-                return
-            # Should the parent be killed meanwhile, nobody else would stop what hangs.
-            signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _LATER)
-            try:
-                if request["do"] in ("compile", "load"):
-                    self._prepare(request)
-                    make = self._compile if request["do"] == "compile" else self._load
-                    answer = make(request, payload)
-                else:
-                    answer = handlers[request["do"]](request)
-            except MemoryError:
-                answer = {"error": error_data.to_data(_NO_MEMORY)}
-            except Exception as error:
-                answer = {"error": error_data.to_data(error)}
+        for request, payload in serving.requests(self._channel):
+            with serving.within(request["seconds"] + _LATER):
+                try:
+                    if request["do"] in ("compile", "load"):
+                        self._prepare(request)
+                        make = self._compile if request["do"] == "compile" else self._load
+                        answer = make(request, payload)
+                    else:
+                        answer = handlers[request["do"]](request)
+                except MemoryError:
+                    answer = {"error": error_data.to_data(_NO_MEMORY)}
+                except Exception as error:
+                    answer = {"error": error_data.to_data(error)}
             block = answer.pop("block", None)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            _flush(None)
-            answer["kept"], payload = entries_data(self._memory.fresh)
+            answer["kept"], kept = entries_data(self._memory.fresh)
             self._memory.fresh.clear()
-            ipc.send(self._channel, answer, payload)
+            serving.answer(self._channel, answer, kept)
             if block is not None:
                 socket.send_fds(self._channel, [b"."], [block.descriptor])
                 block.close()
@@ -171,7 +158,5 @@ def _target(request: Request) -> Any:
 
 def main(descriptor: int) -> None:
     """Serve the parent at the other end of a socket."""
-    sys.dont_write_bytecode = True
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    serving.begin()
     _Worker(socket.socket(fileno=descriptor)).serve()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from linalg_ext.runtime.dtypes import DType, ElementType
 
@@ -11,8 +11,19 @@ Shape = tuple[int | None, ...]
 """Dimensions; None where the module leaves one open."""
 
 
+def has_shape(shape: tuple[int, ...], wanted: Shape) -> bool:
+    """Return whether a shape has the rank of another, and the sizes of it that are not open."""
+    return shape == wanted or (
+        len(shape) == len(wanted)
+        and all(own is None or own == size for own, size in zip(wanted, shape, strict=True))
+    )
+
+
 class ArrayType(NamedTuple):
-    """A ranked tensor or memref.
+    """A ranked tensor or memref, and so which arrays fit it.
+
+    Every way to call a kernel reads this, and whether the array is written: the checks in Python,
+    the short ways, the records of native code, and the loader of exported kernels.
 
     Attributes:
         kind: tensors are values; memrefs are memory that the entry may write.
@@ -42,6 +53,16 @@ class ArrayType(NamedTuple):
         return None not in self.shape
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The dimensions that are known: the shape, where all are."""
+        return tuple(size for size in self.shape if size is not None)
+
+    @property
+    def alignment(self) -> int:
+        """Of the first element, in bytes. LLVM aligns the load of a vector to its whole size."""
+        return self.element.storage * (self.vector[-1] if self.vector else 1)
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element of the MLIR type."""
         return self.element.storage * math.prod(self.vector)
@@ -51,10 +72,30 @@ class ArrayType(NamedTuple):
 
 
 class ScalarType(NamedTuple):
-    """A number passed by value."""
+    """A number passed by value; as a result, an array without axes that is written."""
 
     text: str
     element: ElementType
+
+    @property
+    def shape(self) -> Shape:
+        """That of an array without axes."""
+        return ()
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        """That of an element which is no vector."""
+        return ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """That of an array without axes."""
+        return ()
+
+    @property
+    def alignment(self) -> int:
+        """In bytes."""
+        return self.element.storage
 
     def __str__(self) -> str:
         return self.text
@@ -84,7 +125,7 @@ class Result(NamedTuple):
     @property
     def shape(self) -> Shape:
         """The shape of the array handed back; () for a scalar."""
-        return self.type.shape if isinstance(self.type, ArrayType) else ()
+        return self.type.shape
 
     def __str__(self) -> str:
         return f"result {self.position} ({self.type})"
@@ -101,3 +142,27 @@ class Signature(NamedTuple):
         inputs = ", ".join(str(parameter.type) for parameter in self.parameters)
         outputs = ", ".join(str(result.type) for result in self.results)
         return f"{self.name}({inputs}) -> ({outputs})"
+
+
+def fitting_data(signature: Signature) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return what the loader of exported kernels must know of the arrays that fit, as plain data.
+
+    It knows no element types: for each parameter and for each result it is told the dtypes, or
+    integers that hold their bits where ml_dtypes is missing, the alignment, and unused bits.
+    """
+    return (
+        [_fitting(each.type) for each in signature.parameters],
+        [_fitting(each.type) for each in signature.results],
+    )
+
+
+def _fitting(type_: ValueType) -> dict[str, Any]:
+    element = type_.element
+    is_plain = element.dtype.isbuiltin == 1
+    kinds = "iu" if element.unsigned is not None else "u"
+    return {
+        "dtypes": [dtype.str[1:] if is_plain else dtype.name for dtype in element.dtypes],
+        "bits": None if is_plain else [f"{kind}{element.storage}" for kind in kinds],
+        "alignment": type_.alignment,
+        "width": min(element.width, 8),
+    }

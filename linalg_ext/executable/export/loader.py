@@ -29,32 +29,6 @@ RECORD = "kernel.json"
 
 Array = np.ndarray[Any, Any]
 
-_PLAIN = {
-    "f64": ["f8"],
-    "f32": ["f4"],
-    "f16": ["f2"],
-    "i1": ["?"],
-    "i8": ["i1", "u1"],
-    "i16": ["i2", "u2"],
-    "i32": ["i4", "u4"],
-    "i64": ["i8", "u8"],
-    "index": ["i8"],
-    "complex<f32>": ["c8"],
-    "complex<f64>": ["c16"],
-}
-_NARROW = {
-    "bf16": (["bfloat16"], ["u2"]),
-    "f8E5M2": (["float8_e5m2"], ["u1"]),
-    "f8E4M3": (["float8_e4m3"], ["u1"]),
-    "f8E4M3FN": (["float8_e4m3fn"], ["u1"]),
-    "f8E5M2FNUZ": (["float8_e5m2fnuz"], ["u1"]),
-    "f8E4M3FNUZ": (["float8_e4m3fnuz"], ["u1"]),
-    "f8E4M3B11FNUZ": (["float8_e4m3b11fnuz"], ["u1"]),
-    "f8E3M4": (["float8_e3m4"], ["u1"]),
-    "f8E8M0FNU": (["float8_e8m0fnu"], ["u1"]),
-    "i4": (["int4", "uint4"], ["i1", "u1"]),
-}
-_BITS = {"i1": 1, "i4": 4}
 _CONSTANT = 0xDEADBEEF
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -83,7 +57,7 @@ class Kernel:
         self._parameters = self.signature["parameters"]
         self._results = self.signature["results"]
         for each in (*self._parameters, *self._results):
-            each["dtypes"] = _dtypes(each["element"])
+            each["dtypes"] = _dtypes(each)
         self._returned_words = sum(3 + 2 * self._rank(index) for index in self._returned)
         _check_processor(record)
         name = record["files"].get("library")
@@ -263,15 +237,15 @@ def _check_processor(record: Any) -> None:
             ctypes.CDLL(None).syscall(158, 0x1023, 18)
 
 
-def _dtypes(element: str) -> list[Any]:
-    if element in _PLAIN:
-        return [np.dtype(name) for name in _PLAIN[element]]
-    names, bits = _NARROW[element]
+def _dtypes(each: Any) -> list[Any]:
+    """Those of an argument or a result; integers that hold its bits where ml_dtypes is missing."""
+    if each["bits"] is None:
+        return [np.dtype(name) for name in each["dtypes"]]
     try:
         import ml_dtypes
     except ImportError:
-        return [np.dtype(name) for name in bits]
-    return [np.dtype(getattr(ml_dtypes, name)) for name in names]
+        return [np.dtype(name) for name in each["bits"]]
+    return [np.dtype(getattr(ml_dtypes, name)) for name in each["dtypes"]]
 
 
 def _result_dtype(each: Any) -> Any:
@@ -317,7 +291,7 @@ def _checked(name: str, value: Any, each: Any) -> Array:
 
 def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
     """Without what is in the unused bits of a byte."""
-    bits = _BITS.get(each["element"], 8)
+    bits: int = each["width"]
     raw = array.view(np.uint8) if bits < 8 else None
     if raw is None or not raw.size or int(raw.max()) < 1 << bits:
         return array
@@ -330,7 +304,7 @@ def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
 
 def _fits(array: Array, each: Any) -> bool:
     """Whether compiled code can use an array as it lies."""
-    if not array.flags.aligned or _address(array) % _alignment(array.dtype, each):
+    if not array.flags.aligned or _address(array) % each["alignment"]:
         return False
     strides = each.get("strides")
     if strides is None:
@@ -345,13 +319,8 @@ def _fits(array: Array, each: Any) -> bool:
     )
 
 
-def _alignment(dtype: Any, each: Any) -> int:
-    vector = each.get("vector") or [1]
-    return int(dtype.itemsize * vector[-1])
-
-
 def _empty(shape: Any, dtype: Any, each: Any) -> Array:
-    alignment = _alignment(dtype, each)
+    alignment: int = each["alignment"]
     size = int(dtype.itemsize * math.prod(shape))
     room = np.empty(size + alignment, np.uint8)
     start = -_address(room) % alignment

@@ -16,7 +16,7 @@ from linalg_ext.cache.keys import checksum
 from linalg_ext.errors import ExportError, LinalgExtError
 from linalg_ext.executable.description.code import Code, Entry
 from linalg_ext.executable.description.failures import told
-from linalg_ext.executable.description.signature import Signature
+from linalg_ext.executable.description.signature import Signature, fitting_data
 from linalg_ext.executable.description.stage import Stage
 from linalg_ext.executable.export import loader
 from linalg_ext.executable.export.format import FORMAT, RECORD, Data, sealed
@@ -137,6 +137,9 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         "stages": [_write_stage(stages, *each) for each in enumerate(kernel.stages)],
         "files": files,
     }
+    own = record["signature"]
+    for key, fitting in zip(("parameters", "results"), fitting_data(kernel.signature), strict=True):
+        own[key] = [data | more for data, more in zip(own[key], fitting, strict=True)]
     record["checksums"] = {
         path.relative_to(folder).as_posix(): checksum(path.read_bytes())
         for path in sorted(folder.rglob("*"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.dtypes import Dtypes, resolve
-from linalg_ext.compiler.einsum.path_emission import Labels, follow, with_broadcasts
+from linalg_ext.compiler.einsum.path_emission import with_broadcasts
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
@@ -21,6 +21,7 @@ from linalg_ext.frameworks.dask.chunks import Given
 from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array, threads_of_blocks
 from linalg_ext.notations.einsum import BROADCAST, Semiring
 from linalg_ext.notations.einsum.path import find_path
+from linalg_ext.notations.einsum.plan import Step, contract_along, steps_along
 from linalg_ext.notations.einsum.subscripts import LETTERS
 
 
@@ -72,20 +73,16 @@ def einsum_on_dask(
         out_is_cast=True,
     )
 
-    def step(group: list[_Value], inputs: list[Labels], output: Labels, is_last: bool) -> _Value:
-        on_blocks = _contracted(request.kind, dtypes, group, inputs, output, each, backend)
-        return _Value(on_blocks)
+    def apply(group: list[_Value], step: Step) -> _Value:
+        return _Value(_contracted(request.kind, dtypes, group, step, each, backend))
 
-    # A product that cannot be taken out of a sum is of all operands at once.
-    distributes = not request.kind.needs_non_negative
-    if not distributes:
-        path = (tuple(range(len(arrays))),)
     values = [_Value(array, f"einsum: operand {n}") for n, array in enumerate(arrays)]
     labels = with_broadcasts(contraction.inputs, shapes)
-    made = follow(
-        path, values, labels, contraction.output, step, distributes, whole=not distributes
-    )
-    result = made.array
+    # A product that cannot be taken out of a sum is of all operands at once.
+    steps: Sequence[Step] = (Step.of_all(labels, contraction.output),)
+    if not request.kind.needs_non_negative:
+        steps = steps_along(path, tuple(labels), contraction.output, reads_diagonals=True)
+    result = contract_along(steps, values, apply).array
     return result if result.dtype == dtypes.result else result.astype(dtypes.result)
 
 
@@ -101,19 +98,18 @@ def _contracted(
     kind: Semiring,
     dtypes: Dtypes,
     group: Sequence[_Value],
-    labels: Sequence[Labels],
-    output: Labels,
+    step: Step,
     threads: int,
     backend: str,
 ) -> AnyArray:
     # An axis of size 1 that others stretch is one by itself: nothing is cut along it.
     dims = [
         tuple(f"{n}:{axis}" if label == BROADCAST else label for axis, label in enumerate(own))
-        for n, own in enumerate(labels)
+        for n, own in enumerate(step.inputs)
     ]
     letters = dict(zip(dict.fromkeys(dim for own in dims for dim in own), LETTERS, strict=False))
     terms = ["".join(letters[dim] for dim in own) for own in dims]
-    text = f"{','.join(terms)}->{''.join(letters[label] for label in output)}"
+    text = f"{','.join(terms)}->{''.join(letters[label] for label in step.output)}"
     sizes = {
         dim: size
         for value, own in zip(group, dims, strict=True)
@@ -125,8 +121,8 @@ def _contracted(
         Given(value.array, own, value.name or "einsum: an intermediate")
         for value, own in zip(group, dims, strict=True)
     ]
-    shape = tuple(sizes[label] for label in output)
-    wanted = Wanted(output, shape, dtypes.compute, kind.add)
+    shape = tuple(sizes[label] for label in step.output)
+    wanted = Wanted(step.output, shape, dtypes.compute, kind.add)
     return in_blocks(on_block, "einsum", inputs, [wanted], {})[0]
 
 

@@ -2,7 +2,8 @@
 
 Operands that are read along a diagonal, or have dimensions that nothing else has, are reduced to
 the rest first; then two at a time are contracted along a path. Where the semiring does not
-distribute (greatest products of numbers that may be negative), all is one step.
+distribute (greatest products of numbers that may be negative), nothing is summed before the last
+step. `contract_along` runs the steps: on arrays, MLIR values, traced values and dask arrays alike.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
+from typing import TypeVar
 
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.einsum.contraction import Contraction
+from linalg_ext.notations.einsum.definitions import BROADCAST
 from linalg_ext.notations.einsum.path import STRATEGIES, Path, find_path
 
+Value = TypeVar("Value")
 Labels = tuple[str, ...]
 Cost = Callable[[Collection[str], Collection[str], Collection[str]], float]
 """What it costs to contract two operands into a third, each given by its labels."""
@@ -45,6 +49,11 @@ class Step:
     operands: tuple[int, ...]
     inputs: tuple[Labels, ...]
     output: Labels
+
+    @classmethod
+    def of_all(cls, inputs: Sequence[Labels], output: Labels) -> Step:
+        """Return the step that contracts all operands at once."""
+        return cls(tuple(range(len(inputs))), tuple(inputs), output)
 
     @property
     def summed(self) -> Labels:
@@ -125,11 +134,9 @@ def _planned(
 ) -> ContractionPlan:
     contraction = Contraction(inputs, output, dict(sizes))
     if not distributes or len(inputs) == 1:
-        whole = Step(tuple(range(len(inputs))), inputs, output)
-        return ContractionPlan(contraction, (whole,))
-    builder = _Builder(inputs, output)
-    builder.follow(_path(contraction, path, flops_per_element))
-    return ContractionPlan(contraction, tuple(builder.steps))
+        return ContractionPlan(contraction, (Step.of_all(inputs, output),))
+    steps = steps_along(_path(contraction, path, flops_per_element), inputs, output)
+    return ContractionPlan(contraction, steps)
 
 
 def _path(contraction: Contraction, path: str, flops_per_element: float) -> Path:
@@ -138,11 +145,64 @@ def _path(contraction: Contraction, path: str, flops_per_element: float) -> Path
     return find_path(contraction, {"naive": False, "cost": "auto"}.get(path, path))
 
 
-class _Builder:
-    """Turns a path into steps."""
+@lru_cache(maxsize=4096)
+def steps_along(
+    path: Path,
+    inputs: tuple[Labels, ...],
+    output: Labels,
+    *,
+    distributes: bool = True,
+    reads_diagonals: bool = False,
+) -> tuple[Step, ...]:
+    """Return the steps of a contraction along a path.
 
-    def __init__(self, inputs: tuple[Labels, ...], output: Labels) -> None:
+    An intermediate has the labels of both operands first, then those of the first alone, then
+    those of the second alone: as a batch of matrix products gives them.
+
+    Args:
+        path: in which order two operands at a time are contracted.
+        inputs: the labels of each operand. A label may be there twice, which reads a diagonal, and
+            `BROADCAST` stands for an axis of size 1 that other operands stretch.
+        output: the labels of the result.
+        distributes: whether operands may be summed before they are multiplied.
+        reads_diagonals: whether a product can read operands along diagonals. Else, each diagonal is
+            a step of its own.
+    """
+    builder = _Builder(inputs, output, distributes, reads_diagonals)
+    builder.follow(path)
+    return tuple(builder.steps)
+
+
+def contract_along(
+    steps: Sequence[Step], values: Sequence[Value], apply: Callable[[list[Value], Step], Value]
+) -> Value:
+    """Return the result of the last step; each value is let go once it has been read.
+
+    Args:
+        steps: of a contraction of these values.
+        values: the operands.
+        apply: contracts the operands of one step.
+    """
+    left = dict(enumerate(values))
+    for number, step in enumerate(steps, len(values)):
+        left[number] = apply([left.pop(operand) for operand in step.operands], step)
+    (result,) = left.values()
+    return result
+
+
+class _Builder:
+    """The state of `steps_along`: the values that are left, by number and labels."""
+
+    def __init__(
+        self,
+        inputs: tuple[Labels, ...],
+        output: Labels,
+        distributes: bool,
+        reads_diagonals: bool,
+    ) -> None:
         self._output = output
+        self._distributes = distributes
+        self._reads_diagonals = reads_diagonals
         self._next = len(inputs)
         self._left = list(enumerate(inputs))
         self.steps: list[Step] = []
@@ -156,28 +216,32 @@ class _Builder:
                 group = [self._pair(first, second, others), *rest]
             self._left += group
         (number, labels), *_ = self._left
-        if labels != self._output:
+        if labels != self._output or not self.steps:
             self._add((number,), (labels,), self._output)
 
     def _pair(
         self, a: tuple[int, Labels], b: tuple[int, Labels], others: Sequence[Labels]
     ) -> tuple[int, Labels]:
         needed = {*self._output, *(label for labels in others for label in labels)}
-        a = self._reduced(a, {*needed, *b[1]})
-        b = self._reduced(b, {*needed, *a[1]})
-        batch = [x for x in a[1] if x in b[1]]
-        rows = [x for x in a[1] if x not in b[1]]
-        columns = [x for x in b[1] if x not in a[1]]
-        kept = tuple(x for x in (*batch, *rows, *columns) if x in needed)
-        if not others and {*kept} == {*self._output}:
-            kept = self._output
+        if self._distributes:
+            a = self._reduced(a, {*needed, *b[1]})
+            b = self._reduced(b, {*needed, *a[1]})
+        else:
+            needed |= {*a[1], *b[1]}
+        kept = self._output
+        if others:
+            batch = [x for x in a[1] if x in b[1]]
+            every = dict.fromkeys((*batch, *a[1], *b[1]))
+            kept = tuple(x for x in every if x in needed and x != BROADCAST)
         return self._add((a[0], b[0]), (a[1], b[1]), kept)
 
     def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
         """An operand summed over the labels that nobody else has, and read along its diagonals."""
         number, labels = operand
-        kept = tuple(x for x in dict.fromkeys(labels) if x in needed)
-        return operand if kept == labels else self._add((number,), (labels,), kept)
+        own = [x for x in labels if x != BROADCAST]
+        kept = tuple(x for x in dict.fromkeys(own) if x in needed)
+        is_fit = {*kept} == {*own} if self._reads_diagonals else len(kept) == len(own)
+        return operand if is_fit else self._add((number,), (labels,), kept)
 
     def _add(
         self, operands: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels

@@ -18,7 +18,14 @@ from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import DTypeError
 from linalg_ext.notations.einsum.contraction import Contraction
-from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, Step, plan_contraction
+from linalg_ext.notations.einsum.plan import (
+    FLOPS_PER_BYTE,
+    ContractionPlan,
+    Labels,
+    Step,
+    contract_along,
+    plan_contraction,
+)
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.extension.attributes import (
@@ -35,8 +42,6 @@ from linalg_ext.structured.recognition import RecognizedOp
 from linalg_ext.structured.utils.constants import is_bool, number_constant
 from linalg_ext.structured.utils.operands import bind
 from linalg_ext.structured.utils.outputs import size_at
-
-Labels = tuple[str, ...]
 
 USUAL_SIZE = 64
 """What a size that only the run knows counts as where an order is chosen."""
@@ -140,13 +145,14 @@ class ContractionBuilder:
         Raises:
             DTypeError: the semiring has no neutral element for the type that is computed in.
         """
-        values = list(self.call.inputs)
-        *steps, last = self.plan.steps
-        for step in steps:
-            values.append(self._intermediate(step, [values[i] for i in step.operands]))
-        return self._last(last, [values[i] for i in last.operands])
+        steps = self.plan.steps
 
-    def _intermediate(self, step: Step, inputs: list[ir.Value]) -> ir.Value:
+        def apply(inputs: list[ir.Value], step: Step) -> ir.Value:
+            return self._last(inputs, step) if step is steps[-1] else self._middle(inputs, step)
+
+        return contract_along(steps, self.call.inputs, apply)
+
+    def _middle(self, inputs: list[ir.Value], step: Step) -> ir.Value:
         # What is only read along a diagonal needs no cast yet: it is cast when it is computed with.
         only_moved = len(inputs) == 1 and not step.summed
         element = _element(inputs[0]) if only_moved else self.call.compute
@@ -154,7 +160,7 @@ class ContractionBuilder:
         destination = self._new(sizes, element, neutral=bool(step.summed))
         return self._op(step, inputs, destination, overwrites=not step.summed)
 
-    def _last(self, step: Step, inputs: list[ir.Value]) -> ir.Value:
+    def _last(self, inputs: list[ir.Value], step: Step) -> ir.Value:
         call = self.call
         destination, stored = call.destination, _element(call.destination)
         overwrites = call.overwrites and not step.summed

@@ -162,9 +162,8 @@ def test_the_log_tells_what_numpy_computes(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (kernels, specialized):
-        monkeypatch.setattr(module, "_kernels", type(module._kernels)())
-        monkeypatch.setattr(module, "_rent", type(module._rent)())
+    for module, table in ((kernels, "_kernels"), (kernels, "_rent"), (specialized, "_kernels")):
+        monkeypatch.setattr(module, table, type(getattr(module, table))())
     arrays = _arrays(shapes, "f8")
     caplog.set_level(logging.INFO, "linalg_ext.fallbacks")
     lx.einsum(text, *arrays)

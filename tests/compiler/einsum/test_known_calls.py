@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,15 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.compiler.einsum import memo, specialized
 from linalg_ext.errors import LayoutError, TargetError
+from linalg_ext.executable.call_cache import CallCache
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and everything is compiled at its first call."""
     monkeypatch.setattr(specialized, "SPECIALIZING_PAYS", 1)
-    monkeypatch.setattr(specialized, "_kernels", OrderedDict())
-    monkeypatch.setattr(specialized, "_rent", OrderedDict())
-    monkeypatch.setattr(memo, "_calls", OrderedDict())
+    monkeypatch.setattr(specialized, "_kernels", specialized.KernelsThatPay())
+    monkeypatch.setattr(memo, "_calls", CallCache(memo._MOST_CALLS))
 
 
 def integers(*shape: int, dtype: str = "f4") -> Any:
@@ -129,6 +128,7 @@ def test_what_lies_in_another_order_is_not_copied_into_it(
 
 def test_kernels_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(specialized, "_MOST_KERNELS", 2)
+    monkeypatch.setattr(specialized, "_kernels", specialized.KernelsThatPay())
     for size in (16, 17, 18):
         lx.einsum("mk,kn->mn", integers(size, 20), integers(20, 30))
     assert len(specialized._kernels) == 2

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler.einsum import narrow
-from linalg_ext.compiler.einsum.specialized import CALL
+from linalg_ext.compiler.einsum import narrow, specialized
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second call of a contraction is compiled."""
-    monkeypatch.setattr(narrow, "SPECIALIZING_PAYS", 2 * CALL)
-    monkeypatch.setattr(narrow, "_kernels", type(narrow._kernels)())
-    monkeypatch.setattr(narrow, "_rent", type(narrow._rent)())
+    monkeypatch.setattr(specialized, "SPECIALIZING_PAYS", 2 * specialized.CALL)
+    monkeypatch.setattr(narrow, "_kernels", specialized.KernelsThatPay())
 
 
 @pytest.mark.parametrize(
