@@ -235,7 +235,7 @@ class Guards:
         guards = self
 
         def prepare(slot: results.ResultSlot, value: Array | None) -> Array:
-            if value is not None and slot.can_be_written_in_place(value):
+            if value is not None and slot.is_row_major(value):
                 return value
             return guards._now.result(slot.shape, slot.result.dtype, slot.alignment)
 

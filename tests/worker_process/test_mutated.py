@@ -15,7 +15,7 @@ from linalg_ext.errors import CrashError
 
 def test_mutated_modules_and_arguments_are_results_or_errors_of_the_tree() -> None:
     account = Account()
-    for seed in range(36):
+    for seed in range(60):
         run(seed, account)
     assert account.failures == []
     # It says something only where some compile, some do not, and some calls come to their end.
