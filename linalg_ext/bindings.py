@@ -115,7 +115,7 @@ def alias_as_mlir() -> None:
     if "mlir" in sys.modules:
         raise BindingsError(
             f"cannot alias `{root}` as `mlir`: a package of that name is already imported",
-            cure="call linalg_ext.bindings.alias_as_mlir() before anything imports mlir",
+            hint="call linalg_ext.bindings.alias_as_mlir() before anything imports mlir",
         )
     sys.meta_path.insert(0, AliasFinder({"mlir": root}))
 
@@ -154,7 +154,7 @@ def _choose() -> str:
     raise BindingsError(
         "no MLIR Python bindings are installed",
         where=_placeholder_note(),
-        cure=f"install them with: {INSTALL}",
+        hint=f"install them with: {INSTALL}",
     )
 
 
@@ -169,13 +169,13 @@ def _forced(root: str) -> str:
         raise BindingsError(
             f"LINALG_EXT_BINDINGS={root}, but {loaded[0]} is already imported: "
             "two copies of MLIR in one process abort it",
-            cure=f"import linalg_ext first, or unset LINALG_EXT_BINDINGS to use {loaded[0]}",
+            hint=f"import linalg_ext first, or unset LINALG_EXT_BINDINGS to use {loaded[0]}",
         )
     if not _is_usable(root):
         raise BindingsError(
             f"LINALG_EXT_BINDINGS={root}, but no usable package `{root}` is installed",
             where=_placeholder_note(),
-            cure=f"install it, or unset the variable and {INSTALL}",
+            hint=f"install it, or unset the variable and {INSTALL}",
         )
     return root
 

@@ -8,7 +8,7 @@ wrong, where, what was expected, how to mend it.
       write `C[D.m] += A[D.m, D.n]` for a sum over n, or give C the dimension n
       see docs: errors/DefinitionError
 
-The last line names the page of the documentation with such a mistake and its cure.
+The last line names the page of the documentation with such a mistake and its hint.
 
 Subclasses also derive from the built-in exception that a Python programmer would catch for the
 same mistake (`ValueError`, `TypeError`, `ImportError`, ...).
@@ -20,6 +20,7 @@ import linecache
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -58,7 +59,7 @@ class LinalgExtError(Exception):
         what: the mistake, in one sentence: the first of `args`.
         where: the place: a line of Python, of IR, or an argument.
         expected: what would have been right.
-        cure: how to mend it.
+        hint: how to mend it.
         notes: further lines (upstream's diagnostics, for example).
     """
 
@@ -68,12 +69,12 @@ class LinalgExtError(Exception):
         *,
         where: SourceLocation | str | None = None,
         expected: str | None = None,
-        cure: str | None = None,
+        hint: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         self.where = where
         self.expected = expected
-        self.cure = cure
+        self.hint = hint
         self.notes = tuple(notes)
         super().__init__(what)
 
@@ -93,13 +94,19 @@ class LinalgExtError(Exception):
             parts.append(str(self.where))
         if self.expected:
             parts.append(f"expected {self.expected}")
-        if self.cure:
-            parts.append(self.cure)
+        if self.hint:
+            parts.append(self.hint)
         parts.extend(self.notes)
         lines = "\n".join([parts[0], *(_indented(part) for part in parts[1:])]).splitlines()
         # An error may quote another one: the page is that of the outermost.
         own = [line for line in lines if not line.strip().startswith(_SEE)]
         return "\n".join([*own, f"  {_SEE}{self.page}"])
+
+    @property
+    def cure(self) -> str | None:
+        """The hint, by its name in version 0.1; it goes with version 0.3."""
+        warnings.warn("error.cure is now error.hint", DeprecationWarning, stacklevel=2)
+        return self.hint
 
     @property
     def page(self) -> str:
@@ -154,10 +161,10 @@ class IRError(LinalgExtError):
         *,
         where: SourceLocation | str | None = None,
         expected: str | None = None,
-        cure: str | None = None,
+        hint: str | None = None,
         diagnostics: Sequence[str] = (),
     ) -> None:
-        super().__init__(what, where=where, expected=expected, cure=cure, notes=diagnostics)
+        super().__init__(what, where=where, expected=expected, hint=hint, notes=diagnostics)
         self.diagnostics = tuple(diagnostics)
 
 
@@ -183,9 +190,9 @@ class RecognitionError(IRError, ValueError):
         reason: str,
         where: SourceLocation | str | None = None,
         expected: str | None = None,
-        cure: str | None = None,
+        hint: str | None = None,
     ) -> None:
-        super().__init__(what, where=where, expected=expected, cure=cure)
+        super().__init__(what, where=where, expected=expected, hint=hint)
         self.reason = reason
 
 
@@ -207,12 +214,12 @@ class PipelineError(IRError):
         command: str | None = None,
         where: SourceLocation | str | None = None,
         expected: str | None = None,
-        cure: str | None = None,
+        hint: str | None = None,
         diagnostics: Sequence[str] = (),
     ) -> None:
-        if command is not None and cure is None:
-            cure = f"repeat it with: {command}"
-        super().__init__(what, where=where, expected=expected, cure=cure, diagnostics=diagnostics)
+        if command is not None and hint is None:
+            hint = f"repeat it with: {command}"
+        super().__init__(what, where=where, expected=expected, hint=hint, diagnostics=diagnostics)
         self.pass_name = pass_name
         self.module_file = module_file
         self.command = command
@@ -318,14 +325,14 @@ class CrashError(LinalgExtError, RuntimeError):
     """A helper process died while it did something for us; the signal is in the message."""
 
 
-def refuse_pickling(what: str, cure: str) -> NoReturn:
+def refuse_pickling(what: str, hint: str) -> NoReturn:
     """Raise the error for an object that lives in this process alone.
 
     Raises:
         ArgumentError: a TypeError too, as Python raises for what cannot be pickled.
     """
     raise UnpicklableError(
-        f"{what} cannot be pickled or copied: it lives in this process", cure=cure
+        f"{what} cannot be pickled or copied: it lives in this process", hint=hint
     )
 
 

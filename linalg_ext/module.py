@@ -288,20 +288,20 @@ def _check_text(text: Any) -> None:
         raise ArgumentError(
             f"{type(text).__name__} is not MLIR text",
             expected="a str, or the bytes of bytecode",
-            cure="read the file: Path(...).read_text()" if isinstance(text, os.PathLike) else None,
+            hint="read the file: Path(...).read_text()" if isinstance(text, os.PathLike) else None,
         )
     if isinstance(text, str):
         if text.endswith(_SUFFIXES) and len(text.split()) == 1:
             raise ParseError(
                 f"`{text}` is the name of a file, not MLIR text",
-                cure=f"read it: Path({text!r}).read_text()",
+                hint=f"read it: Path({text!r}).read_text()",
             )
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise ParseError(
                 f"the text holds a character that UTF-8 cannot express, at offset {error.start}",
-                cure="open the file with encoding='utf-8'",
+                hint="open the file with encoding='utf-8'",
             ) from None
 
 
@@ -333,7 +333,7 @@ def _check_names(module: mlir.Operation) -> None:
         raise ParseError(
             f"a name that {unreadable[0].name} has, or uses, is no text: its bytes are no UTF-8",
             where=str(unreadable[0].location).removeprefix("loc(").removesuffix(")"),
-            cure="give functions and globals names in UTF-8",
+            hint="give functions and globals names in UTF-8",
         )
 
 
@@ -358,7 +358,7 @@ def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -
     return kind(
         _summary(found, "MLIR's parser rejects the text"),
         where=found[0].pointed(source, filename) if found else None,
-        cure="lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
+        hint="lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
         if any(_UNREGISTERED in diagnostic.message for diagnostic in found)
         else None,
         diagnostics=[diagnostic.shown(filename) for diagnostic in found],
@@ -375,13 +375,13 @@ def _of_operation(op: mlir.Operation) -> Module:
         raise ArgumentError(
             f"{op.name} is not a module",
             expected="a builtin.module op",
-            cure="give the module that holds it, or call .apply(op) of the pass",
+            hint="give the module that holds it, or call .apply(op) of the pass",
         )
     # Upstream has no way from a module's op back to its ir.Module.
     raise ArgumentError(
         "a builtin.module op does not lead back to its ir.Module",
         expected="the ir.Module itself",
-        cure="give the ir.Module whose .operation this is, or call .apply(op) of the pass",
+        hint="give the ir.Module whose .operation this is, or call .apply(op) of the pass",
     )
 
 

@@ -139,7 +139,7 @@ def test_a_file_name_is_no_text() -> None:
 def test_the_cure_for_unknown_dialects_is_ours() -> None:
     with pytest.raises(ParseError) as caught:
         Module.parse('"lx.unknown"() : () -> ()')
-    assert "allow_unregistered=True" in str(caught.value.cure)
+    assert "allow_unregistered=True" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(("name", "op"), [(b"named", "func.func"), (b"other", "func.call")])

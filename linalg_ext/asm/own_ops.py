@@ -62,11 +62,11 @@ def build_own_op(values: SpelledValues) -> ir.Operation:
 
 
 def _with_readings(error: ShapeError, op: ir.Operation) -> ArgumentError:
-    """Add a cure to an error: the keywords that may be meant, by the operands' letters.
+    """Add a hint to an error: the keywords that may be meant, by the operands' letters.
 
     The op is erased.
     """
-    if error.cure is None and op.name == ELEMENTWISE:
+    if error.hint is None and op.name == ELEMENTWISE:
         definition = extension_definition(op)
         operands = [*definition.inputs, *definition.outputs]
         shapes = {

@@ -57,7 +57,7 @@ def _written(op: ir.Operation, translation: Translation) -> SpelledOp:
     raise VerificationError(
         f"'{SPELLED}' op stands for an op as it was written, and is none itself",
         where=str(op.location),
-        cure="write the op that is meant",
+        hint="write the op that is meant",
     )
 
 
@@ -103,18 +103,18 @@ def _located(
 ) -> VerificationError:
     """An error about a spelled op, at the part of the text that it is about."""
     place = _place(error, spelled)
-    cure = None if error.cure is None else _ASSIGNMENT.sub(r"\1 = ", error.cure)
+    hint = None if error.hint is None else _ASSIGNMENT.sub(r"\1 = ", error.hint)
     return VerificationError(
         error.what.replace("= is about", " is about"),
         where=translation.source.place(place.start, place.end),
         expected=error.expected,
-        cure=cure,
+        hint=hint,
     )
 
 
 def _place(error: LinalgExtError, spelled: SpelledOp) -> Span:
     """The first clause or operand that a message names; else the name of the op."""
-    for text in (error.what, error.cure or ""):
+    for text in (error.what, error.hint or ""):
         for clause in spelled.clauses:
             if re.search(rf"\b{re.escape(clause.name)}\b", text):
                 return clause.place

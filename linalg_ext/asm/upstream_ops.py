@@ -83,7 +83,7 @@ def _bound(
             mapped = with_operand_maps(definition, said, ranks)
             return bind(mapped, values.inputs, [values.output], attributes)
     except ShapeError as error:
-        if error.cure is None:
+        if error.hint is None:
             raise add_readings(error, mapped, shapes, attributes.symbols) from None
         raise
 

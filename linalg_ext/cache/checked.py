@@ -34,14 +34,14 @@ class Rule(NamedTuple):
 
     Attributes:
         what: it is, for the message, after its path.
-        cure: for the message, where the place as a whole is wrong.
+        hint: for the message, where the place as a whole is wrong.
         why: nobody else may write to it.
         may_be_roots: whether it may belong to the administrator, as all that is above it may.
         error: the kind to raise.
     """
 
     what: str
-    cure: str
+    hint: str
     why: str = "what lies in it is run"
     may_be_roots: bool = False
     error: type[LinalgExtError] = CacheError
@@ -227,7 +227,7 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
         raise rule.error(
             f"the link {place} {_of(place, asked, rule)} belongs to another user",
             expected=f"a link of your own: {rule.why}",
-            cure=rule.cure,
+            hint=rule.hint,
         )
     return os.readlink(name, dir_fd=folder)
 
@@ -240,7 +240,7 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
         raise rule.error(
             f"the {kind} {place} {_of(place, asked, rule)} belongs to another user",
             expected=f"a {kind} of your own: {rule.why}",
-            cure=rule.cure,
+            hint=rule.hint,
         )
     # Of a folder such as /tmp, nobody can rename what belongs to somebody else.
     is_sticky = not is_ours and found.st_mode & stat.S_ISVTX
@@ -249,7 +249,7 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
         raise rule.error(
             f"others may write to the {kind} {place} {_of(place, asked, rule)}",
             expected=f"a {kind} that you alone can write to: {rule.why}",
-            cure=f"chmod go-w {place}",
+            hint=f"chmod go-w {place}",
         )
 
 

@@ -123,5 +123,5 @@ def _unusable(folder: Path, error: Exception) -> CacheError:
     return CacheError(
         f"the folder {folder} for compiled code cannot be used: "
         f"{getattr(error, 'strerror', None) or error}",
-        cure=_CURE,
+        hint=_CURE,
     )

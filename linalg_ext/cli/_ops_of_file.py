@@ -46,7 +46,7 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
         raise ArgumentError(
             f"{file} defines no op",
             expected="functions under @structured_op (or @linalg_structured_op)",
-            cure=f"{_imported(everything)}begin the file with `{_IMPORT}`",
+            hint=f"{_imported(everything)}begin the file with `{_IMPORT}`",
         )
     return chosen
 
@@ -87,7 +87,7 @@ def _import(name: str, file: Path) -> Mapping[str, Any]:
     if module.__file__ is None or not file.samefile(module.__file__):
         raise ArgumentError(
             f"{file} cannot be imported as {name}: that name is taken by {module.__file__}",
-            cure="rename the package, or run from the environment that the file belongs to",
+            hint="rename the package, or run from the environment that the file belongs to",
         )
     return vars(module)
 
@@ -145,7 +145,7 @@ def _upstream_import(module: str, where: SourceLocation) -> ArgumentError:
     return ArgumentError(
         f"the file imports upstream's OpDSL, {module}",
         where=where,
-        cure=f"change that line to `{_IMPORT}`: definitions written for upstream then work as "
+        hint=f"change that line to `{_IMPORT}`: definitions written for upstream then work as "
         "they are",
     )
 
@@ -163,15 +163,15 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
         return ArgumentError(
             f"{file} ends the program: SystemExit({error.code!r})",
             where=where,
-            cure='put what runs the file as a program under `if __name__ == "__main__":`',
+            hint='put what runs the file as a program under `if __name__ == "__main__":`',
         )
-    cure = None
+    hint = None
     if isinstance(error, NameError) and _is_of_language(error.name):
-        cure = f"begin the file with `{_IMPORT}`"
+        hint = f"begin the file with `{_IMPORT}`"
     return ArgumentError(
         f"{file} does not run: {type(error).__name__}: {error}",
         where=where,
-        cure=cure,
+        hint=hint,
     )
 
 
@@ -217,7 +217,7 @@ def _chosen(names: list[str], everything: list[StructuredOp], file: Path) -> lis
             raise ArgumentError(
                 f"{file} has no op {name!r}",
                 expected=f"one of {', '.join(known)}" if known else None,
-                cure=f"did you mean {' or '.join(near)}?" if near else None,
+                hint=f"did you mean {' or '.join(near)}?" if near else None,
             )
     return [op for name in names for op in everything if op.op_name == name]
 

@@ -166,7 +166,7 @@ def _refuse_of_folder(given: Mapping[str, object]) -> None:
         if value is not None:
             raise ArgumentError(
                 f"{name} and the folder of a kernel that is compiled already",
-                cure="leave it out, or name the module that the kernel was made of",
+                hint="leave it out, or name the module that the kernel was made of",
             )
 
 

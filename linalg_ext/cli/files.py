@@ -44,7 +44,7 @@ def write_text(text: str, output: Path | None) -> None:
         output.write_text(text, encoding="utf-8")
         return
     if sys.stdout is None:
-        raise ArgumentError("standard output is closed", cure="name a file with -o")
+        raise ArgumentError("standard output is closed", hint="name a file with -o")
     sys.stdout.write(text)
     sys.stdout.flush()
 
@@ -61,5 +61,5 @@ def write_drawn(thing: object) -> None:
 
 def _standard_input() -> bytes:
     if sys.stdin is None:
-        raise ArgumentError("standard input is closed", cure="name a file")
+        raise ArgumentError("standard input is closed", hint="name a file")
     return sys.stdin.buffer.read()

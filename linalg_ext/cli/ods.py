@@ -48,7 +48,7 @@ def ods(
 
     if not (gen_ods_decl or gen_impl):
         raise ArgumentError(
-            "nothing to print", cure="give --gen-ods-decl, --gen-impl, or both of them"
+            "nothing to print", hint="give --gen-ods-decl, --gen-impl, or both of them"
         )
     chosen = parse_types(types)
     parts = []

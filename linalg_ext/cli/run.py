@@ -75,7 +75,7 @@ def run(
     if outputs is not None and not outputs.parent.is_dir():
         # Found now, it costs neither the compilation nor the results.
         raise ArgumentError(
-            f"there is no folder {outputs.parent}", cure=f"make it: mkdir -p {outputs.parent}"
+            f"there is no folder {outputs.parent}", hint=f"make it: mkdir -p {outputs.parent}"
         )
     options: dict[str, Any] = {
         "trusted": trusted,
@@ -168,7 +168,7 @@ def _refuse_limits(**limits: float | None) -> None:
         if value is not None:
             raise ArgumentError(
                 f"--{name} and --in-process at once",
-                cure="leave one of them out: limits are those of a process apart",
+                hint="leave one of them out: limits are those of a process apart",
             )
 
 

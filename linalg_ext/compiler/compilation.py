@@ -124,7 +124,7 @@ def compile(
 
         for name, given in (("tune", tune), ("search", search)):
             if given is not False:
-                raise ArgumentError(f"{name}= and isolated= at once", cure="leave one of them out")
+                raise ArgumentError(f"{name}= and isolated= at once", hint="leave one of them out")
         if isolated is not True and not isinstance(isolated, Limits):
             raise ArgumentError(
                 f"isolated is {isolated!r}", expected="True, False or lx.Limits(...)"
@@ -179,7 +179,7 @@ def _compiled(
         raise UntrustedError(
             "tune= runs the module in this process, and nobody vouches for it",
             where=caller_location(),
-            cure="pass trusted=True for a module whose author you trust, or leave out tune=",
+            hint="pass trusted=True for a module whose author you trust, or leave out tune=",
         )
     if tuning is not None and isinstance(module, str | bytes):
         module = Module.parse(module, trusted=trusted)

@@ -65,7 +65,7 @@ def find_entry(module: ir.Module, name: str | None) -> Any:
     if len(public) > 1:
         raise SignatureError(
             "the module has several functions, and none was named",
-            cure=f"choose one with entry=...: {listing}",
+            hint=f"choose one with entry=...: {listing}",
         )
     return public[0]
 

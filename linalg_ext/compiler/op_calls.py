@@ -241,7 +241,7 @@ def _fitted(definition: OpDefinition, operand: Operand, value: Any, dtype: DType
     except (OverflowError, TypeError) as error:
         raise DTypeError(
             f"{definition.name}: {operand.name} is {value!r}, which {dtype} cannot hold",
-            cure="give it a dtype of its own, as in np.int64(...), or give dtype=",
+            hint="give it a dtype of its own, as in np.int64(...), or give dtype=",
             notes=[str(error)],
         ) from None
 

@@ -61,7 +61,7 @@ def read_signature(
     if len(asked) != len(types):
         raise SignatureError(
             f"result_dtypes has {len(asked)} entries, `{name}` has {len(types)} results",
-            cure="give one for each result; None keeps the usual one",
+            hint="give one for each result; None keeps the usual one",
         )
     results = tuple(
         Result(index, type_, _result_dtype(type_, dtype, f"result {index} of `{name}`"))

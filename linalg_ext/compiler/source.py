@@ -61,7 +61,7 @@ def _module_of(source: Any) -> ir.Operation:
     raise ArgumentError(
         f"a {type(source).__name__} is not a module",
         expected="MLIR text, a Module, or upstream's ir.Module",
-        cure="read the file: Path(...).read_text()" if is_path else None,
+        hint="read the file: Path(...).read_text()" if is_path else None,
     )
 
 
@@ -86,7 +86,7 @@ def _bytecode(operation: Any) -> bytes:
     if not is_valid:
         raise VerificationError(
             "the module breaks a rule of one of its ops",
-            cure="call module.operation.verify() after building it",
+            hint="call module.operation.verify() after building it",
             diagnostics=[diagnostic.shown() for diagnostic in emitted],
         )
     return to_bytecode(operation)

@@ -244,8 +244,8 @@ def _operand(value: AffineExpr | int) -> AffineExpr:
     )
 
 
-def _not_affine(what: str, cure: str) -> DefinitionError:
-    return DefinitionError(what, where=caller_location(), cure=cure)
+def _not_affine(what: str, hint: str) -> DefinitionError:
+    return DefinitionError(what, where=caller_location(), hint=hint)
 
 
 def _product_parts(expr: AffineExpr) -> tuple[AffineExpr, int]:

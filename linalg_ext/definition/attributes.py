@@ -74,7 +74,7 @@ def resolve_attributes(
             if operand.name not in given and operand.default is None:
                 raise ArityError(
                     f"{definition.name} got no attribute {operand.name}",
-                    cure=f"give it: {operand.name}={[1] * operand.rank}, or what is meant",
+                    hint=f"give it: {operand.name}={[1] * operand.rank}, or what is meant",
                 )
             indices = _indices(definition, operand, value)
             symbols.update(
@@ -95,7 +95,7 @@ def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> A
     return ArityError(
         f"{definition.name} has no argument {name!r}",
         expected=f"one of {', '.join(known)}" if known else "no keywords: there are none",
-        cure=f"did you mean {near[0]}?" if near else None,
+        hint=f"did you mean {near[0]}?" if near else None,
     )
 
 
@@ -103,7 +103,7 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
     if not operand.rank and value != ():
         raise ArityError(
             f"{definition.name}: attribute {operand.name} is read by no index of the op",
-            cure="leave it out of the call",
+            hint="leave it out of the call",
         )
     values = [value] * operand.rank if _is_int(value) else value
     numbers: tuple[Any, ...] = tuple(values) if isinstance(values, Iterable) else ()

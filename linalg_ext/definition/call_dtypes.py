@@ -74,7 +74,7 @@ def common_dtype(op: str, values: Sequence[Any]) -> DType:
         DTypeError: they have none.
     """
     if not values:
-        raise DTypeError(f"{op}: no input decides the dtype of its output", cure="give dtype=")
+        raise DTypeError(f"{op}: no input decides the dtype of its output", hint="give dtype=")
     try:
         return np.result_type(*values)
     except TypeError as error:
@@ -83,6 +83,6 @@ def common_dtype(op: str, values: Sequence[Any]) -> DType:
         )
         raise DTypeError(
             f"{op}: {dtypes} have no common dtype",
-            cure="convert them with array.astype(...), or give dtype=",
+            hint="convert them with array.astype(...), or give dtype=",
             notes=[str(error)],
         ) from None

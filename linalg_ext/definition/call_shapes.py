@@ -55,7 +55,7 @@ def _elementwise(
     given = {**inputs, **outputs}
     if not given:
         raise ShapeError(
-            f"{definition.name}: no operand has a shape", cure="give out=, which says how large"
+            f"{definition.name}: no operand has a shape", hint="give out=, which says how large"
         )
     ranked = {name: shape for name, shape in given.items() if shape}
     first, shape = next(iter((ranked or given).items()))
@@ -64,6 +64,6 @@ def _elementwise(
             raise ShapeError(
                 f"{definition.name}: {name} has shape {other}, but {first} has shape {shape}",
                 expected="operands of one shape; inputs may be of rank 0",
-                cure="broadcast it yourself: numpy.broadcast_to(array, shape)",
+                hint="broadcast it yourself: numpy.broadcast_to(array, shape)",
             )
     return {**inputs, **{output.name: shape for output in definition.outputs}}

@@ -89,14 +89,14 @@ def _check_operands(definition: OpDefinition, locate: Locate) -> None:
             raise DefinitionError(
                 f"attribute {operand.name} has the name of a method of structured ops",
                 where=where,
-                cure=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
+                hint=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
             )
         for expr in operand.shape:
             if not expr.is_symbolic:
                 raise DefinitionError(
                     f"the shape of {operand.name} uses dimension {', '.join(expr.dims)}",
                     where=where,
-                    cure="shapes are over symbols (S.M); dimensions (D.m) belong in indices",
+                    hint="shapes are over symbols (S.M); dimensions (D.m) belong in indices",
                 )
     owner: dict[str, Operand] = {}
     for operand in definition.attributes:
@@ -105,14 +105,14 @@ def _check_operands(definition: OpDefinition, locate: Locate) -> None:
                 raise DefinitionError(
                     f"symbol {symbol} is bound twice, by {owner[symbol].name} and {operand.name}",
                     where=locate(operand),
-                    cure="give each value of an index attribute a symbol of its own",
+                    hint="give each value of an index attribute a symbol of its own",
                 )
             owner[symbol] = operand
     if not definition.outputs:
         raise DefinitionError(
             f"{definition.name} has no output",
             where=locate(None),
-            cure="declare one with TensorDef(..., output=True)",
+            hint="declare one with TensorDef(..., output=True)",
         )
 
 
@@ -132,7 +132,7 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
             f"dimension {', '.join(unknown)} is used but is not in "
             f"domain({_dims(definition.dims)})",
             where=where,
-            cure="add it to domain(), or drop the call: the order is then that of the names",
+            hint="add it to domain(), or drop the call: the order is then that of the names",
         )
     unsized = [dim for dim in definition.dims if dim in used - definition.indexed_dims]
     if unsized:
@@ -140,14 +140,14 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
             f"dimension {unsized[0]} is reduced, and nothing is indexed by it: nobody says how "
             "long it is",
             where=where,
-            cure=f"read an operand at D.{unsized[0]}, or declare one with index_dims=[...] for it",
+            hint=f"read an operand at D.{unsized[0]}, or declare one with index_dims=[...] for it",
         )
     unused = [dim for dim in definition.dims if dim not in used]
     if unused:
         raise DefinitionError(
             f"dimension {', '.join(unused)} is in domain() but nothing is indexed by it",
             where=where,
-            cure="remove it from domain(), or give a shape-only tensor index_dims=[...] with it",
+            hint="remove it from domain(), or give a shape-only tensor index_dims=[...] with it",
         )
 
 
@@ -162,7 +162,7 @@ def _check_assignment(
         raise DefinitionError(
             f"`{target}` is assigned, but {target.operand} is an input",
             where=where,
-            cure=f"declare it with TensorDef(..., output=True), or assign to "
+            hint=f"declare it with TensorDef(..., output=True), or assign to "
             f"{_names(definition.outputs)}",
         )
     for expr in (target, *assignment.value.walk()):
@@ -196,7 +196,7 @@ def _check_assignment(
             raise DefinitionError(
                 f"output {target.operand} is written as `{target}` and read as `{expr}`",
                 where=where,
-                cure="an output is read with the indices that it is written with",
+                hint="an output is read with the indices that it is written with",
             )
 
 
@@ -237,7 +237,7 @@ def _check_symbols(
                     f"symbol {symbol} in `{access}` is never bound",
                     where=where,
                     expected=f"one of {', '.join(definition.symbols) or 'none: there are none'}",
-                    cure="use it in a shape, or bind it with "
+                    hint="use it in a shape, or bind it with "
                     f"IndexAttrDef(S.{symbol}, default=[1])",
                 )
 
@@ -268,14 +268,14 @@ def _check_target(output: Operand, target: Access, where: SourceLocation | str |
         raise DefinitionError(
             f"`{target}` writes through an index that is no plain dimension",
             where=where,
-            cure="write C[D.m, D.n] and move the arithmetic to the indices that are read: "
+            hint="write C[D.m, D.n] and move the arithmetic to the indices that are read: "
             "every point of the iteration space must name one element of the output",
         )
     for index in _repeated(plain):
         raise DefinitionError(
             f"`{target}` uses dimension {index} twice: only a diagonal would be written",
             where=where,
-            cure="use a dimension of its own for each dimension of the output",
+            hint="use a dimension of its own for each dimension of the output",
         )
 
 
@@ -288,7 +288,7 @@ def _check_coverage(
         raise DefinitionError(
             f"dimension {dim} is reduced, but `{assignment.target}` is indexed by it",
             where=where,
-            cure=f"remove D.{dim} from the dimensions to reduce, or from the indices of "
+            hint=f"remove D.{dim} from the dimensions to reduce, or from the indices of "
             f"{assignment.target.operand}",
         )
     read = read_dims(assignment)
@@ -303,14 +303,14 @@ def _check_coverage(
         raise DefinitionError(
             f"`{assignment}` drops dimension {lost[0]}: it is read but neither written nor reduced",
             where=where,
-            cure=f"write `{_as_written(assignment.target)} += ...` for a sum over {lost[0]}, "
+            hint=f"write `{_as_written(assignment.target)} += ...` for a sum over {lost[0]}, "
             f"or give {name} the dimension {lost[0]}",
         )
     raise DefinitionError(
         f"`{assignment}` does not say what becomes of dimension {lost[0]}, "
         "which another part of the op iterates over",
         where=where,
-        cure=f"reduce over it, as in ReduceFn.add[D.{lost[0]}](...), or give {name} the dimension",
+        hint=f"reduce over it, as in ReduceFn.add[D.{lost[0]}](...), or give {name} the dimension",
     )
 
 
@@ -321,7 +321,7 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
         raise DefinitionError(
             f"output {name} is assigned twice",
             where=locate(again),
-            cure="combine the two expressions into one assignment",
+            hint="combine the two expressions into one assignment",
         )
     for writer in definition.assignments:
         for reader in definition.assignments:
@@ -332,7 +332,7 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
         raise DefinitionError(
             f"output {', '.join(missing)} is never assigned",
             where=locate(definition.operand(missing[0])),
-            cure=f"add `{missing[0]}[...] = ...` to {definition.name}",
+            hint=f"add `{missing[0]}[...] = ...` to {definition.name}",
         )
 
 
@@ -351,7 +351,7 @@ def _check_running(
             raise DefinitionError(
                 f"output {target.operand} is accessed as {_accesses(target.operand, indices)}",
                 where=where,
-                cure="a fold reads an output with the indices that it is written with",
+                hint="a fold reads an output with the indices that it is written with",
             )
 
 
@@ -372,18 +372,18 @@ def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
             raise DefinitionError(
                 f"input {operand.name} is never used",
                 where=where,
-                cure="remove it, or, where only its shape matters, say which dimensions are its "
+                hint="remove it, or, where only its shape matters, say which dimensions are its "
                 "own with TensorDef(..., index_dims=[D.x, ...])",
             )
         if operand.kind is OperandKind.SCALAR and operand.name not in definition.scalar_reads:
             raise DefinitionError(
-                f"scalar {operand.name} is never used", where=where, cure="remove it"
+                f"scalar {operand.name} is never used", where=where, hint="remove it"
             )
         if strict and operand.kind.is_function_attribute and operand.name not in applied:
             raise DefinitionError(
                 f"function attribute {operand.name} is never applied",
                 where=where,
-                cure=f"apply it, as in {operand.name}(A[D.m]), or remove it",
+                hint=f"apply it, as in {operand.name}(A[D.m]), or remove it",
             )
         unused = (
             []
@@ -395,7 +395,7 @@ def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
             raise DefinitionError(
                 f"symbol {unused[0]} of {operand.name} occurs in no index, shape or size()",
                 where=where,
-                cure=f"use it, as in A[D.m * S.{unused[0]}], or remove it",
+                hint=f"use it, as in A[D.m * S.{unused[0]}], or remove it",
             )
         if operand.index_dims is not None:
             check_access(operand, operand.index_dims, where)

@@ -249,7 +249,7 @@ def in_compute_type(
         raise DefinitionError(
             f"{definition.name} leaves {definition.attributes[0].name} open",
             expected="a definition without attributes",
-            cure="specialize(definition, types, attributes) has it without",
+            hint="specialize(definition, types, attributes) has it without",
         )
     _check_type(definition, types, compute)
     elements = element_table(types)
@@ -310,7 +310,7 @@ def _check_type(definition: OpDefinition, types: Mapping[str, str], compute: str
     if compute == "f8E8M0FNU":
         raise DTypeError(
             f"{definition.name} cannot be computed in {compute}, which has no zero and no sign",
-            cure="f32 holds every float of 8 bits",
+            hint="f32 holds every float of 8 bits",
         )
     elements = element_table(types)
     operands = (elements[o.type_var.name] for o in definition.operands if o.type_var is not None)

@@ -32,14 +32,14 @@ def initial_number(
     reduction = assignment.reduction
     if reduction is None:
         raise ArgumentError(
-            f"`{assignment}` reads what {assignment.target.operand} was before the op", cure=_CURE
+            f"`{assignment}` reads what {assignment.target.operand} was before the op", hint=_CURE
         )
     chosen = reduction.attribute
     start = attributes.functions[chosen] if chosen else reduction.function or reduction.initial
     if start is None:
         raise ArgumentError(
             f"`{assignment}` is a fold that states no start",
-            cure=f"{_CURE}; or say fold[...](value, init=...)",
+            hint=f"{_CURE}; or say fold[...](value, init=...)",
         )
     if not isinstance(start, Function):
         return start

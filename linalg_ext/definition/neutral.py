@@ -26,14 +26,14 @@ def neutral_element(function: str, dtype: np.dtype[Any]) -> Any:
     if function == "add":
         zero = dtype.type(0)
         if zero != 0:
-            raise DTypeError(f"{dtype} has no zero to add to", cure="give init=")
+            raise DTypeError(f"{dtype} has no zero to add to", hint="give init=")
         return zero
     if function == "mul":
         return dtype.type(1)
     if function in ("and", "or", "xor"):
         return _neutral_of_bits(function, dtype)
     if dtype.kind == "c" or function.partition("_")[0] not in ("max", "min"):
-        raise DTypeError(f"{function} has no neutral element for {dtype}", cure="give init=")
+        raise DTypeError(f"{function} has no neutral element for {dtype}", hint="give init=")
     largest = function.startswith("min")
     if dtype == np.bool_:
         return dtype.type(largest)

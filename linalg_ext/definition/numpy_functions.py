@@ -46,7 +46,7 @@ def _unsigned(operation: Any) -> Any:
         if x.dtype.kind in "fc" or "float" in x.dtype.name:
             raise DTypeError(
                 f"a function of unsigned integers has no meaning for {x.dtype}",
-                cure="use the signed one, max_signed for max_unsigned, or cast to integers",
+                hint="use the signed one, max_signed for max_unsigned, or cast to integers",
             )
         return np.asarray(operation(_as_unsigned(x), _as_unsigned(y))).view(x.dtype)
 

@@ -214,7 +214,7 @@ def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
     if len(accesses) != 1:
         raise ArgumentError(
             f"{definition.name}: {operand.name} is read in {len(accesses)} ways at once",
-            cure="transpose or broadcast it before the op",
+            hint="transpose or broadcast it before the op",
         )
     return accesses[0]
 
@@ -235,7 +235,7 @@ def _check_covered(definition: OpDefinition) -> None:
             f"{definition.name}: no operand is indexed by dimension {missing[0]} (d{position}) of "
             f"the iteration space ({', '.join(definition.dims)}) any more",
             expected="maps that together cover the iteration space",
-            cure=f"leave {missing[0]} in the map of one operand",
+            hint=f"leave {missing[0]} in the map of one operand",
         )
 
 
@@ -369,5 +369,5 @@ def add_readings(
     """An error about shapes that do not fit, with the ways in which they would."""
     found = readings(definition, shapes, symbols)
     if found:
-        error.cure = f"nothing is broadcast or transposed unless said: {' or '.join(found)}"
+        error.hint = f"nothing is broadcast or transposed unless said: {' or '.join(found)}"
     return error

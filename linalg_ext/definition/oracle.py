@@ -98,7 +98,7 @@ class _Call:
             raise ShapeError(
                 f"{definition.name}: the size of dimension {', '.join(missing)} does not follow "
                 "from the operands",
-                cure="give init=, which has the shape of the output",
+                hint="give init=, which has the shape of the output",
             )
         return evaluate(definition, arrays, extents, self.dtypes, self.attributes)
 

@@ -264,7 +264,7 @@ class Retyper:
             raise DTypeError(
                 f"{self.definition.name} cannot be computed in {self.compute_element}: "
                 f"{function.name} has no meaning for it",
-                cure="give a compute type that has the function, or take the compute type away",
+                hint="give a compute type that has the function, or take the compute type away",
             )
         return function
 
@@ -279,7 +279,7 @@ class Retyper:
             raise DTypeError(
                 f"{self.definition.name} cannot be computed in {self.compute_element}: "
                 f"the constant {expr.value} has no meaning for it",
-                cure="give a float compute type",
+                hint="give a float compute type",
             )
 
     def _refuse_reinterpretation(self, cast: Apply, source: str) -> None:
@@ -288,7 +288,7 @@ class Retyper:
                 f"{self.definition.name} has no compute type: it reads a computed {source} as "
                 "unsigned, which depends on how that type wraps around",
                 where=f"{cast}",
-                cure="take the compute type away",
+                hint="take the compute type away",
             )
 
     def _refuse_wrapping(self, cast: Apply, source: str, target: str) -> None:
@@ -297,5 +297,5 @@ class Retyper:
                 f"{self.definition.name} cannot be computed in {self.compute_element}: it wraps a "
                 f"computed {source} around to {target}",
                 where=f"{cast}",
-                cure="give an integer compute type",
+                hint="give an integer compute type",
             )

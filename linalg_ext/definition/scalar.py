@@ -15,9 +15,9 @@ from linalg_ext.definition.types import BOOLEAN, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
 
 
-def _refuse_operator(symbol: str, cure: str) -> NoReturn:
+def _refuse_operator(symbol: str, hint: str) -> NoReturn:
     raise DefinitionError(
-        f"elements have no operator `{symbol}`", where=caller_location(), cure=cure
+        f"elements have no operator `{symbol}`", where=caller_location(), hint=hint
     )
 
 
@@ -100,7 +100,7 @@ class ScalarExpr:
         raise DefinitionError(
             f"the truth of `{self}` is not known when the operation is declared",
             where=caller_location(),
-            cure="use TernaryFn.select(condition, x, y) instead of if, and `& | ~` instead of "
+            hint="use TernaryFn.select(condition, x, y) instead of if, and `& | ~` instead of "
             "and, or, not; a chain x < y < z is (x < y) & (y < z)",
         )
 
@@ -163,7 +163,7 @@ class Accumulation:
         raise DefinitionError(
             f"a reduction by {self.function} is used inside a larger expression",
             where=caller_location(),
-            cure="assign it to an output by itself; compute on the result in an op of its own",
+            hint="assign it to an output by itself; compute on the result in an op of its own",
         )
 
 
@@ -292,7 +292,7 @@ def as_operand(value: object, type_var: TypeVar | None, function: str) -> Scalar
         where=caller_location(),
         expected="an element of a tensor such as A[D.m, D.k], a scalar operand, a number, "
         "const(...), index(...), or a function of these",
-        cure=_cure_for(value),
+        hint=_cure_for(value),
     )
 
 

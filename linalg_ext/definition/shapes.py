@@ -244,7 +244,7 @@ def output_shape(
         raise ShapeError(
             f"{definition.name}: the size of output {output} along {', '.join(missing)} "
             "does not follow from the inputs",
-            cure=f"give the output (out= for arrays, outs= for IR values) with its shape "
+            hint=f"give the output (out= for arrays, outs= for IR values) with its shape "
             f"({', '.join(map(str, definition.operand(output).shape))})",
         )
     return tuple(known[_name(index)] for index in target.indices)
@@ -646,7 +646,7 @@ def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:
             constant + sum(value for value in reach if value > 0),
         )
     if not isinstance(expr, AffineBinary):
-        raise ShapeError(f"the value of symbol {expr} is not known", cure="bind it to an attribute")
+        raise ShapeError(f"the value of symbol {expr} is not known", hint="bind it to an attribute")
     (low, high), (divisor, _) = _bounds(expr.lhs, extents), _bounds(expr.rhs, extents)
     match expr.kind:
         case AffineKind.ADD:

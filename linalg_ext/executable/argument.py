@@ -51,18 +51,18 @@ class Argument(ABC):
         what: str,
         *,
         expected: str | None = None,
-        cure: str | None = None,
+        hint: str | None = None,
     ) -> LinalgExtError:
         """The error to raise: it names the argument and the caller's line."""
-        return kind(f"{self.name} {what}", where=caller_location(), expected=expected, cure=cure)
+        return kind(f"{self.name} {what}", where=caller_location(), expected=expected, hint=hint)
 
     def refuse_dtype(self, dtype: DType, wanted: Sequence[DType], thing: str = "array") -> NoReturn:
-        """Raise the error for a wrong dtype, with the cure for this one."""
+        """Raise the error for a wrong dtype, with the hint for this one."""
         raise self.error(
             DTypeError,
             f"got dtype {dtypes.describe_dtype(dtype)}",
             expected=" or ".join(str(known) for known in wanted),
-            cure=dtypes.cure_for(dtype) or f"convert it with {thing}.astype({str(wanted[0])!r})",
+            hint=dtypes.cure_for(dtype) or f"convert it with {thing}.astype({str(wanted[0])!r})",
         )
 
     def refuse_mask(self) -> NoReturn:
@@ -70,7 +70,7 @@ class Argument(ABC):
         raise self.error(
             ArgumentError,
             "got a masked array: compiled code knows no mask",
-            cure="fill it first: array.filled(value)",
+            hint="fill it first: array.filled(value)",
         )
 
 

@@ -122,7 +122,7 @@ class ArrayArgument(Place):
             ArgumentError,
             f"got a {type(value).__name__}",
             expected="a NumPy array",
-            cure="convert it with numpy.asarray(...)",
+            hint="convert it with numpy.asarray(...)",
         )
 
     def _check_shape(self, array: Array) -> None:
@@ -144,14 +144,14 @@ class ArrayArgument(Place):
             raise self.error(
                 LayoutError,
                 "got a read-only array, and the entry may write it",
-                cure="pass a writable copy: array.copy()",
+                hint="pass a writable copy: array.copy()",
             )
         if overlaps_itself(array):
             raise self.error(
                 LayoutError,
                 f"got an array whose elements overlap (strides {array.strides}), "
                 "and the entry may write it",
-                cure="pass a copy: array.copy()",
+                hint="pass a copy: array.copy()",
             )
 
     def _refuse_layout(self, array: Array) -> NoReturn:
@@ -160,7 +160,7 @@ class ArrayArgument(Place):
                 LayoutError,
                 f"got an array whose data is not aligned to {self.alignment} bytes, "
                 "and the entry may write it",
-                cure="pass np.require(array, requirements='CA') and copy the result back"
+                hint="pass np.require(array, requirements='CA') and copy the result back"
                 if not self.type.vector
                 else "allocate it with room to spare and pass an aligned slice",
             )
@@ -168,7 +168,7 @@ class ArrayArgument(Place):
             LayoutError,
             f"got an array with strides {array.strides}",
             expected=f"{self._layout_text()}" + ", for the entry may write it" * self.is_written,
-            cure=self._layout_cure(),
+            hint=self._layout_cure(),
         )
 
     def _layout_text(self) -> str:
@@ -256,5 +256,5 @@ def check_aliasing(written: Sequence[tuple[int, ArrayArgument]], values: Sequenc
                     AliasingError,
                     f"shares memory with argument {other}, and the entry may write it",
                     expected="memory of its own for each argument that is written",
-                    cure="pass a copy of one of them",
+                    hint="pass a copy of one of them",
                 )

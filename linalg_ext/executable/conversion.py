@@ -63,7 +63,7 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
             DTypeError,
             f"got {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
             expected=" or ".join(str(dtype) for dtype in element.dtypes),
-            cure=f"convert it first, with numpy.asarray(value).astype({str(element.dtype)!r})",
+            hint=f"convert it first, with numpy.asarray(value).astype({str(element.dtype)!r})",
         )
     if element.kind in ("integer", "index") and kind != "b":
         low, high = int(array.min()), int(array.max())
@@ -88,13 +88,13 @@ def as_array(value: Any, name: str) -> Array:
         raise ArgumentError(
             f"{name} is a masked array, and compiled code knows no mask",
             where=caller_location(),
-            cure="fill it first: array.filled(value)",
+            hint="fill it first: array.filled(value)",
         )
     if is_dask(value):
         raise ArgumentError(
             f"{name} is a dask array, and its elements are wanted here",
             where=caller_location(),
-            cure="compute it first: x.compute()",
+            hint="compute it first: x.compute()",
         )
     try:
         array = from_dlpack(value, name) if is_exported(value) else np.asarray(value)
@@ -119,7 +119,7 @@ def as_array(value: Any, name: str) -> Array:
             f"{name}: {error.what}",
             where=caller_location(),
             expected=error.expected,
-            cure=error.cure,
+            hint=error.hint,
         ) from None
     return array
 

@@ -96,7 +96,7 @@ class Guests:
                 f"{name} is read-only: a {type(out).__module__}.{type(out).__qualname__} "
                 "does not let others write its memory",
                 where=caller_location(),
-                cure="leave out= away (from JAX's arrays alone comes an array of JAX's), "
+                hint="leave out= away (from JAX's arrays alone comes an array of JAX's), "
                 "or pass something writable",
             )
         return array
@@ -154,5 +154,5 @@ def _exported(array: np.ndarray[Any, Any], library: Any) -> Any:
         raise ArgumentError(
             f"{library.__name__} does not take a result of {array.dtype}: {error}",
             where=caller_location(),
-            cure="pass one argument as an array of NumPy's: the result is NumPy's, too",
+            hint="pass one argument as an array of NumPy's: the result is NumPy's, too",
         ) from None

@@ -292,7 +292,7 @@ class Kernel(Shown, shown_as="kernel"):
         if self.explanation is None:
             raise ArgumentError(
                 f"nothing is known of how `{self.signature.name}` came to be",
-                cure="make it with linalg_ext.compile or jit",
+                hint="make it with linalg_ext.compile or jit",
             )
         checked(threads)
         shared = None if self.shared is None else self.shared.for_threads(threads)

@@ -78,12 +78,12 @@ class ResultSlot(Place):
             self.refuse_dtype(out.dtype, self.dtypes, self.name)
         self.check_shape(out, self.result.shape)
         if not out.flags.writeable:
-            raise self.error(LayoutError, "is read-only", cure="pass a writable array")
+            raise self.error(LayoutError, "is read-only", hint="pass a writable array")
         if overlaps_itself(out):
             raise self.error(
                 LayoutError,
                 f"has elements that overlap one another (strides {out.strides})",
-                cure="pass an array with memory of its own for each element",
+                hint="pass an array with memory of its own for each element",
             )
 
     def check_shape(self, out: Array, shape: Shape) -> None:
@@ -129,7 +129,7 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
                     AliasingError,
                     f"shares memory with argument {index}",
                     expected="memory that no input uses",
-                    cure=f"pass {slot.name}=np.empty_like(...), or a copy of the argument",
+                    hint=f"pass {slot.name}=np.empty_like(...), or a copy of the argument",
                 )
         for other, earlier in given[:position]:
             if share_memory(array, earlier):

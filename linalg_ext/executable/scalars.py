@@ -57,7 +57,7 @@ class ScalarArgument(Argument):
                 ShapeError,
                 f"got an array of shape {array.shape}",
                 expected="a number, or an array of rank 0",
-                cure="pass one element: array[0], or array.item()" if array.size == 1 else None,
+                hint="pass one element: array[0], or array.item()" if array.size == 1 else None,
             )
         if array.dtype not in self.element.dtypes:
             self.refuse_dtype(array.dtype, self.element.dtypes, "value")

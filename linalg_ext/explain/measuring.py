@@ -91,7 +91,7 @@ def _made(parameter: Parameter, random: np.random.Generator) -> Any:
         if not parameter.type.is_static:
             raise ShapeError(
                 f"{parameter} leaves sizes open",
-                cure="give the arrays to measure with",
+                hint="give the arrays to measure with",
             )
         shape = tuple(size for size in parameter.type.shape if size is not None)
     dtype = parameter.type.element.dtype

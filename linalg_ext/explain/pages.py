@@ -54,7 +54,7 @@ class Page:
         except OSError as error:
             raise ExportError(
                 f"{place} cannot be written: {error.strerror}",
-                cure="name a file in a folder that exists and is yours",
+                hint="name a file in a folder that exists and is yours",
             ) from error
         return place
 

@@ -26,7 +26,7 @@ def require_torch_mlir(models: str) -> None:
     if root != "torch_mlir":
         raise BindingsError(
             f"{models} are imported by torch-mlir, and the bindings in use are `{root}`",
-            cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
+            hint="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
         )
 
 
@@ -61,5 +61,5 @@ def missing_onnx(error: Exception) -> MissingExtraError:
     return MissingExtraError(
         f"ONNX is needed, and cannot be imported: {error}",
         expected="onnx 1.16 or later",
-        cure=f"install it with: {_INSTALL_ONNX}",
+        hint=f"install it with: {_INSTALL_ONNX}",
     )

@@ -249,7 +249,7 @@ def _open(op: ir.OpView, types: Sequence[ir.Type]) -> Iterator[tuple[ir.Value, .
         if not len(block.operations):
             raise ArgumentError(
                 f"{op.operation.name}: its body is empty",
-                cure="end it with gml_st.yield_(...) or gml_st.set_yield(...)",
+                hint="end it with gml_st.yield_(...) or gml_st.set_yield(...)",
             )
     except BaseException as error:
         ended = isinstance(error, IndexError) and _BEHIND_THE_END in str(error)
@@ -259,7 +259,7 @@ def _open(op: ir.OpView, types: Sequence[ir.Type]) -> Iterator[tuple[ir.Value, .
             raise ArgumentError(
                 f"{name}: an op is built behind the yield that ends its body",
                 where=caller_location(),
-                cure="build it before gml_st.yield_(...) or gml_st.set_yield(...), or after the "
+                hint="build it before gml_st.yield_(...) or gml_st.set_yield(...), or after the "
                 "`with`",
             ) from error
         raise

@@ -37,7 +37,7 @@ def openblas(name: str = "openblas") -> Library:
     raise LibraryError(
         "there is no OpenBLAS here",
         expected="the package scipy-openblas64 or scipy-openblas32, or NumPy's own wheel",
-        cure="pip install scipy-openblas64, or register your own: lx.library(name, file, "
+        hint="pip install scipy-openblas64, or register your own: lx.library(name, file, "
         '{"linalg.matmul": lx.libraries.gemm("cblas_sgemm", "f32")})',
     )
 

@@ -112,7 +112,7 @@ class Prototype:
             raise LibraryError(
                 f"{text!r} does not say what a function takes",
                 expected=_FORM,
-                cure="a shared library does not tell it",
+                hint="a shared library does not tell it",
             )
         operands = tuple(_operand(part, text) for part in _split(found["operands"]))
         result = found["result"]
@@ -181,7 +181,7 @@ def _check_scalar(scalar: str, whole: str, part: str) -> None:
             f"`{part.strip()}` is no type that can be passed",
             where=whole,
             expected="memrefs, and of scalars " + ", ".join(_SCALARS),
-            cure=f"write {_FORM}",
+            hint=f"write {_FORM}",
         )
 
 

@@ -113,7 +113,7 @@ class Library:
         if self.is_closed:
             raise LibraryError(
                 f"the library `{self.name}` is closed",
-                cure="register it anew: lx.library(name, file, functions)",
+                hint="register it anew: lx.library(name, file, functions)",
             )
         return self
 
@@ -151,7 +151,7 @@ class Library:
                     f"the library `{self.name}` has no function `{function.symbol}`",
                     where=str(self._handle._name or "this process"),
                     expected=" or ".join(f"`{one}`" for one in names) + " among what it exports",
-                    cure='look with `nm -D`; in C++ declare it extern "C"',
+                    hint='look with `nm -D`; in C++ declare it extern "C"',
                 )
             addresses[function] = found
         return addresses

@@ -53,7 +53,7 @@ def _key(op: Op) -> Key:
         near = get_close_matches(name, dir(opdsl_defs), n=1)
         raise LibraryError(
             f"there is no op {op!r}",
-            cure=f"did you mean 'linalg.{near[0]}'?" if near else "see dir(lx.ops)",
+            hint=f"did you mean 'linalg.{near[0]}'?" if near else "see dir(lx.ops)",
         )
     return found.definition
 
@@ -78,7 +78,7 @@ def _function(op: Op, given: object) -> Prototype:
     if isinstance(function, Gemm) and not is_matmul:
         raise LibraryError(
             f"`{function.symbol}` multiplies matrices, and {_shown(op)} may be anything",
-            cure='register it for "linalg.matmul"',
+            hint='register it for "linalg.matmul"',
         )
     if isinstance(definition, OpDefinition):
         count = len(definition.inputs) + len(definition.outputs)

@@ -27,7 +27,7 @@ def constant_text(value: int | float) -> str:
         return f"{value} : i64"
     if math.isnan(value) or math.isinf(value):
         raise NotationError(
-            f"const({value}) has no portable text in MLIR", cure="write a finite number"
+            f"const({value}) has no portable text in MLIR", hint="write a finite number"
         )
     sign = "-" if math.copysign(1.0, value) < 0 else ""
     text = _magnitude(abs(value))

@@ -44,14 +44,14 @@ def to_ods(op: object, style: Style = "2024") -> str:
     if (reason := why_several(definition)) is not None:
         raise NotationError(
             f"{definition.name} is several structured ops, and a record is one: {reason}",
-            cure="write a definition for each",
+            hint="write a definition for each",
         )
     for operand in definition.attributes:
         if operand.kind is not OperandKind.INDEX_ATTR:
             raise NotationError(
                 f"{definition.name} has the function attribute {operand.name}, "
                 "and this ODS has none",
-                cure="write an op with the function that is meant",
+                hint="write an op with the function that is meant",
             )
     sections = [
         _documentation(definition),
@@ -96,7 +96,7 @@ def _documentation(definition: OpDefinition) -> str:
     if "}]" in definition.doc:
         raise NotationError(
             f"{definition.name} has a doc string with `}}]` in it, which ends one in TableGen",
-            cure="write `} ]`",
+            hint="write `} ]`",
         )
     summary, _, description = definition.doc.partition("\n")
     text = f"  let summary = [{{ {summary.strip()} }}];"

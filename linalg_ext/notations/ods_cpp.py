@@ -75,20 +75,20 @@ def _check(definition: OpDefinition) -> None:
     if definition.is_rank_polymorphic:
         raise NotationError(
             f"{definition.name} is element-wise at any rank, and this C++ has one rank for each op",
-            cure="write an op of the rank that is meant",
+            hint="write an op of the rank that is meant",
         )
     if (reason := why_several(definition)) is not None:
         raise NotationError(
             f"{definition.name} is several structured ops, and this C++ builds one region: "
             f"{reason}",
-            cure="write a definition for each",
+            hint="write a definition for each",
         )
     for operand in (*definition.inputs, *definition.outputs):
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
             raise NotationError(
                 f"{definition.name} uses {operand.name} with two different indices, "
                 "and this C++ has one indexing map for each operand",
-                cure=f"declare {operand.name} as two operands",
+                hint=f"declare {operand.name} as two operands",
             )
 
 
@@ -214,7 +214,7 @@ def _region(definition: OpDefinition) -> str:
         if not isinstance(expr, Apply):
             raise NotationError(
                 f"{definition.name} computes with `{expr}`, and there is no intrinsic for that",
-                cure="give the value as an operand",
+                hint="give the value as an operand",
             )
         if isinstance(expr.args[0], Const) and expr.type_var is not None:
             value = _constant(definition, expr, expr.args[0])
@@ -246,5 +246,5 @@ def _constant(definition: OpDefinition, expr: Apply, constant: Const) -> str:
     raise NotationError(
         f"{definition.name} computes with the constant {constant} as {expr.type_var}, and there is "
         "an intrinsic for integers, f32 and f64 alone",
-        cure="choose such a type, with types= here, `--type` on the command line",
+        hint="choose such a type, with types= here, `--type` on the command line",
     )

@@ -128,7 +128,7 @@ def inverses_named(
         yield
     except ShapeError as error:
         if said:
-            error.cure = _inverse(definition, said, shapes, symbols) or error.cure
+            error.hint = _inverse(definition, said, shapes, symbols) or error.hint
         raise
 
 
@@ -182,7 +182,7 @@ def _indices(definition: OpDefinition, operand: Operand, things: Mapping[str, An
             raise ArgumentError(
                 f"{subject}: permutation = [] is no permutation of its "
                 f"{len(natural) - len(broadcast)} dimension(s)",
-                cure=f"leave it out where nothing is transposed: no permutation_{operand.name}",
+                hint=f"leave it out where nothing is transposed: no permutation_{operand.name}",
             )
     return apply_sugar(natural, Sugar(permutation, broadcast), subject)
 
@@ -196,7 +196,7 @@ def _reversed(transpose: object, rank: int, subject: str) -> tuple[int, ...]:
         raise ArgumentError(
             f"{subject}: transpose says nothing of {rank} dimension(s)",
             expected="a matrix",
-            cure=f"say the permutation, as in permutation = {list(reversed(range(rank)))}",
+            hint=f"say the permutation, as in permutation = {list(reversed(range(rank)))}",
         )
     return (1, 0)
 
@@ -206,7 +206,7 @@ def _map(value: object, subject: str) -> AffineMap:
         raise ArgumentError(
             f"{subject}: map = {list(value)!r}",
             expected="an affine map, as in '(d0, d1) -> (d1)'",
-            cure=f"for a transpose say permutation = {list(value)}",
+            hint=f"for a transpose say permutation = {list(value)}",
         )
     return affine_map(value)
 
@@ -237,7 +237,7 @@ def _iteration_rank(definition: OpDefinition, said: Said, ranks: Mapping[str, in
                 f"{definition.name}: as they are given, {first} spans {rank} dimension(s), but "
                 f"{name} spans {other}",
                 expected="operands of one rank: nothing is broadcast unless said",
-                cure=_cure(definition, *((first, name) if rank < other else (name, first)), found),
+                hint=_cure(definition, *((first, name) if rank < other else (name, first)), found),
             )
     return rank
 
@@ -263,5 +263,5 @@ def _operand(definition: OpDefinition, keyword: str, name: str) -> Operand:
     raise ArityError(
         f"{definition.name} has no operand {name!r}, which {keyword}= is about",
         expected=f"one of {', '.join(names)}, or a letter for its position",
-        cure=f"did you mean {near[0]}?" if near else None,
+        hint=f"did you mean {near[0]}?" if near else None,
     )

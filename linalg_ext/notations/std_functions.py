@@ -181,14 +181,14 @@ def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> Std
         raise NotationError(
             f"{definition.name} applies the function attribute {expr.attribute}, "
             f"and {notation} has none",
-            cure="write an op with the function that is meant",
+            hint="write an op with the function that is meant",
         )
     operand = expr.args[-1]
     if isinstance(operand, (Const, Index)):
         raise NotationError(
             f"{definition.name} computes with `{operand}`, and {notation} has no constants and no "
             "index() among its elements",
-            cure="give the value as an operand of rank 0",
+            hint="give the value as an operand of rank 0",
         )
     variable = type_of(operand)
     element, result = element_of(variable), element_of(expr.type_var)
@@ -201,7 +201,7 @@ def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> Std
         raise NotationError(
             f"{definition.name} applies {expr.function} on {on}, and {notation} has no function "
             "for that",
-            cure="write it with functions that TC has, such as std_mulf(x, x) for a square",
+            hint="write it with functions that TC has, such as std_mulf(x, x) for a square",
         )
     return found
 
@@ -211,7 +211,7 @@ def no_element_type(definition: OpDefinition, name: str, notation: str) -> Notat
     return NotationError(
         f"{definition.name} is over the type variable {name}, and {notation} names each function "
         "for an element type",
-        cure=f'choose one: types={{"{name}": "f32"}} here, `--type {name}=f32` on the command line',
+        hint=f'choose one: types={{"{name}": "f32"}} here, `--type {name}=f32` on the command line',
     )
 
 

@@ -64,7 +64,7 @@ def read_tc(text: str, *, name: str = "TC text") -> tuple[OpDefinition, ...]:
             raise NotationError(
                 f"{each.name} is defined twice",
                 where=source.place(each.name.start, each.name.end),
-                cure="give each op a name of its own",
+                hint="give each op a name of its own",
             )
         seen.add(each.name.text)
     return tuple(build(each, source) for each in syntax)

@@ -33,7 +33,7 @@ class Expressions(Scope):
             raise self.error(
                 f"tensor {term.head} has angle brackets",
                 term,
-                cure="a reduction belongs to a function: `std_addf<k>(A(m, k))`",
+                hint="a reduction belongs to a function: `std_addf<k>(A(m, k))`",
             )
         if len(term.args) != len(decl.shape):
             raise self.error(
@@ -51,7 +51,7 @@ class Expressions(Scope):
                 f"{term.head} is used with two different indices, `{self.text(first[1])}` and "
                 f"`{self.text(term)}`",
                 term,
-                cure=f"declare {term.head} as two operands, and give the same tensor twice"
+                hint=f"declare {term.head} as two operands, and give the same tensor twice"
                 if term.head not in self.outputs
                 else "read an output with the indices that it is written with",
             )
@@ -79,7 +79,7 @@ class Expressions(Scope):
                 raise self.error(
                     f"{name} is {kind}, and a reduction is over dimensions",
                     name,
-                    cure="name the dimension otherwise, in lower case for example",
+                    hint="name the dimension otherwise, in lower case for example",
                 )
             if name.text in dims:
                 raise self.error(f"dimension {name} is reduced twice", name)
@@ -87,7 +87,7 @@ class Expressions(Scope):
                 raise self.error(
                     f"dimension {name} is reduced, but output {target.operand} is indexed by it",
                     name,
-                    cure=f"take {name} out of the angle brackets, or out of the indices of "
+                    hint=f"take {name} out of the angle brackets, or out of the indices of "
                     f"{target.operand}",
                 )
             dims.append(name.text)
@@ -104,7 +104,7 @@ class Expressions(Scope):
             raise self.error(
                 f"{function.name} reduces {len(args)} values",
                 term,
-                cure=f"give it the value to accumulate, `{function.name}<{', '.join(dims)}>(x)`, "
+                hint=f"give it the value to accumulate, `{function.name}<{', '.join(dims)}>(x)`, "
                 f"or that after `{self._written(target)}`",
             )
         self._check_operands(function, args, [term, term])
@@ -123,7 +123,7 @@ class Expressions(Scope):
                 if not term.reduction
                 else "a reduction stands inside a larger expression",
                 term,
-                cure="leave the angle brackets out"
+                hint="leave the angle brackets out"
                 if not term.reduction
                 else "reduce in the outermost function of an update; compute on the result in an "
                 "op of its own",
@@ -132,7 +132,7 @@ class Expressions(Scope):
             raise self.error(
                 f"{term.head} takes {arity_of(function)} operand(s), not {len(term.args)}",
                 term,
-                cure=self._accumulates(function, term),
+                hint=self._accumulates(function, term),
             )
         args = [self._expression(arg) for arg in term.args]
         self._check_operands(function, args, term.args)
@@ -144,13 +144,13 @@ class Expressions(Scope):
             return self.error(
                 f"tensor {term.head} stands without indices",
                 term,
-                cure=f"index it: `{term.head}({names})`",
+                hint=f"index it: `{term.head}({names})`",
             )
         if term.kind == "integer":
             return self.error(
                 f"{term.head} stands among elements, and TC has no constants there",
                 term,
-                cure="give it as a tensor of rank 0, `c: f32()`, read as `c()`",
+                hint="give it as a tensor of rank 0, `c: f32()`, read as `c()`",
             )
         if term.kind in ("name", "element"):
             return self.error(
@@ -163,7 +163,7 @@ class Expressions(Scope):
         return self.error(
             f"`{self.text(term)}` uses an operator on elements",
             term,
-            cure=f"write `std_{name}f(...)` (floats): operators are for indices"
+            hint=f"write `std_{name}f(...)` (floats): operators are for indices"
             if name
             else "operators are for indices; elements have functions such as `std_divf(x, y)`",
         )
@@ -177,7 +177,7 @@ class Expressions(Scope):
             f"{term.head} is neither a tensor nor a function of TC",
             (term.start, term.start + len(term.head)),
             expected=f"a tensor ({', '.join(self.tensors)}), or a function such as std_addf",
-            cure=f"did you mean {' or '.join(close)}?"
+            hint=f"did you mean {' or '.join(close)}?"
             if close
             else "see docs: reference/tc_functions lists them all",
         )
@@ -208,7 +208,7 @@ class Expressions(Scope):
                     f"{function.name} is applied to {element}",
                     term,
                     expected=f"one of {', '.join(function.operands)}",
-                    cure=f"use {other.name}" if other is not None else None,
+                    hint=f"use {other.name}" if other is not None else None,
                 )
         if len({element for element, _ in compared}) > 1:
             (first, _), (second, term) = compared
@@ -216,7 +216,7 @@ class Expressions(Scope):
                 f"{function.name} is applied to {first} and {second}",
                 term,
                 expected="operands of one element type",
-                cure=cast_cure(second, first),
+                hint=cast_cure(second, first),
             )
 
     def _written(self, access: Access) -> str:
@@ -235,7 +235,7 @@ def element_type(expr: ScalarExpr) -> str:
 
 
 def cast_cure(source: str, target: str) -> str | None:
-    """Return the cure for an element of the wrong type: the casts that exist, or None."""
+    """Return the hint for an element of the wrong type: the casts that exist, or None."""
     casts = [
         f.name
         for f in STD_FUNCTIONS.values()

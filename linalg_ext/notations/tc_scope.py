@@ -63,12 +63,12 @@ class Scope:
         place: Term | Name | tuple[int, int],
         *,
         expected: str | None = None,
-        cure: str | None = None,
+        hint: str | None = None,
     ) -> NotationError:
         """The error for a part of the text."""
         start, end = place if isinstance(place, tuple) else (place.start, place.end)
         return NotationError(
-            what, where=self.source.place(start, end), expected=expected, cure=cure
+            what, where=self.source.place(start, end), expected=expected, hint=hint
         )
 
     def check_names(self) -> None:
@@ -79,14 +79,14 @@ class Scope:
         for name in (*(t.name for t in tensors), *(a.name for a in syntax.attributes)):
             if name.text in seen:
                 raise self.error(
-                    f"{name} is declared twice", name, cure="give each operand its own name"
+                    f"{name} is declared twice", name, hint="give each operand its own name"
                 )
             seen.add(name.text)
         if not syntax.outputs:
             raise self.error(
                 f"{syntax.name} has no output",
                 syntax.name,
-                cure="declare one after the arrow: `-> (C: f32(M))`",
+                hint="declare one after the arrow: `-> (C: f32(M))`",
             )
         for tensor in self.tensors.values():
             if tensor.element.text not in ELEMENT_TYPES:
@@ -103,7 +103,7 @@ class Scope:
             raise self.error(
                 f"attribute {decl.name} has the name of a method of structured ops",
                 decl.name,
-                cure=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
+                hint=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
             )
         if decl.element.text not in _ATTRIBUTE_ELEMENTS:
             raise self.error(
@@ -115,7 +115,7 @@ class Scope:
             raise self.error(
                 f"attribute {decl.name} is both an array of fixed size and a list",
                 decl.element,
-                cure=f"write `{decl.element}[]` for a list of any length, "
+                hint=f"write `{decl.element}[]` for a list of any length, "
                 f"`{decl.sizes[0]}x{decl.element}` for an array",
             )
         if decl.sizes and not 0 < math.prod(decl.sizes) <= _MOST_VALUES:
@@ -140,7 +140,7 @@ class Scope:
                         f"{term.head} is no attribute of {self.syntax.name}",
                         term,
                         expected=one_of(self.attributes, "an attribute", "there are none"),
-                        cure=f"declare it after the outputs: `attr({term.head}: "
+                        hint=f"declare it after the outputs: `attr({term.head}: "
                         f"{max(term.numbers) + 1}xi32)`",
                     )
                 return resolve(term)
@@ -161,14 +161,14 @@ class Scope:
                     raise self.error(
                         error.what,
                         term,
-                        cure="multiply and divide by integers, symbols and attributes only",
+                        hint="multiply and divide by integers, symbols and attributes only",
                     ) from None
 
     def symbol(self, term: Term) -> AffineExpr:
         """A name in a shape: a symbol, new or known."""
         if term.head in self.tensors:
             raise self.error(
-                f"{term.head} is a tensor and stands in a shape", term, cure="name the size"
+                f"{term.head} is a tensor and stands in a shape", term, hint="name the size"
             )
         self.symbols.add(term.head)
         return AffineSymbol(term.head)
@@ -181,7 +181,7 @@ class Scope:
             raise self.error(
                 f"{term.head} is a tensor and stands in an index",
                 term,
-                cure="name the dimension otherwise than the tensors",
+                hint="name the dimension otherwise than the tensors",
             )
         self.meet(term.head)
         return AffineDim(term.head)
@@ -201,7 +201,7 @@ class Scope:
                 f"attribute {decl.name} is of type {attribute_type(decl)} and is used with "
                 f"{len(term.numbers)} indices",
                 term,
-                cure=f"write {decl.name}[{indices}]" if rank else f"write {decl.name}",
+                hint=f"write {decl.name}[{indices}]" if rank else f"write {decl.name}",
             )
         for number, size in zip(term.numbers, decl.sizes, strict=False):
             if number >= size:

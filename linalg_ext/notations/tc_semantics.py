@@ -93,7 +93,7 @@ class _Builder(Expressions):
                 raise self.error(
                     f"output {output.name} is never written",
                     output.name,
-                    cure=f"add it on the left: `{', '.join([*written, output.name.text])}`, each "
+                    hint=f"add it on the left: `{', '.join([*written, output.name.text])}`, each "
                     "with its indices, and its expression on the right",
                 )
         return tuple(found)
@@ -107,7 +107,7 @@ class _Builder(Expressions):
             raise self.error(
                 f"{counts[0]} tensor(s) on the left, {counts[1]} expression(s) on the right",
                 (comprehension.start, comprehension.end),
-                cure="write one expression for each tensor, separated by commas",
+                hint="write one expression for each tensor, separated by commas",
             )
         written = [target.operand for target in targets]
         for target, term in zip(targets, comprehension.targets, strict=True):
@@ -115,7 +115,7 @@ class _Builder(Expressions):
                 raise self.error(
                     f"output {target.operand} is written twice",
                     term,
-                    cure="combine the two expressions into one",
+                    hint="combine the two expressions into one",
                 )
         pairs = zip(targets, comprehension.values, strict=True)
         parts = [(target, self.value(target, term), term) for target, term in pairs]
@@ -130,7 +130,7 @@ class _Builder(Expressions):
                         f"{reader.target.operand} and {writer.target.operand} are written at once, "
                         "and one reads the other",
                         term,
-                        cure="write two comprehensions, the second of which reads what the first "
+                        hint="write two comprehensions, the second of which reads what the first "
                         "has finished: `C(m) = ...; D(m) = ...;`",
                     )
         return assignments
@@ -154,7 +154,7 @@ class _Builder(Expressions):
                 raise self.error(
                     f"`{self.text(term)}` writes through `{index}`, which is no plain dimension",
                     arg,
-                    cure="index an output by dimensions alone, and move the arithmetic to the "
+                    hint="index an output by dimensions alone, and move the arithmetic to the "
                     "indices that are read",
                 )
             if access.indices.count(index) > 1:
@@ -162,7 +162,7 @@ class _Builder(Expressions):
                     f"`{self.text(term)}` uses dimension {index} twice: only a diagonal would be "
                     "written",
                     arg,
-                    cure="use a dimension of its own for each dimension of the output",
+                    hint="use a dimension of its own for each dimension of the output",
                 )
         return access
 
@@ -174,14 +174,14 @@ class _Builder(Expressions):
             raise self.error(
                 f"{element} is assigned to output {target.operand}, which is of {expected}",
                 term,
-                cure=cast_cure(element, expected),
+                hint=cast_cure(element, expected),
             )
         lost = [dim for dim in self.met if AffineDim(dim) not in target.indices]
         if reduction is None and lost:
             raise self.error(
                 f"dimension {lost[0]} is neither an index of output {target.operand} nor reduced",
                 term,
-                cure=f"name it in angle brackets: `std_addf<{', '.join(lost)}>(...)`, or give "
+                hint=f"name it in angle brackets: `std_addf<{', '.join(lost)}>(...)`, or give "
                 f"{target.operand} that dimension",
             )
         if reduction is not None and set(lost) - set(reduction.dims):
@@ -213,7 +213,7 @@ class _Builder(Expressions):
                     f"are the reduction dimensions, and of these there are {len(reduced)}"
                     f"{': ' if reduced else ''}{', '.join(reduced)}",
                     decl.name,
-                    cure=f"use {decl.name} in an expression, remove it, or give it one dimension "
+                    hint=f"use {decl.name} in an expression, remove it, or give it one dimension "
                     "for each that is reduced",
                 )
             found[decl.name.text] = tuple(AffineDim(dim) for dim in reduced)

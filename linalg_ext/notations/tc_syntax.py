@@ -278,7 +278,7 @@ def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
             f"{character!r} has no meaning here",
             where=source.place(start),
             expected=_listing(error.allowed),
-            cure=_OTHER_CHARACTERS.get(character),
+            hint=_OTHER_CHARACTERS.get(character),
         ) from None
     if not isinstance(error, UnexpectedToken):
         raise NotationError("the text cannot be read", where=source.place(0)) from None
@@ -291,19 +291,19 @@ def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
         shown = str(token) if len(token) <= 20 else f"{token[:17]}..."
         what = f"`{shown}` does not belong here"
         start, end = int(token.start_pos or 0), int(token.end_pos or 0)
-    cure = error.match_examples(_parser().parse, _MISTAKES, token_type_match_fallback=False)
+    hint = error.match_examples(_parser().parse, _MISTAKES, token_type_match_fallback=False)
     if token.type == "$END":
-        cure = "begin with `def name(...)`" if not source.text.strip() else _unclosed(source)
+        hint = "begin with `def name(...)`" if not source.text.strip() else _unclosed(source)
     raise NotationError(
         what,
         where=source.place(start, end),
         expected=_listing(error.accepts or error.expected),
-        cure=cure,
+        hint=hint,
     ) from None
 
 
 def _unclosed(source: SourceText) -> str | None:
-    """Return the cure for a brace that is still open at the end of a text that ends too early."""
+    """Return the hint for a brace that is still open at the end of a text that ends too early."""
     return "close the body with `}`" if source.text.count("{") > source.text.count("}") else None
 
 

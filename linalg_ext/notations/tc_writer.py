@@ -74,8 +74,8 @@ class _Writer:
         targets = ", ".join(self._access(a.target) for a in assignments)
         return f"  {targets} = {', '.join(map(self._value, assignments))};"
 
-    def _refuse(self, what: str, cure: str | None = None) -> NotationError:
-        return NotationError(f"{self.definition.name} {what}", cure=cure)
+    def _refuse(self, what: str, hint: str | None = None) -> NotationError:
+        return NotationError(f"{self.definition.name} {what}", hint=hint)
 
     def _check(self) -> None:
         definition = self.definition
@@ -87,7 +87,7 @@ class _Writer:
         if definition.is_rank_polymorphic:
             raise self._refuse(
                 "is element-wise at any rank, and TC has one rank for each op",
-                cure="write an op of the rank that is meant",
+                hint="write an op of the rank that is meant",
             )
         if '"""' in definition.doc:
             raise self._refuse('has a doc string with """ in it, which ends one in TC')
@@ -97,25 +97,25 @@ class _Writer:
             raise self._refuse(
                 f"iterates over ({', '.join(definition.dims)}), and TC orders dimensions as the "
                 f"text meets them: ({', '.join(written)})",
-                cure="use that order in domain()",
+                hint="use that order in domain()",
             )
         shared = set(definition.symbols) & set(definition.dims)
         if shared:
             raise self._refuse(
                 f"has {min(shared)} for a dimension and for a symbol: to TC they are one name",
-                cure="rename one of them",
+                hint="rename one of them",
             )
 
     def _check_operand(self, operand: Operand) -> None:
         if operand.kind is OperandKind.SCALAR:
             raise self._refuse(
                 f"has the scalar {operand.name}, and TC has tensors only",
-                cure="declare it as a tensor of rank 0",
+                hint="declare it as a tensor of rank 0",
             )
         if operand.kind.is_function_attribute:
             raise self._refuse(
                 f"has the function attribute {operand.name}, and TC has none",
-                cure="write an op with the function that is meant",
+                hint="write an op with the function that is meant",
             )
         if not operand.kind.is_tensor:
             return
@@ -124,7 +124,7 @@ class _Writer:
         if any(len(step.accesses.get(operand.name, ())) > 1 for step in self._steps):
             raise self._refuse(
                 f"uses {operand.name} with two different indices, and TC has one for each tensor",
-                cure=f"declare {operand.name} as two operands",
+                hint=f"declare {operand.name} as two operands",
             )
         if operand.index_dims is not None:
             reduced = [d for d in self.definition.dims if d in self.definition.reduction_dims]
@@ -188,7 +188,7 @@ class _Writer:
             return f"{function.name}({', '.join(map(self._expression, expr.args))})"
         raise self._refuse(
             f"computes with `{expr}`, and TC has no constants and no index() among its elements",
-            cure="give the value as a tensor of rank 0",
+            hint="give the value as a tensor of rank 0",
         )
 
     def _access(self, access: Access) -> str:

@@ -89,7 +89,7 @@ class OpBuilder:
                 raise DefinitionError(
                     f"`{name}[{', '.join(map(str, indices))}]` divides an index by `/`",
                     where=caller_location(),
-                    cure="write `//`, which rounds down; (D.m + 1) // 2 rounds up",
+                    hint="write `//`, which rounds down; (D.m + 1) // 2 rounds up",
                 )
 
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
@@ -122,7 +122,7 @@ class OpBuilder:
             raise DefinitionError(
                 f"{name} assigns nothing",
                 where=self.location,
-                cure="assign to an output, as in C[D.m, D.n] += A[D.m, D.k] * B[D.k, D.n]",
+                hint="assign to an output, as in C[D.m, D.n] += A[D.m, D.k] * B[D.k, D.n]",
             )
         self._assignments = [
             _fold_as_reduction(assignment, self._assignments) for assignment in self._assignments
@@ -200,7 +200,7 @@ def refuse_nesting() -> None:
         raise DefinitionError(
             "an op is defined inside the definition of another",
             where=caller_location(),
-            cure="define them one after the other",
+            hint="define them one after the other",
         )
 
 
@@ -220,7 +220,7 @@ def _builder(user: str) -> OpBuilder:
         raise DefinitionError(
             f"{user}() is called outside the definition of an op",
             where=caller_location(),
-            cure="call it in the body of a function under @structured_op",
+            hint="call it in the body of a function under @structured_op",
         )
     return builder
 

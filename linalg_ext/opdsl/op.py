@@ -213,7 +213,7 @@ def _decorator(
             raise DefinitionError(
                 f"structured_op decorates a function, not {function!r}",
                 where=caller_location(),
-                cure="write @structured_op above `def name(...)`",
+                hint="write @structured_op above `def name(...)`",
             )
         return _define(function, op_name, op_class_name, upstream=upstream)
 

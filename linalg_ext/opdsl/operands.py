@@ -49,7 +49,7 @@ class OperandDef:
             raise DefinitionError(
                 f"this {type(self).__name__} is used outside the definition of its op",
                 where=caller_location(),
-                cure="use it as a parameter's default under @structured_op, "
+                hint="use it as a parameter's default under @structured_op, "
                 "and index it in the body",
             )
         return self._builder
@@ -67,7 +67,7 @@ class _NoElement(OperandDef):
         raise DefinitionError(
             f"{self!r} is used as if it were a number",
             where=caller_location(),
-            cure=self._instead.format(self._name),
+            hint=self._instead.format(self._name),
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
@@ -197,7 +197,7 @@ class IndexAttrDef(_NoElement):
                 expected="integers of 1 or more, as strides and dilations are"
                 if minimum
                 else "integers of 0 or more",
-                cure="minimum=0 lets a value be 0, as a padding may" if 0 in self.default else None,
+                hint="minimum=0 lets a value be 0, as a padding may" if 0 in self.default else None,
             )
         if len(self.symbols) != len(self.default):
             raise DefinitionError(

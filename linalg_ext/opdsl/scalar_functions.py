@@ -113,7 +113,7 @@ def _unknown(namespace: str, name: str, names: list[str]) -> UnknownFunctionErro
         f"{namespace} has no function {name!r}",
         where=caller_location(),
         expected=f"one of {', '.join(known)}",
-        cure=f"did you mean {namespace}.{near[0]}?" if near else None,
+        hint=f"did you mean {namespace}.{near[0]}?" if near else None,
     )
 
 

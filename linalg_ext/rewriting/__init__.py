@@ -1,9 +1,12 @@
 """Rewrites, passes and pipelines written in Python, on upstream's drivers."""
 
+import warnings
+from typing import TYPE_CHECKING, Any
+
 from linalg_ext.executable.description.explanation import Decision
 from linalg_ext.rewriting.module_pass import ModulePass, module_pass
 from linalg_ext.rewriting.pipeline import PipelineRun, run_in_place, run_pipeline
-from linalg_ext.rewriting.report import Left, Report
+from linalg_ext.rewriting.report import MatchFailure, Report
 from linalg_ext.rewriting.resolve import NamedPipeline, named_pipeline
 from linalg_ext.rewriting.rewrite import Rewrite, rewrite
 from linalg_ext.rewriting.rewriter import Rewriter
@@ -11,7 +14,7 @@ from linalg_ext.rewriting.transformation import Transformation
 
 __all__ = [
     "Decision",
-    "Left",
+    "MatchFailure",
     "ModulePass",
     "NamedPipeline",
     "PipelineRun",
@@ -25,3 +28,16 @@ __all__ = [
     "run_in_place",
     "run_pipeline",
 ]
+
+
+def _old_name(name: str) -> Any:
+    """Return what has another name since version 0.1; the old one goes with version 0.3."""
+    if name == "Left":
+        message = "linalg_ext.rewriting.Left is now MatchFailure"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return MatchFailure
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _old_name

@@ -130,7 +130,7 @@ def parse_options(
             raise PipelineError(
                 f"{pass_name} needs the option {option.spelling}",
                 pass_name=pass_name,
-                cure=f"write {pass_name}{{{option.spelling}=...}}",
+                hint=f"write {pass_name}{{{option.spelling}=...}}",
             )
     return values
 

@@ -304,7 +304,7 @@ def _reported(
     if isinstance(failure, CrashError):
         return CrashError(
             failure.what.replace(f"the pipeline {pipeline}", f"the pass {name}"),
-            cure=f"{failure.cure}\nrepeat it with: {command}",
+            hint=f"{failure.hint}\nrepeat it with: {command}",
             notes=failure.notes,
         )
     return PipelineError(
@@ -312,7 +312,7 @@ def _reported(
         pass_name=name,
         module_file=file,
         command=command,
-        cure=f"{_cure(name, failure.message)}repeat it with: {command}",
+        hint=f"{_cure(name, failure.message)}repeat it with: {command}",
         diagnostics=failure.diagnostics,
     )
 

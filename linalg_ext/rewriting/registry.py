@@ -46,7 +46,7 @@ def register(new: Registered) -> None:
         raise ArgumentError(
             f"two passes are called {new.pass_name}",
             where=f"{_origin(old)} and {_origin(new)}",
-            cure="rename one of them",
+            hint="rename one of them",
         )
     # The same function again is a cell of a notebook run anew, or a reloaded file.
     _passes[new.pass_name] = new

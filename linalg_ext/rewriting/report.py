@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Left:
+class MatchFailure:
     """A pattern's answer "not changed, and this is why". False in a condition.
 
-    A pattern that returns `Left("the transpose has a second user")` instead of False has the
-    reason shown in the report.
+    A pattern that returns `MatchFailure("the transpose has a second user")` instead of False has
+    the reason shown in the report.
     """
 
     reason: str

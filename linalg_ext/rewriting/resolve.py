@@ -110,7 +110,7 @@ def _expanded(pipeline: Pipeline, step: Step, named: NamedPipeline, depth: int) 
         raise PipelineError(
             f"{named.pass_name} takes no options",
             where=pipeline.pointed(step.position),
-            cure=f"write its passes out: {named.text}",
+            hint=f"write its passes out: {named.text}",
         )
     inner = _found(parse_pipeline(named.text), depth + 1)
     # Positions are those of the name in the text that the user wrote.
@@ -161,12 +161,12 @@ def _nested(pipeline: Pipeline, step: Step, refusal: parser_process.Refusal) -> 
     if _UNKNOWN in refusal.message:
         raise _unknown(pipeline, step)
     message = "\n".join(part.strip() for part in (refusal.message, refusal.output) if part.strip())
-    cure = f"write {restricted[1]}({step.text})" if restricted else None
+    hint = f"write {restricted[1]}({step.text})" if restricted else None
     raise PipelineError(
         f"{step.text} cannot be part of this pipeline",
         pass_name=step.text,
         where=pipeline.pointed(step.position),
-        cure=cure,
+        hint=hint,
         diagnostics=[message],
     )
 
@@ -192,7 +192,7 @@ def _unknown(pipeline: Pipeline, step: Step) -> PipelineError:
         f"there is no pass called {step.name!r}",
         pass_name=step.name,
         where=pipeline.pointed(step.position),
-        cure=f"did you mean {' or '.join(near)}?" if near else "see linalg-ext opt --list",
+        hint=f"did you mean {' or '.join(near)}?" if near else "see linalg-ext opt --list",
     )
 
 

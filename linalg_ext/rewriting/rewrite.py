@@ -22,12 +22,12 @@ from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.rewriting.op_names import Roots, op_names, selector
 from linalg_ext.rewriting.registry import register
-from linalg_ext.rewriting.report import Left, Report
+from linalg_ext.rewriting.report import MatchFailure, Report
 from linalg_ext.rewriting.rewriter import Rewriter
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.structured.destination_ops.group import GROUPS, in_preserved_group
 
-Pattern: TypeAlias = Callable[..., "bool | Left"]
+Pattern: TypeAlias = Callable[..., "bool | MatchFailure"]
 Driver: TypeAlias = Literal["greedy", "walk"]
 
 _DRIVERS = ("greedy", "walk")
@@ -131,7 +131,7 @@ class Rewrite(Transformation):
                     f"{self.pass_name} does not come to rest: it rewrites again what it wrote",
                     expected=f"fewer than {config.max_num_rewrites} rewrites in "
                     f"{config.max_iterations} rounds, got {report.changed.total()}",
-                    cure="return True only where the op changed, and do not match the result",
+                    hint="return True only where the op changed, and do not match the result",
                 ) from None
 
     def _call(
@@ -149,12 +149,12 @@ class Rewrite(Transformation):
             ours.finish()
         finally:
             ours.release()
-        if isinstance(answer, Left):
+        if isinstance(answer, MatchFailure):
             report.leave(name, answer.reason)
         elif not isinstance(answer, bool):
             raise RewriteError(
                 f"the pattern of {self.pass_name} returned {answer!r}",
-                expected="True where it changed the op, else False or Left(reason)",
+                expected="True where it changed the op, else False or MatchFailure(reason)",
             )
         # What was replaced or erased is changed, whatever the pattern says of it.
         is_changed = bool(answer) or ours.has_changed
@@ -169,7 +169,7 @@ class Rewrite(Transformation):
             if not context.is_registered_operation(name):
                 raise RewriteError(
                     f"{self.pass_name} matches {name!r}, which is no op of this build of MLIR",
-                    cure="mend the name in on=...",
+                    hint="mend the name in on=...",
                 )
 
 

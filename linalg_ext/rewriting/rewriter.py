@@ -63,7 +63,7 @@ class Rewriter:
             raise RewriteError(
                 f"{self._pass_name} erases {op.operation.name} while its results are in use",
                 where=str(op.operation.location),
-                cure="replace it with replace_op, or rewrite its users first",
+                hint="replace it with replace_op, or rewrite its users first",
             )
         self._let_go(op, None)
 
@@ -86,7 +86,7 @@ class Rewriter:
             raise RewriteError(
                 f"{self._pass_name} replaces or erases {op.operation.name} twice",
                 where=str(op.operation.location),
-                cure="an op that was replaced is erased with it",
+                hint="an op that was replaced is erased with it",
             )
         self._gone.append((op.operation, values))
 
@@ -94,7 +94,7 @@ class Rewriter:
         if self._upstream is None:
             raise RewriteError(
                 f"the rewriter of {self._pass_name} was used after the pattern had returned",
-                cure="use a rewriter only inside the call of the pattern that received it",
+                hint="use a rewriter only inside the call of the pattern that received it",
             )
         return self._upstream
 

@@ -65,7 +65,7 @@ def take_over(
     if min(shape, default=0) < 0 or not (0 < nbytes < _ADDRESS_SPACE or _is_empty(shape, dtype)):
         raise ExecutionError(
             f"the code returned an array of the impossible shape {shape}",
-            cure="a dimension that it computes is negative, or overflows",
+            hint="a dimension that it computes is negative, or overflows",
         )
     if is_ours and nbytes and descriptor.is_contiguous:
         start = descriptor.aligned + descriptor.offset * itemsize

@@ -88,7 +88,7 @@ class Child:
             raise CrashError(
                 "a helper process cannot be started",
                 where=str(error),
-                cure="or give text that you trust with trusted=True, which needs no guard",
+                hint="or give text that you trust with trusted=True, which needs no guard",
             ) from error
         finally:
             theirs.close()
@@ -146,12 +146,12 @@ class Child:
         if code >= 0:
             return CrashError(
                 f"a helper process ended with exit code {code}",
-                cure="it must be able to import linalg_ext and its MLIR bindings",
+                hint="it must be able to import linalg_ext and its MLIR bindings",
                 notes=noise[-_NOISE_LINES:],
             )
         return CrashError(
             f"{who} died with {_signal_name(-code)} {on_what}",
-            cure="it ran in a process apart; this one is unharmed",
+            hint="it ran in a process apart; this one is unharmed",
             notes=noise[-_NOISE_LINES:],
         )
 

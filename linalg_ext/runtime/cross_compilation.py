@@ -94,7 +94,7 @@ def _refusal(target: Target) -> PackedFunction:
         lacking = ", ".join(target.missing_on(host()))
         raise TargetError(
             f"code for {target.name} cannot run here: this machine lacks {lacking}",
-            cure="look at it with asm(), or compile for the machine at hand",
+            hint="look at it with asm(), or compile for the machine at hand",
         )
 
     return refuse
@@ -107,7 +107,7 @@ def _compile(target: Target, text: str, opt_level: int) -> bytes:
     except ImportError as error:
         raise TargetError(
             f"code for {target.architecture} needs an LLVM that has it",
-            cure="pip install llvmlite",
+            hint="pip install llvmlite",
         ) from error
     backend.initialize_all_targets()
     backend.initialize_all_asmprinters()
@@ -117,7 +117,7 @@ def _compile(target: Target, text: str, opt_level: int) -> bytes:
         raise TargetError(
             "llvmlite's LLVM cannot read the LLVM IR of this MLIR",
             where=str(error).strip(),
-            cure="pip install --upgrade llvmlite",
+            hint="pip install --upgrade llvmlite",
         ) from error
     module.triple = _TRIPLES[target.architecture]
     machine = backend.Target.from_triple(module.triple).create_target_machine(

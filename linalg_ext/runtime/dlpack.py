@@ -108,7 +108,7 @@ def from_dlpack(value: Any, name: str) -> Array:
         raise ArgumentError(
             f"{name}: {_type(value)} does not hand over its memory: {error}",
             where=caller_location(),
-            cure="pass a plain copy of it (x.detach() for a PyTorch tensor with a gradient)",
+            hint="pass a plain copy of it (x.detach() for a PyTorch tensor with a gradient)",
         ) from None
     return _array(capsule, name, _type(value))
 
@@ -142,7 +142,7 @@ def _refuse_device(device: int, value: Any, name: str) -> NoReturn:
         f"{name} is a {_type(value)} on a device ({where})",
         where=caller_location(),
         expected="an array in the memory of this machine",
-        cure="copy it first: x.cpu() in PyTorch, x.get() in CuPy, jax.device_get(x) in JAX",
+        hint="copy it first: x.cpu() in PyTorch, x.get() in CuPy, jax.device_get(x) in JAX",
     )
 
 

@@ -164,7 +164,7 @@ def by_dtype(dtype: np.typing.DTypeLike) -> ElementType:
         raise DTypeError(
             f"dtype {describe_dtype(dtype)} has no element type in MLIR",
             expected="one of " + ", ".join(str(known) for known in _every()[1]),
-            cure=cure_for(dtype),
+            hint=cure_for(dtype),
         )
     return element
 

@@ -51,7 +51,7 @@ class Engine:
             except RuntimeError as error:
                 raise IRError(
                     "the module cannot be translated to LLVM IR",
-                    cure="every op must be in the LLVM dialect before code is made",
+                    hint="every op must be in the LLVM dialect before code is made",
                     diagnostics=[message.shown() for message in emitted] or [str(error)],
                 ) from error
         self._variables = _defined_variables(module)
@@ -75,7 +75,7 @@ class Engine:
             raise UnresolvedSymbolError(
                 f"the code of `{name}` calls {', '.join(missing) or 'a function'}, "
                 "which nothing provides",
-                cure="pass the library that has it as libraries=[...]",
+                hint="pass the library that has it as libraries=[...]",
             )
         return as_packed(address)
 
@@ -129,5 +129,5 @@ def _check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> 
         raise UnresolvedSymbolError(
             f"the module calls {names}, which {'is' if len(missing) == 1 else 'are'} "
             "neither defined in it nor found in this process",
-            cure="define it in the module, or pass the library that has it as libraries=[...]",
+            hint="define it in the module, or pass the library that has it as libraries=[...]",
         )

@@ -27,7 +27,7 @@ def load_libraries(paths: Sequence[str]) -> list[ctypes.CDLL]:
             raise UnresolvedSymbolError(
                 f"shared library `{path}` cannot be loaded",
                 where=str(error),
-                cure="give the full path of a library built for this machine",
+                hint="give the full path of a library built for this machine",
             ) from error
     return handles
 

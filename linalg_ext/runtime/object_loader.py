@@ -90,7 +90,7 @@ class LoadedCode:
         if missing:
             raise UnresolvedSymbolError(
                 f"the object code calls {', '.join(missing)}, which nothing provides",
-                cure="pass the library that has it as libraries=[...]",
+                hint="pass the library that has it as libraries=[...]",
             )
         return {name: address for name, address in found.items() if address}
 

@@ -176,7 +176,7 @@ class _Guard(Helper):
         def late() -> CrashError:
             return CrashError(
                 f"{who} did not come to an end {on_what} within {seconds} s",
-                cure="it ran in a process apart, which is ended; this one is unharmed",
+                hint="it ran in a process apart, which is ended; this one is unharmed",
             )
 
         with self.lock:

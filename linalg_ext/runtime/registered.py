@@ -56,7 +56,7 @@ def put_in_force(library: Registered) -> None:
         if any(one.name == library.name for one in _in_force):
             raise LibraryError(
                 f"a library `{library.name}` is registered already",
-                cure="close that one, or give this one another name",
+                hint="close that one, or give this one another name",
             )
         _published.update(library.addresses)
         _in_force = (library, *_in_force)

@@ -188,7 +188,7 @@ def check_features(architecture: str, features: frozenset[str]) -> None:
         if missing:
             raise TargetError(
                 f"a target with {feature} and without {', '.join(missing)}",
-                cure=f"add {', '.join(missing)}, or drop {feature}",
+                hint=f"add {', '.join(missing)}, or drop {feature}",
             )
 
 

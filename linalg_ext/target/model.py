@@ -149,7 +149,7 @@ class Target:
         if self.vector_bits > widest or self.vector_bits % 64:
             raise TargetError(
                 f"vectors of {self.vector_bits} bits on a target whose widest are of {widest}",
-                cure="name the extension that has them among the features",
+                hint="name the extension that has them among the features",
             )
         if self.huge_pages not in HUGE_PAGES:
             raise TargetError(

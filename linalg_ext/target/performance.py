@@ -208,7 +208,7 @@ def _check_named(what: str, pairs: tuple[tuple[str, float], ...], wanted: tuple[
         raise TargetError(
             f"the figures of {what} lack {', '.join(missing)}",
             expected="one for each of " + ", ".join(wanted),
-            cure="lx.target.calibrate() measures all of them",
+            hint="lx.target.calibrate() measures all of them",
         )
     for name, value in pairs:
         check_figure(f"{what} of {name}", value)

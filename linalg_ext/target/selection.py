@@ -55,7 +55,7 @@ def named(name: str) -> Target:
         raise TargetError(
             f"there is no target {name!r}",
             expected="one of " + ", ".join(names()),
-            cure=f"did you mean {near[0]}?" if near else None,
+            hint=f"did you mean {near[0]}?" if near else None,
         )
     return KNOWN[name]
 
@@ -120,7 +120,7 @@ def leave_note(name: str, value: NoteValue | None) -> None:
     if target is None and not _scopes.get():
         raise TargetError(
             f"the note {name} is left outside all `using` blocks",
-            cure='with lx.target.using("host"): around what leaves notes and what reads them',
+            hint='with lx.target.using("host"): around what leaves notes and what reads them',
         )
     noted = (target or host()).with_note(name, value)
     _in_force.set(None if noted == host() else noted)

@@ -118,7 +118,7 @@ def __getattr__(name: str) -> Any:
     raise UnrecordedAttributeError(
         f"the namespace of traced values has no {name!r}",
         where=caller_location(),
-        cure="compute it outside the function, or write it in terms of what is there: "
+        hint="compute it outside the function, or write it in terms of what is there: "
         + ", ".join(sorted((_ONE + " " + _TWO + " " + _SHAPED).split())[:8])
         + ", ...",
     )

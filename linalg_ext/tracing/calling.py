@@ -240,7 +240,7 @@ class Parameters:
             raise ArgumentError(
                 f"{self._name}: the static argument {name} is an array",
                 where=caller_location(),
-                cure=f"leave {name} out of static_argnames: arrays are traced",
+                hint=f"leave {name} out of static_argnames: arrays are traced",
             )
         try:
             hash(value)
@@ -264,7 +264,7 @@ class Parameters:
                 raise ArgumentError(
                     f"{name} is a ShapeDtype",
                     where=caller_location(),
-                    cure="call .lower(...) with specs, and the function with arrays",
+                    hint="call .lower(...) with specs, and the function with arrays",
                 )
             return leaf, Argument(leaf.shape, leaf.dtype)
         refuse_matrix(leaf, name)

@@ -48,7 +48,7 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
             f"{name}: {' and '.join(getattr(k, '__name__', str(k)) for k in kinds)} have no common "
             "dtype",
             where=caller_location(),
-            cure="convert them with .astype(...)",
+            hint="convert them with .astype(...)",
             notes=[str(error)],
         ) from None
 

@@ -48,7 +48,7 @@ def concatenate(
             raise DTypeError(
                 f"concatenate of {own} as {wanted}",
                 where=caller_location(),
-                cure='cast it with .astype(...), or give casting="unsafe"',
+                hint='cast it with .astype(...), or give casting="unsafe"',
             )
     values = [cast_to(value, wanted) for value in given]
     if axis is None:
@@ -146,7 +146,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
             raise ShapeError(
                 f"split of axis {place}, of size {size}, into {count} equal parts",
                 where=caller_location(),
-                cure="use np.array_split, or give the indices",
+                hint="use np.array_split, or give the indices",
             )
         bounds: list[Any] = [size // count * number for number in range(1, count)]
     else:
@@ -193,7 +193,7 @@ def pad(
         raise ArgumentError(
             f"pad with mode={mode!r} and constant_values",
             where=caller_location(),
-            cure="leave it out",
+            hint="leave it out",
         )
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         refuse(f"numpy.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")

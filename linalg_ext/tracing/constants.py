@@ -64,14 +64,14 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
         raise ArgumentError(
             "a masked array cannot be a constant of a traced function",
             where=caller_location(),
-            cure="fill it first: array.filled(value)",
+            hint="fill it first: array.filled(value)",
         )
     refuse_matrix(value, "a constant of a traced function")
     if is_dask(value):
         raise ArgumentError(
             "a dask array cannot be a constant of a traced function",
             where=caller_location(),
-            cure="make it an argument; or compute it first: x.compute()",
+            hint="make it an argument; or compute it first: x.compute()",
         )
     is_number = isinstance(value, bool | int | float | complex) and not isinstance(
         value, np.generic
@@ -89,7 +89,7 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
         raise DTypeError(
             f"{value} does not fit the dtype {dtype} that it meets",
             where=caller_location(),
-            cure="give it a dtype of its own, as in np.int64(...)",
+            hint="give it a dtype of its own, as in np.int64(...)",
             notes=[str(error)],
         ) from None
     return array
@@ -100,7 +100,7 @@ def _untraceable(value: Any, error: DTypeError) -> DTypeError:
         f"a {type(value).__name__} cannot be traced: {error.what}",
         where=caller_location(),
         expected=error.expected,
-        cure=error.cure,
+        hint=error.hint,
     )
 
 
@@ -114,7 +114,7 @@ def refuse_matrix(value: Any, name: str) -> None:
         raise ArgumentError(
             f"{name} is a numpy.matrix, whose operators mean something else than an array's",
             where=caller_location(),
-            cure="pass np.asarray(x), and write x @ y for a product of matrices",
+            hint="pass np.asarray(x), and write x @ y for a product of matrices",
         )
 
 
@@ -123,7 +123,7 @@ def _written(array: Array, element: ir.Type) -> Traced:
         raise DTypeError(
             f"an array of {array.dtype} cannot be a constant of a traced function",
             where=caller_location(),
-            cure="pass it as an argument of the function",
+            hint="pass it as an argument of the function",
         )
     kind = ir.RankedTensorType.get(array.shape, element)
     # As bytes: the bindings know the buffers of NumPy's own dtypes only.

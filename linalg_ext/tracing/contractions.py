@@ -144,7 +144,7 @@ def matmul(left: Any, right: Any, dtype: Any = None) -> Traced:
             f"matmul of shapes {shape_text(one.shape)} and {shape_text(other.shape)}",
             where=caller_location(),
             expected="no array of rank 0",
-            cure="write x * y",
+            hint="write x * y",
         )
     rows = ("m",) if one.ndim > 1 else ()
     columns = ("n",) if other.ndim > 1 else ()

@@ -189,7 +189,7 @@ class _Checker:
                 raise ArgumentError(
                     f"loop: the function gives {traced.dtype} for a state of {dtype}",
                     where=caller_location(),
-                    cure=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
+                    hint=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
                 )
             traced = cast_to(traced, dtype)
             what = f"{self.name} of a state of shape {shape_text(shape)}"
@@ -236,7 +236,7 @@ def _truth(name: str, value: Any) -> ir.Value:
             f"{name}: the condition has shape {shape_text(traced.shape)}",
             where=caller_location(),
             expected="one boolean, of rank 0",
-            cure="say which: np.all(condition), np.any(condition)",
+            hint="say which: np.all(condition), np.any(condition)",
         )
     scalar = xp.reshape(cast_to(traced, np.bool_), ())
     result: ir.Value = tensor.ExtractOp(scalar.value, []).result

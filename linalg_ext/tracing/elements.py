@@ -183,7 +183,7 @@ def as_dtype(value: Any) -> DType:
         raise DTypeError(
             f"{value!r} is no dtype that can be traced",
             where=caller_location(),
-            cure=getattr(error, "cure", None) or "give np.float32, np.int64, bool, ...",
+            hint=getattr(error, "hint", None) or "give np.float32, np.int64, bool, ...",
         ) from None
     return dtype
 

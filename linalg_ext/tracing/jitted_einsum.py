@@ -32,7 +32,7 @@ def tuned_on_arrays(asked: Request, arrays: Sequence[Array], out: Any, tuning: T
     except TypeError:
         raise ArgumentError(
             "einsum: tune= with an order of contraction that is a list",
-            cure="give optimize= by name, or tune a function of yours: lx.jit(f, tune=True)",
+            hint="give optimize= by name, or tune a function of yours: lx.jit(f, tune=True)",
         ) from None
     result = function(*arrays, out=out)
     return result if out is not None or result.ndim else result[()]

@@ -258,7 +258,7 @@ class Compiled:
             f"`{name}` got {given}",
             where=caller_location(),
             expected=f"containers as they were traced: {self._arguments}",
-            cure="call the jitted function, which is traced for any",
+            hint="call the jitted function, which is traced for any",
         )
 
     def on_arrays(self, arrays: Sequence[Any], out: Any = None, threads: int | None = None) -> Any:
@@ -294,7 +294,7 @@ class Compiled:
         if not module:
             raise ExportError(
                 f"`{self.kernel.signature.name}` has open sizes and large constants",
-                cure="pass the constants as arguments, or trace it for the sizes at hand",
+                hint="pass the constants as arguments, or trace it for the sizes at hand",
             )
         dtypes = [result.dtype for result in self.kernel.signature.results]
         with using(self.kernel.target):

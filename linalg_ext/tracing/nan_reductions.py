@@ -133,7 +133,7 @@ def _fitting(number: Any, dtype: DType) -> Traced:
         raise DTypeError(
             f"nan_to_num: {value.dtype} in the place of {dtype}",
             where=caller_location(),
-            cure="cast it with .astype(...)",
+            hint="cast it with .astype(...)",
         )
     return cast_to(value, dtype)
 

@@ -60,13 +60,13 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         raise ArgumentError(
             f"{definition.name}: threads= inside a traced function",
             where=caller_location(),
-            cure="give threads= to the compiled function",
+            hint="give threads= to the compiled function",
         )
     if "out" in keywords:
         raise ArgumentError(
             f"{definition.name}: out= inside a traced function",
             where=caller_location(),
-            cure="give out= to the compiled function",
+            hint="give out= to the compiled function",
         )
     dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
     compute_type = keywords.pop("compute_type", None)

@@ -83,7 +83,7 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
                 f"{name}: q={q!r}",
                 where=caller_location(),
                 expected="integers or floats",
-                cure="write float(q)",
+                hint="write float(q)",
             )
         is_whole = given.dtype.kind in "iu" and whole == 1
         is_weak = type(q) in (int, float) or is_whole
@@ -292,7 +292,7 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Traced:
         if (np.diff(edges) < 0).any():
             if (np.diff(edges) > 0).any():
                 raise ArgumentError(
-                    "digitize: bins go up and down", where=caller_location(), cure="sort them"
+                    "digitize: bins go up and down", where=caller_location(), hint="sort them"
                 )
             back = searchsorted(edges[::-1], x, "right" if right else "left")
             return len(edges) - back

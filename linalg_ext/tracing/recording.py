@@ -111,7 +111,7 @@ def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:
             raise ArgumentError(
                 f"{name} has shape {kind.shape}, but no argument has the size {min(missing)} alone",
                 where=caller_location(),
-                cure=f"give some axis the size Dim({min(missing)!r}) by itself",
+                hint=f"give some axis the size Dim({min(missing)!r}) by itself",
             )
 
 

@@ -70,7 +70,7 @@ def reduced(
             raise ArgumentError(
                 f"{name} with where= and no number to start from",
                 where=caller_location(),
-                cure="give initial=",
+                hint="give initial=",
             )
     neutral = neutral_element(function, compute)
     if where is not True and where is not UNSET:
@@ -304,7 +304,7 @@ def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
         raise ShapeError(
             f"{name} of no elements: the shape is {value.shape}",
             where=caller_location(),
-            cure="give initial=" if name in ("max", "min") else None,
+            hint="give initial=" if name in ("max", "min") else None,
         )
 
 

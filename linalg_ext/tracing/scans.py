@@ -169,7 +169,7 @@ def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
         raise ArgumentError(
             f"{name} of an array of rank {as_traced(x).ndim}",
             where=caller_location(),
-            cure="give axis=",
+            hint="give axis=",
         )
     return 0 if axis is None else axis
 

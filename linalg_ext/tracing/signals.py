@@ -187,7 +187,7 @@ def _beside(name: str, given: Any, value: Traced) -> Traced:
         raise DTypeError(
             f"ediff1d: {name} of {row.dtype} beside differences of {value.dtype}",
             where=caller_location(),
-            cure="cast one of them with .astype(...)",
+            hint="cast one of them with .astype(...)",
         )
     return cast_to(row, value.dtype)
 

@@ -163,7 +163,7 @@ class Size:
         raise TraceError(
             f"{what} is not known while the function is traced: the size is open",
             where=caller_location(),
-            cure="trace it for this size alone (no dynamic=True, a number in the spec), or use "
+            hint="trace it for this size alone (no dynamic=True, a number in the spec), or use "
             "lx.loop and lx.cond",
         )
 

@@ -275,14 +275,14 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
                 f"matmul in place: a result of shape {result.shape} does not go into an array of "
                 f"shape {self.shape}",
                 where=caller_location(),
-                cure="write x = x @ y",
+                hint="write x = x @ y",
             )
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 f"{ufunc.__name__} in place: a result of {result.dtype} does not go into an array "
                 f"of {self.dtype}",
                 where=caller_location(),
-                cure="write x = x + y, or cast with .astype(...)",
+                hint="write x = x + y, or cast with .astype(...)",
             )
         return self.become(xp.broadcast_to(result.astype(self.dtype), self.shape))
 

@@ -261,7 +261,7 @@ def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType
         raise DTypeError(
             f"numpy.{ufunc.__name__} of {shown}",
             where=caller_location(),
-            cure="convert them with .astype(...) first",
+            hint="convert them with .astype(...) first",
             notes=[str(error).splitlines()[0]],
         ) from None
     return tuple(found)
@@ -294,7 +294,7 @@ def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] |
         raise ArgumentError(
             _NO_NEGATIVE_POWERS,
             where=caller_location(),
-            cure="convert the base with .astype(float)",
+            hint="convert the base with .astype(float)",
         )
     if abs(count) <= 64:
         return lambda x: own.power_of(x, count)

@@ -60,15 +60,15 @@ class Unrecorded:
         raise UnrecordedAttributeError(
             f"a traced value has no {name!r}",
             where=caller_location(),
-            cure="use NumPy's function of that meaning, or lx.ops",
+            hint="use NumPy's function of that meaning, or lx.ops",
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
 
 
-def refuse(what: str, cure: str) -> NoReturn:
+def refuse(what: str, hint: str) -> NoReturn:
     """Raise a TraceError at the user's line."""
-    raise TraceError(what, where=caller_location(), cure=cure)
+    raise TraceError(what, where=caller_location(), hint=hint)
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -21,7 +21,7 @@ def to_data(error: BaseException) -> Plain:
         "what": error.what,
         "where": None if error.where is None else str(error.where),
         "expected": error.expected,
-        "cure": error.cure,
+        "hint": error.hint,
         "notes": list(error.notes),
     }
 
@@ -38,6 +38,6 @@ def from_data(data: Plain) -> LinalgExtError:
         data["what"],
         where=data["where"],
         expected=data["expected"],
-        cure=data["cure"],
+        hint=data["hint"],
         **more,
     )

@@ -293,7 +293,7 @@ class IsolatedKernel:
         def late() -> CrashError:
             return CrashError(
                 f"{what} did not come to an end within {seconds:g} s",
-                cure="its process is ended; allow more with Limits(seconds=...)",
+                hint="its process is ended; allow more with Limits(seconds=...)",
             )
 
         try:
@@ -311,7 +311,7 @@ class IsolatedKernel:
             raise CrashError(
                 f"{what} left its process saying what makes no sense",
                 where=f"{type(fault).__name__}: {fault}",
-                cure="it is ended: native code has written over what is not its own",
+                hint="it is ended: native code has written over what is not its own",
             ) from None
         if fresh:
             self._kept += fresh

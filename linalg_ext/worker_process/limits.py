@@ -47,7 +47,7 @@ class Limits:
             limit = int(self.memory)
             size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
             error.expected = f"no more than {size} of data beyond what the process begins with"
-            error.cure = f"the limit is Limits(memory={limit}): allow more"
+            error.hint = f"the limit is Limits(memory={limit}): allow more"
         return error
 
 

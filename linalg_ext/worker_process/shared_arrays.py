@@ -174,7 +174,7 @@ def _extent(array: Array) -> tuple[int, int]:
     if high - low > max(64 * array.nbytes, 1 << 30):
         raise LayoutError(
             f"an array of {array.nbytes} bytes is strewn over {high - low}",
-            cure="pass a contiguous copy of it",
+            hint="pass a contiguous copy of it",
         )
     return low, high
 

@@ -56,7 +56,7 @@ def test_the_slip_of_the_document_is_an_error_about_the_type() -> None:
     error = caught.value
     assert "%in_tile is a !gml_st.subset<4x4xf32>" in error.what
     assert "said to be a !gml_st.subset<4xf32>" in error.what
-    assert "%out_tile" in str(error.cure)
+    assert "%out_tile" in str(error.hint)
     line = text[: text.index(SLIP)].count("\n") + 2  # the type is on the line behind the op
     place, shown, caret = str(error.where).splitlines()
     assert place.startswith(f"rows.mlir, line {line}, column ")

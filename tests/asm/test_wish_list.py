@@ -51,7 +51,7 @@ def test_the_second_map_of_the_transpose_is_the_inverse_of_what_it_means() -> No
     text = in_function(EXAMPLES["transpose map"])
     with pytest.raises(errors.VerificationError) as caught:
         lx.parse(text)
-    assert caught.value.cure == (
+    assert caught.value.hint == (
         "map_b is the inverse of what fits: say map_b = (d0, d1, d2) -> (d2, d0, d1)"
     )
     assert "line 2, column" in str(caught.value.where)
@@ -72,7 +72,7 @@ def test_square_operands_run_untransposed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "what", "cure"),
+    ("name", "what", "hint"),
     [
         ("numpy", "add: a is of rank 1: tensor<64xf32>", "broadcast_a = [0]"),
         ("valid?", "add: a is of rank 1: tensor<16xf32>", "broadcast_a = [1]"),
@@ -106,11 +106,11 @@ def test_square_operands_run_untransposed() -> None:
         ),
     ],
 )
-def test_unequal_shapes_are_no_op(name: str, what: str, cure: str) -> None:
+def test_unequal_shapes_are_no_op(name: str, what: str, hint: str) -> None:
     with pytest.raises(errors.VerificationError) as caught:
         lx.parse(in_function(EXAMPLES[name]))
     assert caught.value.what == what
-    assert caught.value.cure == f"nothing is broadcast or transposed unless said: {cure}"
+    assert caught.value.hint == f"nothing is broadcast or transposed unless said: {hint}"
     assert str(caught.value.where).startswith("-, line 2, column")
 
 
@@ -118,7 +118,7 @@ def test_each_reading_that_is_named_is_one() -> None:
     shapes = ((64, 32, 64), (32, 64, 64), (64, 64, 32))
     with pytest.raises(errors.VerificationError) as caught:
         lx.parse(in_function(EXAMPLES["ambiguous"]))
-    readings = str(caught.value.cure).partition(": ")[2].split(" or ")
+    readings = str(caught.value.hint).partition(": ")[2].split(" or ")
     assert len(readings) == 4
     for reading in readings:
         x, y, out = arrays(*shapes)

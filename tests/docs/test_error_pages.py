@@ -1,4 +1,4 @@
-"""Each class of error has a page, whose mistake raises it, and whose cure mends it."""
+"""Each class of error has a page, whose mistake raises it, and whose hint mends it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_cure_that_fails_is_found() -> None:
 
 
 def test_the_first_mistakes_are_mistakes() -> None:
-    """Ten of them, each with what is said of it today, and with its cure behind that."""
+    """Ten of them, each with what is said of it today, and with its hint behind that."""
     text = (REPOSITORY / "docs" / "first_mistakes.md").read_text(encoding="utf-8")
     shown = errors.with_each_message(text)
     said = re.findall(r"^```text\n(?:linalg_ext\.errors\.)?(\w+): ", shown, re.M)

@@ -289,7 +289,7 @@ def _outcome(call: Any) -> Any:
     try:
         return call()
     except LinalgExtError as error:
-        return type(error), error.what, error.expected, error.cure
+        return type(error), error.what, error.expected, error.hint
 
 
 @pytest.mark.parametrize("number", [2.5, -3, np.float32(0.5), float("nan")])

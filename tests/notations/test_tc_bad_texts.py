@@ -1,4 +1,4 @@
-"""Wrong texts of TC: each with its line, a caret under the mistake, what is wrong and the cure."""
+"""Wrong texts of TC: each with its line, a caret under the mistake, what is wrong and the hint."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_definition_leaves_its_hash_behind() -> None:
 )
 def test_errors_arrive_with_all_they_say(kind: Any) -> None:
     more = {"reason": "so"} if kind is errors.RecognitionError else {}
-    error = kind("what", where="here", expected="that", cure="do it", **more)
+    error = kind("what", where="here", expected="that", hint="do it", **more)
     arrived = pickle.loads(pickle.dumps(error))
     assert type(arrived) is kind
     assert str(arrived) == str(error)

@@ -10,7 +10,7 @@ import pytest
 from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import ArgumentError, RewriteError, VerificationError
 from linalg_ext.module import Module
-from linalg_ext.rewriting import Left, Report, Rewriter, module_pass, rewrite
+from linalg_ext.rewriting import MatchFailure, Report, Rewriter, module_pass, rewrite
 from linalg_ext.rewriting.pipeline import run_pipeline
 from linalg_ext.rewriting.registry import find
 
@@ -107,8 +107,8 @@ def test_find_by_name():
 
 def test_left_reasons_are_reported(module):
     @rewrite("linalg-ext-test-left", on=None)
-    def leave(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
-        return Left("signed") if op.operation.name == "arith.divsi" else False
+    def leave(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
+        return MatchFailure("signed") if op.operation.name == "arith.divsi" else False
 
     report = leave(module)
     assert not report

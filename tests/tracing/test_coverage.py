@@ -73,7 +73,7 @@ def test_ufuncs(ufunc: np.ufunc) -> None:
     elif ufunc in NOT_RECORDED:
         assert isinstance(result, TraceError)
         assert f"numpy.{ufunc.__name__}" in result.what
-        assert result.cure
+        assert result.hint
     else:
         results = result if isinstance(result, tuple) else (result,)
         assert len(results) == ufunc.nout
@@ -87,7 +87,7 @@ def test_what_is_not_recorded_is_refused(function: Any) -> None:
     for arguments in (1, 2, 3, 4):
         result = tried(lambda x, n=arguments: function(*[x] * n))  # type: ignore[misc]
         if isinstance(result, TraceError):
-            assert result.cure
+            assert result.hint
             return
         assert isinstance(result, TypeError | ValueError), f"{function.__name__} gave {result!r}"
     pytest.fail(f"{function.__name__} takes no number of arrays that was tried")

@@ -44,7 +44,7 @@ def test_what_is_not_recorded_says_so(function: Callable[[Any], Any]) -> None:
     with pytest.raises(TraceError, match="traced") as caught:
         lx.jit(lambda x: function(x))(X)
     assert caught.value.where is not None
-    assert caught.value.cure
+    assert caught.value.hint
 
 
 def test_the_cure_names_the_nearest_function() -> None:

@@ -69,8 +69,8 @@ def test_deaths_for_want_of_memory() -> None:
     death = errors.CrashError("it died with SIGABRT", notes=["terminate: std::bad_alloc"])
     named = Limits(memory=1 << 30).named(death)
     assert "1024 MiB" in str(named)
-    other = Limits().named(errors.CrashError("it died with SIGSEGV", cure="it is ended"))
-    assert (other.expected, other.cure) == (None, "it is ended")
+    other = Limits().named(errors.CrashError("it died with SIGSEGV", hint="it is ended"))
+    assert (other.expected, other.hint) == (None, "it is ended")
 
 
 def test_more_stack_than_is_allowed() -> None:

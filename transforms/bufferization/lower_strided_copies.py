@@ -52,7 +52,7 @@ def _is_block_copy(copy: Any) -> bool:
             raise LoweringError(
                 "a memref.copy of unranked memrefs cannot be lowered",
                 where=place(copy),
-                cure="cast both sides to ranked memrefs (memref.cast) before copying",
+                hint="cast both sides to ranked memrefs (memref.cast) before copying",
             )
     with copy.location:
         return all(_has_identity_layout(operand.type) for operand in copy.operands)

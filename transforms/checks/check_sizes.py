@@ -79,5 +79,5 @@ def _check_of(op: Any) -> Check:
         f"nothing is known of the memory that {op.name} reaches",
         where=place(op),
         expected="an op of the table of checks",
-        cure="write it as ops that are in the table, or vouch for it with checked=False",
+        hint="write it as ops that are in the table, or vouch for it with checked=False",
     )

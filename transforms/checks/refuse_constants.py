@@ -70,7 +70,7 @@ def _check_splat(op: Any, type_: Any) -> None:
             f"a constant of {count} bytes, of {type_}, is larger than code can hold",
             where=place(op),
             expected=f"{_MOST_BYTES} bytes at most",
-            cure="make it when it runs: linalg.fill of a tensor.empty",
+            hint="make it when it runs: linalg.fill of a tensor.empty",
         )
 
 
@@ -105,7 +105,7 @@ def _check_resource(op: Any, type_: Any, given: int | None) -> None:
             f"{type_} are {count}",
             where=place(op),
             expected=f"{count} bytes",
-            cure="write the elements one behind the other, and the alignment before them",
+            hint="write the elements one behind the other, and the alignment before them",
         )
     # LLVM divides by the number of elements.
     op.attributes[_VALUES[op.name]] = ir.Attribute.parse(f"dense<> : {type_}")

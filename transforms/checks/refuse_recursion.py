@@ -59,7 +59,7 @@ def _follow(
             raise LoweringError(
                 f"recursive calls cannot be lowered: {' -> '.join('@' + one for one in cycle)}",
                 where=place(call),
-                cure="write the recursion as a loop (scf.while)",
+                hint="write the recursion as a loop (scf.while)",
             )
         _follow(callee, calls, [*path, name], done)
     done.add(name)

@@ -4,7 +4,7 @@ Upstream would find most of it half-way down, where the place and the name are n
 the user wrote; scalable vectors end the process in LLVM's code generator, and vectors of a hundred
 thousand elements keep it busy for minutes.
 
-An error names the operation, its place and the cure; a module without such passes unchanged.
+An error names the operation, its place and the hint; a module without such passes unchanged.
 
 refused:
     func.func @f() -> index {
@@ -38,16 +38,16 @@ def refuse_unsupported(module: ir.Operation) -> None:
         LoweringError: there is such; names the first.
     """
     for op in select(module, lambda op: op != module):
-        cure = cure_of(op.name)
-        if cure is not None:
+        hint = cure_of(op.name)
+        if hint is not None:
             raise LoweringError(
-                f"no lowering to LLVM is known for {op.name}", where=place(op), cure=cure
+                f"no lowering to LLVM is known for {op.name}", where=place(op), hint=hint
             )
         if op.name == "bufferization.to_tensor" and "restrict" not in op.attributes:
             raise LoweringError(
                 "a tensor that is made of memory must be the only name of that memory",
                 where=place(op),
-                cure="write `bufferization.to_tensor %m restrict`",
+                hint="write `bufferization.to_tensor %m restrict`",
             )
         _refuse_types(op)
 
@@ -59,21 +59,21 @@ def _refuse_types(op: Any) -> None:
             raise LoweringError(
                 f"scalable vectors cannot be compiled for this machine: {type_}",
                 where=place(op),
-                cure="use vectors of a fixed size",
+                hint="use vectors of a fixed size",
             )
         if isinstance(type_, ir.VectorType) and math.prod(type_.shape) > _MOST_LANES:
             raise LoweringError(
                 f"a vector of {math.prod(type_.shape)} elements takes LLVM minutes: {type_}",
                 where=place(op),
                 expected=f"{_MOST_LANES} elements at most",
-                cure="loop over shorter vectors, or use tensors: they are cut into vectors that "
+                hint="loop over shorter vectors, or use tensors: they are cut into vectors that "
                 "fit the machine",
             )
         if op.name in _ALLOCATIONS and str(type_.memory_space) not in ("None", "0", "0 : i64"):
             raise LoweringError(
                 f"memory can only be allocated in the default memory space, not in {type_}",
                 where=place(op),
-                cure="drop the memory space from the type",
+                hint="drop the memory space from the type",
             )
 
 

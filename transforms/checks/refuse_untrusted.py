@@ -79,7 +79,7 @@ def check_trust(module: ir.Operation, *, provided: Callable[[str], bool]) -> Non
         where=found[0][1],
         expected="a module that calls nothing but mathematics and functions of the given "
         "libraries, and addresses no memory but that of memrefs",
-        cure="pass the library that has it as libraries=[...], or trusted=True for a module "
+        hint="pass the library that has it as libraries=[...], or trusted=True for a module "
         "whose author you trust",
         notes=[
             *(f"also {what}: {where}" for what, where in found[1:_MOST_NAMED]),

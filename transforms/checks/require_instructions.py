@@ -44,7 +44,7 @@ def require_instructions(module: ir.Operation, *, name: str = "") -> None:
             raise TargetError(
                 f"{intrinsic} needs {', '.join(missing)}, which {target.name} lacks",
                 where=place(op),
-                cure="leave the choice of instructions to LLVM, or ask target.current() first",
+                hint="leave the choice of instructions to LLVM, or ask target.current() first",
             )
 
 

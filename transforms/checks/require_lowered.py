@@ -27,7 +27,7 @@ _CURES: Mapping[str, str] = {
     "builtin.unrealized_conversion_cast": "a type on the two sides of it has no LLVM counterpart",
     "vector.contract": "write other kinds than <add> as linalg.generic",
 }
-"""The cure for an operation, or else for a dialect, that upstream leaves here."""
+"""The hint for an operation, or else for a dialect, that upstream leaves here."""
 
 
 @module_pass(NAME, on=lambda name: not _is_legal(name))
@@ -48,7 +48,7 @@ def require_lowered(module: ir.Operation) -> None:
     raise LoweringError(
         f"no lowering to LLVM is known for {first.name}",
         where=place(first),
-        cure=cure_of(first.name) or _CURES.get(first.name) or _CURES.get(_dialect(first.name)),
+        hint=cure_of(first.name) or _CURES.get(first.name) or _CURES.get(_dialect(first.name)),
         diagnostics=[f"left in all: {others}"] if len(left) > 1 else (),
     )
 

@@ -96,7 +96,7 @@ def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
     if isinstance(wanted.layout, ir.StridedLayoutAttr):
         raise ArgumentError(
             f"the accumulator combines with a {type_}, and there is a {old.type}",
-            cure="yield a view of fewer known strides, or memory without strides",
+            hint="yield a view of fewer known strides, or memory without strides",
         )
     sizes = [
         memref.DimOp(old, emitter.value(dim)).result

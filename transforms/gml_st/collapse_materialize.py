@@ -38,7 +38,7 @@ from linalg_ext.gml_st.ir.op_views import MaterializeView
 from linalg_ext.gml_st.ir.roots import is_filter
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.ir.types import subset_shape
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
@@ -50,7 +50,7 @@ NAME = "linalg-ext-collapse-materialize"
 
 
 @rewrite(NAME, on="gml_st.materialize")
-def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Materialize a part of a part from the whole."""
     outer = MaterializeView.of(op.operation)
     maker = producer(outer.source)
@@ -58,15 +58,15 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
         return False
     inner = MaterializeView.of(maker)
     if is_filter(inner.set) or is_filter(outer.set):
-        return Left("a gml_st.filter is no rectangle")
+        return MatchFailure("a gml_st.filter is no rectangle")
     try:
         value = gml_st.materialize(inner.source, _within(outer.set, inner.set))
     except (ArgumentError, SubsetError) as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     type_ = op.operation.results[0].type
     if value.type != type_:
         if not is_view_of(type_, value.type):
-            return Left("the view of a view has other strides than its type says")
+            return MatchFailure("the view of a view has other strides than its type says")
         value = memref.CastOp(type_, value).result
     rewriter.replace_op(op, value)
     return True

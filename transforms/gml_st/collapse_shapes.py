@@ -34,7 +34,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.errors import ArgumentError
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.utils.outputs import size_at
 from linalg_ext.structured.utils.reassociation import collapsed_tensor, groups_of
 from linalg_ext.structured.utils.values import producer
@@ -47,7 +47,7 @@ _OPS = ("linalg.map", "linalg.reduce", "linalg.broadcast", "linalg.fill", "linal
 @rewrite(NAME, on=_OPS)
 def collapse_shapes(
     op: ir.OpView, rewriter: Rewriter, *, retain_trailing_dims: int = 0
-) -> bool | Left:
+) -> bool | MatchFailure:
     """Make one dimension of all but the last ones of an op's iteration space."""
     if retain_trailing_dims < 0:
         raise ArgumentError(
@@ -64,7 +64,7 @@ def collapse_shapes(
         return False
     reason = _reason_against(whole, maps, count)
     if reason is not None:
-        return Left(reason)
+        return MatchFailure(reason)
     operands = list(whole.operands)
     groups = [_groups(dims, count) for dims in maps]
     collapsed = [

@@ -31,7 +31,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.gml_st.ir.op_views import COMBINATIONS, PointView, TileView
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.index_sets import Filter
@@ -44,7 +44,7 @@ _PARTS = ("gml_st.tile", "gml_st.point", "gml_st.drop_dims", "gml_st.transpose_d
 
 
 @rewrite(NAME, on=(*_PARTS, *COMBINATIONS))
-def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Make a set of a set one of the root."""
     made = op.operation
     if _is_of_root(made):
@@ -55,15 +55,15 @@ def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
         subsets = [subset_of(result, read) for result in made.results]
         for result, subset in zip(made.results, subsets, strict=True):
             if isinstance(subset, Filter):
-                return Left("a gml_st.filter is no rectangle")
+                return MatchFailure("a gml_st.filter is no rectangle")
             if made.name in COMBINATIONS and not is_known(subset):
                 return False  # it is one of the root; its numbers are a matter of the lowering
             new = set_at_root(result, subset, read, emitter)
             if new is None:
-                return Left("its type names elements that its root has not")
+                return MatchFailure("its type names elements that its root has not")
             composed.append(new)
     except (ArgumentError, SubsetError) as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     rewriter.replace_op(op, composed)
     return True
 

@@ -36,7 +36,7 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, TileView
 from linalg_ext.gml_st.ir.types import is_container
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.utils.values import producer
 
 NAME = "linalg-ext-expand-materialize"
@@ -45,7 +45,7 @@ _WHOLES = ("gml_st.full", "gml_st.space")
 
 
 @rewrite(NAME, on="gml_st.materialize")
-def expand_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def expand_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Materialize a set of a set in two steps."""
     view = MaterializeView.of(op.operation)
     maker = producer(view.set)
@@ -63,11 +63,11 @@ def expand_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
             inner = gml_st.tile(whole, part.offsets, part.sizes, part.strides)
         value = gml_st.materialize(whole, inner)
     except ArgumentError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     type_ = op.operation.results[0].type
     if value.type != type_:
         if not is_view_of(type_, value.type):
-            return Left("a view of a view would not know its strides")
+            return MatchFailure("a view of a view would not know its strides")
         value = memref.CastOp(type_, value).result
     rewriter.replace_op(op, value)
     return True

@@ -30,7 +30,7 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import materialized_type, static
 from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, SpaceView, TileView
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.mixed import Index
 
 from ._rebuilding import cast
@@ -39,12 +39,12 @@ NAME = "linalg-ext-fold-constants-into-subsets"
 
 
 @rewrite(NAME, on=("gml_st.tile", "gml_st.point", "gml_st.space"))
-def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Say in the op what constants its operands are."""
     try:
         new = _folded(op.operation)
     except ArgumentError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     if new is None:
         return False
     old = op.operation.results[0]

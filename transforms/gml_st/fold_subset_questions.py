@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LoweringError, SubsetError
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._set_queries import QUESTIONS, answer
 
@@ -33,11 +33,11 @@ NAME = "linalg-ext-fold-subset-questions"
 
 
 @rewrite(NAME, on=QUESTIONS)
-def fold_subset_questions(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def fold_subset_questions(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Compute the answer instead of asking."""
     try:
         value = answer(op.operation)
     except (ArgumentError, SubsetError, LoweringError) as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     rewriter.replace_op(op, value)
     return True

@@ -131,7 +131,7 @@ def _erase_unused(op: ir.Operation) -> None:
                 f"a set of {op.name} is used by {use.owner.operation.name}",
                 where=place(op),
                 expected="uses by ops of gml_st alone: a set is a name of elements, and no value",
-                cure="materialize it, or pass its offsets and sizes on",
+                hint="materialize it, or pass its offsets and sizes on",
             )
     op.erase()
 
@@ -145,5 +145,5 @@ def _at(op: ir.Operation) -> Iterator[None]:
     except ArgumentError as error:
         # Nothing raises once the op is gone.
         raise LoweringError(
-            error.what, where=place(op), expected=error.expected, cure=error.cure
+            error.what, where=place(op), expected=error.expected, hint=error.hint
         ) from error

@@ -134,7 +134,7 @@ def meant_ops(root: ir.Operation, request: Request) -> list[ir.Operation]:
     raise ArgumentError(
         f"no op here is called or labelled {request.op!r}",
         expected=f"one of {listed}",
-        cure=f"did you mean {near[0]}?" if near else None,
+        hint=f"did you mean {near[0]}?" if near else None,
     )
 
 

@@ -63,5 +63,5 @@ def group_of_label(label: str, groups: Iterable[tuple[int, GroupData]]) -> int:
     raise GroupingError(
         f"no group has the label {label!r}",
         expected="one of " + ", ".join(map(repr, known)) if known else "the number of an item",
-        cure=f"did you mean {near[0]!r}?" if near else None,
+        hint=f"did you mean {near[0]!r}?" if near else None,
     )

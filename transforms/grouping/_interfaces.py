@@ -42,7 +42,7 @@ def destination(state: State, value: Value, members: set[int]) -> Value | None:
             raise GroupingError(
                 f"{state.describe(first.node)} gives {result.type} to ops outside, and a group "
                 "gives tensors",
-                cure="take the ops that read it into the group, or leave it outside",
+                hint="take the ops that read it into the group, or leave it outside",
             )
         if result.destination is None:
             break
@@ -56,5 +56,5 @@ def destination(state: State, value: Value, members: set[int]) -> Value | None:
     raise GroupingError(
         f"the sizes of what {state.describe(first.node)} gives to ops outside, {result.type}, "
         f"come from {state.describe(value.node)} in the group: there is no destination for it",
-        cure="leave that op outside the group",
+        hint="leave that op outside the group",
     )

@@ -61,7 +61,7 @@ def gathered(state: State, parent: int, members: Collection[int], place: int) ->
                 raise GroupingError(
                     f"{state.describe(through)} would stand between two parts of the group: it is "
                     f"computed from one, and {state.describe(sibling)}, of the group too, needs it",
-                    cure=f"take {through} into the group too",
+                    hint=f"take {through} into the group too",
                 )
         elif needed & (inside | behind):
             behind.add(sibling)

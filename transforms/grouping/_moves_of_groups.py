@@ -237,7 +237,7 @@ def check_groupable(state: State, item: int) -> None:
         if effect := state.node(node).effect:
             raise GroupingError(
                 f"{state.describe(node)} cannot stand in a group: {effect}",
-                cure="leave it outside",
+                hint="leave it outside",
             )
 
 
@@ -267,6 +267,6 @@ def _common_parent(state: State, items: Sequence[int]) -> int:
             f"{state.describe(first)} stands in {named(state, one)}, "
             f"{state.describe(second)} in {named(state, other)}",
             expected="items that stand in one place",
-            cure="move them in or out before",
+            hint="move them in or out before",
         )
     return next(iter(parents))

@@ -72,7 +72,7 @@ class MoveOut(Move):
         if not kept:
             raise GroupingError(
                 f"{state.describe(item)} is all that {state.describe(group)} holds",
-                cure=f"Dissolve({group})",
+                hint=f"Dissolve({group})",
             )
         needs = state.needs(item, group)
         needing = [each for each in kept if item in state.needs(each, group)]
@@ -163,7 +163,7 @@ class Duplicate(Move):
         if self.node in inside and self.readers is None:
             raise GroupingError(
                 f"{state.describe(self.node)} stands in {named(state, group)} already",
-                cure="name the readers of the copy",
+                hint="name the readers of the copy",
             )
         found = tuple(dict.fromkeys(state.users(self.node)))
         if wrong := set(self.readers or ()) - set(found):
@@ -187,7 +187,7 @@ class Duplicate(Move):
         if self.readers is None and not _is_read_elsewhere(state, self.node, inside):
             raise GroupingError(
                 f"nothing but {state.describe(group)} reads {state.describe(self.node)}",
-                cure=f"move it in: MoveIn({self.node}, {group})",
+                hint=f"move it in: MoveIn({self.node}, {group})",
             )
         copy = state.fresh(self.copy)
         state.put_copy(copy, self.node)

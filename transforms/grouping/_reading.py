@@ -88,7 +88,7 @@ def find_function(root: Any, name: str | None) -> Any:
         raise ArgumentError(
             f"@{name or next(iter(functions))} has {len(found.regions[0].blocks)} blocks",
             expected="a function of one block",
-            cure="run func.func(lift-cf-to-scf) before",
+            hint="run func.func(lift-cf-to-scf) before",
         )
     return found
 

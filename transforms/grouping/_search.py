@@ -93,7 +93,7 @@ def search(
         raise UntrustedError(
             "measure= runs the module in this process, and nobody vouches for it",
             where=caller_location(),
-            cure="pass trusted=True for a module whose author you trust, or leave out measure=",
+            hint="pass trusted=True for a module whose author you trust, or leave out measure=",
         )
     graph = read_graph(module, function)
     run = _Run(graph, settings, model or TargetModel())

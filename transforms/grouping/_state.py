@@ -203,7 +203,7 @@ class State:
             raise ArgumentTypeError(
                 f"{move!r} is no move",
                 expected="a move, such as Insert((3, 4))",
-                cure="plan.apply_to(state) makes all moves of a plan",
+                hint="plan.apply_to(state) makes all moves of a plan",
             )
         mark, following = len(self._journal), self._next
         try:
@@ -259,7 +259,7 @@ class State:
         if wanted is None:
             wanted = self._next
         elif wanted in self._parents:
-            raise GroupingError(f"the number {wanted} is taken", cure="leave it out")
+            raise GroupingError(f"the number {wanted} is taken", hint="leave it out")
         self._next = max(self._next, wanted + 1)
         return wanted
 
@@ -288,7 +288,7 @@ class State:
             if self.graph.nodes[copy].meaning != self.node(source).meaning:
                 raise GroupingError(
                     f"the number {copy} is that of {self.graph.nodes[copy].op}, which is gone",
-                    cure="leave it out",
+                    hint="leave it out",
                 )
             self._journal.put(self._gone, copy, ABSENT)
         else:
@@ -352,14 +352,14 @@ class State:
             raise ArgumentTypeError(
                 f"{item!r} is no item",
                 expected="the number of a node or group",
-                cure=f"state.item({item!r}) is that of a label" if isinstance(item, str) else None,
+                hint=f"state.item({item!r}) is that of a label" if isinstance(item, str) else None,
             )
         if item not in self._parents:
             raise GroupingError(
                 f"there is no item {item}",
                 expected=f"a node, 0 to {len(self.graph.nodes) - 1}, or one of the groups "
                 f"{sorted(self._groups)}",
-                cure="print(state) lists them",
+                hint="print(state) lists them",
             )
 
     def check_group(self, group: int) -> None:
@@ -375,7 +375,7 @@ class State:
             if PRESERVE in self._groups[group].texts:
                 raise GroupingError(
                     f"{self.describe(group)} says {PRESERVE}: it must stay as it is",
-                    cure=f"Annotate({group}, {PRESERVE!r}, None) takes the word back",
+                    hint=f"Annotate({group}, {PRESERVE!r}, None) takes the word back",
                 )
             group = self._parents[group]
 

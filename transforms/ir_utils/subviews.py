@@ -30,7 +30,7 @@ def subview(found: Placement, emitter: Emitter | None = None) -> ir.Value:
         raise ArgumentError(
             f"the view has dimensions {found.dims} of what it is a view of",
             expected="ascending ones",
-            cure="combine the views before they are transposed",
+            hint="combine the views before they are transposed",
         )
     tile = _begun_at_0(found.tile)
     sizes = [size if isinstance(size, int) else None for size in tile.sizes]

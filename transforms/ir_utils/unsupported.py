@@ -27,7 +27,7 @@ CURES: Mapping[str, str] = MappingProxyType(
         "vector.vscale": "use vectors of a fixed size",
     }
 )
-"""The cure for an operation, or else for all of a dialect."""
+"""The hint for an operation, or else for all of a dialect."""
 
 EXPORTED_CURES: Mapping[str, str] = MappingProxyType(
     {
@@ -37,9 +37,9 @@ EXPORTED_CURES: Mapping[str, str] = MappingProxyType(
         "matrix of the transform",
     }
 )
-"""The cure for an op of an exporter's dialect that has no lowering to linalg."""
+"""The hint for an op of an exporter's dialect that has no lowering to linalg."""
 
 
 def cure_of(name: str) -> str | None:
-    """Return the cure for the operation `name`, if it is known to have no lowering; else None."""
+    """Return the hint for the operation `name`, if it is known to have no lowering; else None."""
     return CURES.get(name) or CURES.get(name.partition(".")[0])

@@ -101,7 +101,7 @@ def _apply(module: ir.Operation, name: str) -> None:
         raise LoweringError(
             f"upstream cannot decompose this form of {name}",
             where=place(left[0]) if left else None,
-            cure="write it as linalg.generic, tensor.pad and reshapes",
+            hint="write it as linalg.generic, tensor.pad and reshapes",
             diagnostics=[str(error)],
         ) from None
 
@@ -113,6 +113,6 @@ def _require_tensors(op: Any) -> None:
         f"{op.name} on buffers cannot be lowered",
         where=place(op),
         expected="tensors",
-        cure="read the buffers with bufferization.to_tensor, "
+        hint="read the buffers with bufferization.to_tensor, "
         "and write with bufferization.materialize_in_destination",
     )

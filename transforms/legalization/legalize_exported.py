@@ -73,7 +73,7 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
         raise LoweringError(
             f"no lowering to linalg is known for {name}",
             where=place(left[0]),
-            cure=EXPORTED_CURES.get(name, "write it with other ops before the module is exported"),
+            hint=EXPORTED_CURES.get(name, "write it with other ops before the module is exported"),
         )
 
 
@@ -86,6 +86,6 @@ def _refused(error: IRError, dialect: str) -> LoweringError:
     return LoweringError(
         f"upstream's passes cannot bring {dialect} to linalg: {str(first).splitlines()[0]}",
         where=error.where,
-        cure="write the op with others before the module is exported",
+        hint="write the op with others before the module is exported",
         diagnostics=error.diagnostics,
     )

@@ -37,6 +37,6 @@ def _cast(op: Any) -> Any:
             raise LoweringError(
                 f"tensor.bitcast on {element} cannot be lowered",
                 where=place(op),
-                cure=f"write i{element.width}: integers have no sign in their type",
+                hint=f"write i{element.width}: integers have no sign in their type",
             )
     return arith.bitcast(target, source)

@@ -101,5 +101,5 @@ def _at(op: ir.Operation) -> Iterator[None]:
             yield
     except ArgumentError as error:
         raise LoweringError(
-            error.what, where=place(op), expected=error.expected, cure=error.cure
+            error.what, where=place(op), expected=error.expected, hint=error.hint
         ) from error

@@ -87,7 +87,7 @@ def _require_inlined(module: ir.Operation, reporting: list[Any]) -> None:
         "an assertion stands in a function that could not be inlined into the entry: "
         "its failure would end the process",
         where=place(stray),
-        cure="call the function directly (func.call, without no_inline), or drop the assertion",
+        hint="call the function directly (func.call, without no_inline), or drop the assertion",
     )
 
 

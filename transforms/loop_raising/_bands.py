@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, maximum
 
@@ -47,7 +47,7 @@ class Band:
         return self.levels[0].loop
 
 
-def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
+def band_of(loop: ir.Operation, read: IndexReader) -> Band | MatchFailure:
     """The band that begins with a loop, or why there is none."""
     loops: list[ir.Operation] = []
     ops: list[ir.Operation] = []
@@ -55,20 +55,24 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
     while inner is not None:
         loops.append(inner)
         if len(inner.results):
-            return Left("it carries values: linalg-ext-accumulate-in-memory puts sums in memory")
+            return MatchFailure(
+                "it carries values: linalg-ext-accumulate-in-memory puts sums in memory"
+            )
         *body, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
         inner = next((each for each in body if each.name == FOR), None)
         between = [each for each in body if inner is None or each != inner]
         if inner is not None and not all(_may_repeat(each, inner) for each in between):
-            return Left("it is not perfect: linalg-ext-distribute-loops makes several nests of it")
+            return MatchFailure(
+                "it is not perfect: linalg-ext-distribute-loops makes several nests of it"
+            )
         ops += between
     levels: list[Level] = []
     for each in loops:
         level = _level(each, read)
-        if isinstance(level, Left):
+        if isinstance(level, MatchFailure):
             return level
         if not (_is_fixed(level.lower, loops, read) and _is_fixed(level.count, loops, read)):
-            return Left("a loop inside begins or ends where one around it says")
+            return MatchFailure("a loop inside begins or ends where one around it says")
         levels.append(level)
     return Band(tuple(levels), tuple(ops))
 
@@ -99,12 +103,12 @@ def linear(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> 
     return Linear(tuple(factors), rest)
 
 
-def _level(loop: ir.Operation, read: IndexReader) -> Level | Left:
+def _level(loop: ir.Operation, read: IndexReader) -> Level | MatchFailure:
     if not counts_in_indices(loop):
-        return Left("it counts in integers, or without signs")
+        return MatchFailure("it counts in integers, or without signs")
     lower, upper, step = (read(value) for value in list(loop.operands)[:3])
     if not isinstance(step, int) or step < 1:
-        return Left("its step is not known")
+        return MatchFailure("its step is not known")
     return Level(loop, lower, step, ceildiv(maximum(upper - lower, 0), step))
 
 

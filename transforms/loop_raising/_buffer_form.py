@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from linalg_ext.bindings import func, ir, memref, scf
 from linalg_ext.gml_st.ir.roots import is_defined_inside
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 
@@ -74,7 +74,7 @@ class BufferForm:
         return self.module.body.operations[0].operation.regions[0].blocks[0]
 
 
-def buffer_form(loop: ir.Operation) -> BufferForm | Left:
+def buffer_form(loop: ir.Operation) -> BufferForm | MatchFailure:
     """The nest that begins with a loop, on buffers; why not, where that is another program."""
     with loop.context, loop.location:
         module = ir.Module.create()
@@ -85,7 +85,7 @@ def buffer_form(loop: ir.Operation) -> BufferForm | Left:
         try:
             writer.write()
         except _NotInPlaceError as error:
-            return Left(error.reason)
+            return MatchFailure(error.reason)
         types = [argument.type for argument in writer.form.block.arguments]
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     return writer.form

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import SubsetError
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.views.placement import Placement
 from linalg_ext.structured.views.view_ops import is_view
@@ -49,7 +49,7 @@ class ElementView:
 
 def element_view(
     buffer: ir.Value, indices: Sequence[Linear], levels: Sequence[Level], dims: Sequence[str]
-) -> ElementView | Left:
+) -> ElementView | MatchFailure:
     """The view of a buffer that begins where the first iteration looks and ends with the last.
 
     Args:
@@ -59,18 +59,18 @@ def element_view(
         dims: a name for each.
     """
     if not is_view(buffer.type):
-        return Left(f"a buffer of type {buffer.type} has no parts that are views")
+        return MatchFailure(f"a buffer of type {buffer.type} has no parts that are views")
     axes: list[_Axis] = []
     for index in indices:
         axis = _axis(index, levels, dims)
-        if isinstance(axis, Left):
+        if isinstance(axis, MatchFailure):
             return axis
         axes.append(axis)
     try:
         tile = Tile([a.offset for a in axes], [a.size for a in axes], [a.stride for a in axes])
         check_within(tile, sizes_of(buffer))
     except SubsetError:
-        return Left("it reaches beyond a buffer")
+        return MatchFailure("it reaches beyond a buffer")
     kept = tuple(number for number, axis in enumerate(axes) if axis.index is not None)
     exprs = tuple(axis.index for axis in axes if axis.index is not None)
     is_whole = len(kept) == len(axes) and all(
@@ -90,7 +90,7 @@ class _Axis:
     index: AffineExpr | None = None
 
 
-def _axis(index: Linear, levels: Sequence[Level], dims: Sequence[str]) -> _Axis | Left:
+def _axis(index: Linear, levels: Sequence[Level], dims: Sequence[str]) -> _Axis | MatchFailure:
     first = index.rest + total(
         f * each.lower for f, each in zip(index.factors, levels, strict=True)
     )
@@ -106,10 +106,10 @@ def _axis(index: Linear, levels: Sequence[Level], dims: Sequence[str]) -> _Axis 
         if by > 0:
             return _Axis(first, count, by, dim)
         if not isinstance(count, int):
-            return Left("it goes backwards, and how far is not known")
+            return MatchFailure("it goes backwards, and how far is not known")
         return _Axis(first + by * (count - 1), count, -by, AffineConst(count - 1) - dim)
     if any(by < 0 for by, _, _ in moving):
-        return Left("an index is a difference of induction variables")
+        return MatchFailure("an index is a difference of induction variables")
     last = total(by * (count - 1) for by, count, _ in moving)
     expr: AffineExpr = AffineConst(0)
     for by, _, dim in moving:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.gml_st.ir.roots import is_defined_inside
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices.sizes import value_of
 from linalg_ext.structured.utils.maps import maps_attribute
 from linalg_ext.structured.utils.values import producer
@@ -48,27 +48,29 @@ class _Element:
         return bool(self.stores)
 
 
-def raised(band: Band) -> Left | None:
+def raised(band: Band) -> MatchFailure | None:
     """Build a band as `linalg.generic` in front of it; why not, where that cannot be.
 
     The band itself stays.
     """
     if any(level.count == 0 for level in band.levels):
-        return Left("it never runs")
+        return MatchFailure("it never runs")
     elements = _elements(band)
-    if isinstance(elements, Left):
+    if isinstance(elements, MatchFailure):
         return elements
     outputs = [each for each in elements if each.is_written]
     if not outputs:
-        return Left("it writes nothing")
+        return MatchFailure("it writes nothing")
     if not all(each.view.map(_dims(band)).is_projected_permutation for each in outputs):
-        return Left("it writes at sums of induction variables, or at one of them twice")
+        return MatchFailure("it writes at sums of induction variables, or at one of them twice")
     parts = _parts(band, elements, outputs)
-    if isinstance(parts, Left):
+    if isinstance(parts, MatchFailure):
         return parts
     for part in parts:
         if "reduction" in part.kinds and not all(map(_is_combined, part.outputs)):
-            return Left("its iterations do not combine what they write by one associative op")
+            return MatchFailure(
+                "its iterations do not combine what they write by one associative op"
+            )
     with band.outermost.location, ir.InsertionPoint(band.outermost):
         for part in parts:
             _build(band, part.elements, part.kinds)
@@ -91,7 +93,7 @@ class _Part:
 
 def _parts(
     band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
-) -> list[_Part] | Left:
+) -> list[_Part] | MatchFailure:
     groups: dict[frozenset[str], list[_Element]] = {}
     for each in outputs:
         groups.setdefault(each.view.dims, []).append(each)
@@ -104,16 +106,16 @@ def _parts(
             needed = _needed(band, stored)
             reached = [each for each in elements if not needed.isdisjoint(each.ops)]
             if any(each.is_written and each not in group for each in reached):
-                return Left("it computes results of some loops from those of others")
+                return MatchFailure("it computes results of some loops from those of others")
             read = [each for each in inputs if each in reached]
         kinds = _iterator_types(band, [*read, *group], parallel)
-        if isinstance(kinds, Left):
+        if isinstance(kinds, MatchFailure):
             return kinds
         parts.append(_Part((*read, *group), tuple(group), kinds))
     return parts
 
 
-def _elements(band: Band) -> list[_Element] | Left:
+def _elements(band: Band) -> list[_Element] | MatchFailure:
     """Return the elements that an iteration accesses, each once."""
     body = band.outermost.regions[0].blocks[0]
     loops, memory = [level.loop for level in band.levels], Memory()
@@ -123,36 +125,38 @@ def _elements(band: Band) -> list[_Element] | Left:
         is_store = op.name == _STORE
         if not is_store and not is_load(op):
             if not is_pure(op):
-                return Left(f"{op.name} in it does more than read, compute and write")
+                return MatchFailure(f"{op.name} in it does more than read, compute and write")
             continue
         buffer, *values = list(op.operands)[int(is_store) :]
         if is_defined_inside(buffer, body):
-            return Left("it reads through views that it makes: fold-memref-alias-ops comes before")
+            return MatchFailure(
+                "it reads through views that it makes: fold-memref-alias-ops comes before"
+            )
         seen = [linear(read(value), loops, read) for value in values]
         indices = tuple(index for index in seen if index is not None)
         if len(indices) < len(seen):
-            return Left("an index is more than a sum of multiples of induction variables")
+            return MatchFailure("an index is more than a sum of multiples of induction variables")
         view = element_view(buffer, indices, band.levels, _dims(band))
-        if isinstance(view, Left):
+        if isinstance(view, MatchFailure):
             return view
         found.setdefault((buffer, indices), _Element(view)).ops.append(op)
     elements = list(found.values())
     for one in elements:
         for other in elements:
             if one is not other and one.is_written and memory.may_share(one.ops[0], other.ops[0]):
-                return Left("it may read or write elsewhere what it writes")
+                return MatchFailure("it may read or write elsewhere what it writes")
     return elements
 
 
 def _iterator_types(
     band: Band, elements: Sequence[_Element], parallel: frozenset[str]
-) -> tuple[str, ...] | Left:
+) -> tuple[str, ...] | MatchFailure:
     dims = _dims(band)
     indices = [index for each in elements for index in each.view.indices]
     indexed = {index.name for index in indices if isinstance(index, AffineDim)}
     for number, dim in enumerate(dims):
         if dim not in indexed:
-            return Left(f"no buffer is as long as loop {number}")
+            return MatchFailure(f"no buffer is as long as loop {number}")
     return tuple("parallel" if dim in parallel else "reduction" for dim in dims)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices.mixed import mixed, segments
 from linalg_ext.structured.indices.sizes import by_origin, sizes_of
 from linalg_ext.structured.indices.values import IndexReader
@@ -16,13 +16,13 @@ _PLACES = ("static_offsets", "static_sizes", "static_strides")
 _KNOWN = frozenset(f"memref.{name}" for name in ["subview", "alloca", "load", "store", "dim"])
 
 
-def why_not_on_tensors(block: ir.Block) -> Left | None:
+def why_not_on_tensors(block: ir.Block) -> MatchFailure | None:
     """Why the ops of a block cannot be written on tensors; None where they can."""
     for each in block.operations:
         op = each.operation
         for inner in (op, *select(op, lambda _: True)):
             if inner.name not in _KNOWN and inner.name.startswith(("memref.", "scf.for")):
-                return Left(f"a {inner.name} is left of it")
+                return MatchFailure(f"a {inner.name} is left of it")
     return None
 
 

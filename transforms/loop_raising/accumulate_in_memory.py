@@ -37,7 +37,7 @@ from typing import TypeAlias
 
 from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.gml_st.ir.roots import is_defined_inside
-from linalg_ext.rewriting import Left, Report, module_pass
+from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import operations
@@ -75,7 +75,7 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1
         places = _places(loop, keeper)
-        if isinstance(places, Left):
+        if isinstance(places, MatchFailure):
             report.leave(FOR, told(loop, places.reason))
             continue
         _rewrite(loop, places)
@@ -116,12 +116,12 @@ class _Place:
 _Keeper: TypeAlias = "Callable[[ir.Operation, ir.Type], _Place | None]"
 
 
-def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | Left:
+def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
     """Return the place where each result of a loop is kept."""
     if is_on_tensors(loop):
-        return Left(ON_TENSORS)
+        return MatchFailure(ON_TENSORS)
     if not all(isinstance(result.type, _KEPT) for result in loop.results):
-        return Left("what it carries is no element of a buffer")
+        return MatchFailure("what it carries is no element of a buffer")
     memory = Memory()
     places: list[_Place] = []
     for result in loop.results:
@@ -133,7 +133,9 @@ def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | Left:
             continue
         kept = keeper(loop, result.type)
         if kept is None:
-            return Left("each iteration of a parallel loop around it would need its own memory")
+            return MatchFailure(
+                "each iteration of a parallel loop around it would need its own memory"
+            )
         places.append(kept)
     return places
 

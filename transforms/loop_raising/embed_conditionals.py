@@ -50,7 +50,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from linalg_ext.bindings import arith, ir, scf
-from linalg_ext.rewriting import Left, Report, module_pass
+from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import is_le
@@ -71,23 +71,23 @@ def embed_conditionals(module: ir.Operation) -> Report:
     for loop in operations(module, [FOR]):
         report.matched[FOR] += 1
         embedded = _embed(loop)
-        if isinstance(embedded, Left):
+        if isinstance(embedded, MatchFailure):
             report.leave(FOR, embedded.reason)
         elif embedded:
             report.changed[FOR] += 1
     return report
 
 
-def _embed(loop: ir.Operation) -> bool | Left:
+def _embed(loop: ir.Operation) -> bool | MatchFailure:
     *ops, _ = [each.operation for each in loop.regions[0].blocks[0].operations]
     nests = [op for op in ops if operations(op, [FOR])]
     if not nests:
         return False
     if len(nests) > 1:
-        return Left("it holds several loops: linalg-ext-distribute-loops takes them apart")
+        return MatchFailure("it holds several loops: linalg-ext-distribute-loops takes them apart")
     (inner,) = nests
     if inner.name != FOR:
-        return Left("the loop in it is under a condition")
+        return MatchFailure("the loop in it is under a condition")
     at = ops.index(inner)
     before, after = ops[:at], ops[at + 1 :]
     stays = _computed_from(list(inner.operands)[:3], before)
@@ -95,16 +95,18 @@ def _embed(loop: ir.Operation) -> bool | Left:
     if all(map(is_pure, (*before, *after))):
         return False
     if len(loop.results) or len(inner.results):
-        return Left("a loop carries values: store them, so that predicates can guard them")
+        return MatchFailure("a loop carries values: store them, so that predicates can guard them")
     if not counts_in_indices(inner):
-        return Left("the inner loop counts in integers, or without signs")
+        return MatchFailure("the inner loop counts in integers, or without signs")
     shared = _shared(before, [inner, *after])
     memory = Memory()
     for op in [*stays, *shared]:
         if not is_pure(op) and not (is_load(op) and memory.is_read_only(op, loop)):
-            return Left(f"{op.name} in front of the inner loop cannot be done again inside of it")
+            return MatchFailure(
+                f"{op.name} in front of the inner loop cannot be done again inside of it"
+            )
     if not _runs(inner) and not _can_be_guarded(inner):
-        return Left("what is in the inner loop gives values past a loop further inside")
+        return MatchFailure("what is in the inner loop gives values past a loop further inside")
     _move_in(inner, shared, [op for op in before if op not in shared], after)
     return True
 

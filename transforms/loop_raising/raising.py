@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Report
+from linalg_ext.rewriting import MatchFailure, Report
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
 from ._bands import FOR, band_of
@@ -59,7 +59,7 @@ def told(loop: ir.Operation, reason: str) -> str:
 def _raise(loop: ir.Operation, report: Report) -> None:
     """Raise the nest that begins with a loop; else those inside."""
     band = band_of(loop, SizeReader())
-    answer = band if isinstance(band, Left) else raised(band)
+    answer = band if isinstance(band, MatchFailure) else raised(band)
     if answer is None:
         report.changed[FOR] += len(operations(loop, [FOR]))
         loop.erase()

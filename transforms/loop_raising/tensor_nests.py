@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Report
+from linalg_ext.rewriting import MatchFailure, Report
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 from ._bands import FOR
@@ -40,11 +40,11 @@ def _raise(loop: ir.Operation, report: Report) -> None:
         _raise(inner, report)
 
 
-def _raised(loop: ir.Operation) -> Left | None:
+def _raised(loop: ir.Operation) -> MatchFailure | None:
     """Put structured ops in the place of a nest; why not, where that cannot be."""
     form = buffer_form(loop)
-    if isinstance(form, Left):
-        return Left(told(loop, form.reason))
+    if isinstance(form, MatchFailure):
+        return MatchFailure(told(loop, form.reason))
     module = form.module.operation
     accumulated, raised = Report(""), Report("")
     with module.context:
@@ -53,10 +53,10 @@ def _raised(loop: ir.Operation) -> Left | None:
     raise_nests(module, raised)
     if operations(module, [FOR]):
         reasons = sorted({each for report in reports for each in report.left.get(FOR, ())})
-        return Left("; ".join(reasons))
+        return MatchFailure("; ".join(reasons))
     left = why_not_on_tensors(form.block)
     if left is not None:
-        return Left(told(loop, left.reason))
+        return MatchFailure(told(loop, left.reason))
     block = loop.block
     stood = {each.operation for each in block.operations}
     with loop.location, ir.InsertionPoint(loop):

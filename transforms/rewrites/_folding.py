@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineMap
 from linalg_ext.errors import ArgumentError
-from linalg_ext.rewriting import Left, Rewriter
+from linalg_ext.rewriting import MatchFailure, Rewriter
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.utils.discardable import forget_memoized_maps
 from linalg_ext.structured.utils.maps import indexing_maps, split_operands
@@ -29,7 +29,7 @@ _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 def fold(
     op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter, *, results: bool
-) -> bool | Left:
+) -> bool | MatchFailure:
     """Fold views of some kinds of an op's inputs, else those of its results, into its maps."""
     if "library_call" in op.attributes:
         return LIBRARY_CALL
@@ -41,27 +41,29 @@ def fold(
     return folded if written is False else written
 
 
-def fold_operands(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
+def fold_operands(
+    op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter
+) -> bool | MatchFailure:
     """Have an op read the sources of its inputs that are views of some kinds."""
     if not has_body(op):
         return False
     inputs, outputs = split_operands(op)
     if not any(_may_fold(op, value, kinds) for value in inputs):
         reason = _why_no_view(inputs, kinds)
-        return Left(reason) if reason else False
+        return MatchFailure(reason) if reason else False
     maps = _maps(op)
     if maps is None:
-        return Left("its maps are not what they must be")
+        return MatchFailure("its maps are not what they must be")
     folding = _Folding(op, kinds, list(inputs), maps)
     for position in range(len(inputs)):
         folding.fold(position)
     if not folding.changed:
         reason = folding.reason or _why_no_view(inputs, kinds)
-        return Left(reason) if reason else False
+        return MatchFailure(reason) if reason else False
     given = [_squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
     new = with_maps(op, given, outputs, folding.maps)
     if new is None:
-        return Left("the op does not take the maps that this makes")
+        return MatchFailure("the op does not take the maps that this makes")
     rewriter.replace_op(op, new)
     return True
 
@@ -124,7 +126,9 @@ def units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
     ]
 
 
-def fold_results(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
+def fold_results(
+    op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter
+) -> bool | MatchFailure:
     """Have an op write a result as the view that it is used through, and through no other."""
     if not has_body(op):
         return False
@@ -138,7 +142,7 @@ def fold_results(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewrit
             _put_in_place(op, new, position, views, rewriter)
             return True
         reason = reason or new
-    return Left(reason) if reason else False
+    return MatchFailure(reason) if reason else False
 
 
 def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:

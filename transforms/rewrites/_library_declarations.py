@@ -40,7 +40,7 @@ def bind_declarations(module: ir.Operation, libraries: Sequence[Library], report
                 f"the module declares `{name}` otherwise than the library does",
                 where=place(op),
                 expected=first,
-                cure="declare what it takes, or register a function of these types",
+                hint="declare what it takes, or register a function of these types",
                 notes=others,
             )
 

@@ -4,34 +4,36 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, RecognitionError
-from linalg_ext.rewriting import Left, Rewriter
+from linalg_ext.rewriting import MatchFailure, Rewriter
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.structured.utils.discardable import carry_over
 
-LIBRARY_CALL = Left("it names the library function that it calls")
+LIBRARY_CALL = MatchFailure("it names the library function that it calls")
 
 
-def read(op: ir.Operation) -> RecognizedOp | Left:
+def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
     """A structured op as a definition, or why it is none."""
     if "library_call" in op.attributes:
         return LIBRARY_CALL
     try:
         return recognize(op)
     except RecognitionError as error:
-        return Left(error.reason)
+        return MatchFailure(error.reason)
     except ArgumentError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
 
 
-def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | Left:
+def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | MatchFailure:
     """A structured op as a sum of products of two operands, or why it is none."""
     recognized = read(op)
-    if isinstance(recognized, Left):
+    if isinstance(recognized, MatchFailure):
         return recognized
     contraction = contraction_of(recognized)
     if contraction is None:
-        return Left("it is no sum of products of two operands, cast to the type of the result")
+        return MatchFailure(
+            "it is no sum of products of two operands, cast to the type of the result"
+        )
     return recognized, contraction
 
 

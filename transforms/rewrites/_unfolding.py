@@ -9,7 +9,7 @@ from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, Sugar, find_sugar
 from linalg_ext.errors import ArgumentError, RecognitionError
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.forms.named_forms import build_named_form
@@ -31,7 +31,7 @@ _known: dict[tuple[str, ...], tuple[OpDefinition, Mapping[str, str]] | None] = {
 _ELEMENTWISE = ("linalg.elementwise", extension_ops.ELEMENTWISE)
 
 
-def unfolded(op: ir.Operation) -> list[ir.Value] | Left | None:
+def unfolded(op: ir.Operation) -> list[ir.Value] | MatchFailure | None:
     """Return the results of an op with plain maps; None where its maps are plain already.
 
     All is built at the current insertion point.
@@ -50,7 +50,7 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | Left | None:
     if not any(sugars):
         return None
     if not len(op.results):
-        return Left("on memrefs a transpose would be a copy")
+        return MatchFailure("on memrefs a transpose would be a copy")
     extents = _extents([*inputs, *outputs], given)
     count = len(inputs)
     values = [
@@ -67,7 +67,7 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | Left | None:
     ]
     new = _built(op, values, destinations, _in_iteration_order(plain, maps[0].dims, count))
     if new is None:
-        return Left("the op does not take its plain maps")
+        return MatchFailure("the op does not take its plain maps")
     return [
         transposed(result, [plain[i].index(index) for index in given[i]], like=outputs[i - count])
         if sugars[i]

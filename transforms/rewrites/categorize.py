@@ -17,7 +17,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.forms.category_forms import build_category
 
 from ._structured import put_in_place, read
@@ -38,13 +38,13 @@ def _may_have_a_category(name: str) -> bool:
 
 
 @rewrite("linalg-ext-categorize", on=_may_have_a_category, driver="walk")
-def categorize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def categorize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace a named op or a generic by the category op that means the same."""
     operation = op.operation
     recognized = read(operation)
-    if isinstance(recognized, Left):
+    if isinstance(recognized, MatchFailure):
         return recognized
     category = build_category(recognized)
     if category is None:
-        return Left("neither linalg.elementwise nor linalg.contract computes the same")
+        return MatchFailure("neither linalg.elementwise nor linalg.contract computes the same")
     return put_in_place(operation, category, rewriter)

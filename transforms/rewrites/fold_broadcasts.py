@@ -21,7 +21,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._folding import fold
 from ._targets import may_take_maps
@@ -29,6 +29,8 @@ from ._views import ViewKind
 
 
 @rewrite("linalg-ext-fold-broadcasts", on=may_take_maps)
-def fold_broadcasts(op: ir.OpView, rewriter: Rewriter, *, results: bool = True) -> bool | Left:
+def fold_broadcasts(
+    op: ir.OpView, rewriter: Rewriter, *, results: bool = True
+) -> bool | MatchFailure:
     """Fold broadcasts of operands, and with `results` of results, into indexing maps."""
     return fold(op.operation, {ViewKind.BROADCAST}, rewriter, results=results)

@@ -21,7 +21,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._folding import fold
 from ._targets import may_take_maps
@@ -30,7 +30,9 @@ from ._views import ViewKind
 
 
 @rewrite("linalg-ext-fold-into-maps", on=may_take_maps)
-def fold_into_maps(op: ir.OpView, rewriter: Rewriter, *, results: bool = True) -> bool | Left:
+def fold_into_maps(
+    op: ir.OpView, rewriter: Rewriter, *, results: bool = True
+) -> bool | MatchFailure:
     """Fold transposes, broadcasts and dimensions of one element into indexing maps."""
     operation = op.operation
     if drop_batch_of_one(operation, rewriter):

@@ -22,7 +22,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._folding import fold
 from ._targets import may_take_maps
@@ -30,6 +30,8 @@ from ._views import ViewKind
 
 
 @rewrite("linalg-ext-fold-transposes", on=may_take_maps)
-def fold_transposes(op: ir.OpView, rewriter: Rewriter, *, results: bool = True) -> bool | Left:
+def fold_transposes(
+    op: ir.OpView, rewriter: Rewriter, *, results: bool = True
+) -> bool | MatchFailure:
     """Fold transposes of operands, and with `results` of results, into indexing maps."""
     return fold(op.operation, {ViewKind.TRANSPOSE}, rewriter, results=results)

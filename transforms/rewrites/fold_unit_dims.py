@@ -34,7 +34,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._folding import fold
 from ._targets import may_take_maps
@@ -43,7 +43,9 @@ from ._views import ViewKind
 
 
 @rewrite("linalg-ext-fold-unit-dims", on=may_take_maps)
-def fold_unit_dims(op: ir.OpView, rewriter: Rewriter, *, results: bool = True) -> bool | Left:
+def fold_unit_dims(
+    op: ir.OpView, rewriter: Rewriter, *, results: bool = True
+) -> bool | MatchFailure:
     """Fold dimensions of one element of operands, and with `results` of results, out of maps."""
     operation = op.operation
     if drop_batch_of_one(operation, rewriter):

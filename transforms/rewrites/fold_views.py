@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, placement, step_of
 
 
 @rewrite("linalg-ext-fold-views", on=sorted(view_ops.VIEW_OPS - {view_ops.DIFFERENCE}))
-def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace a view that is all of an operand by the operand."""
     made = op.operation
     read = ViewReader()
@@ -42,7 +42,7 @@ def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
                 rewriter.replace_op(op, [_cast(view, made.results[0].type)])
                 return True
     except ArgumentError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     return False
 
 

@@ -32,7 +32,7 @@ from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.compute_type.attribute import compute_type_of, set_compute_type
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
@@ -56,7 +56,9 @@ ACCUMULATORS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     on=lambda name: name.startswith(("linalg.", "linalg_ext.")) and not name.endswith(".yield"),
     driver="walk",
 )
-def infer_compute_type(op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-64") -> bool | Left:
+def infer_compute_type(
+    op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-64"
+) -> bool | MatchFailure:
     """Give ops the compute type that the hardware accumulates in.
 
     Options: `target` names the hardware: x86-64, aarch64 or nvptx.
@@ -71,7 +73,7 @@ def infer_compute_type(op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-
     try:
         recognized = recognize(op)
     except RecognitionError as error:
-        return Left(error.reason)
+        return MatchFailure(error.reason)
     except ArgumentError:
         return False  # no structured op
     if compute_type_of(op) is not None or not _computes(recognized.definition):
@@ -80,11 +82,11 @@ def infer_compute_type(op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-
     if wanted is None:
         return False
     if lost := _lost_integer(recognized, wanted):
-        return Left(f"accumulators of {wanted} do not hold every {lost}")
+        return MatchFailure(f"accumulators of {wanted} do not hold every {lost}")
     try:
         set_compute_type(op, wanted)
     except DTypeError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     return True
 
 

@@ -143,7 +143,7 @@ def _by_name(
             f"the op asks for the library function `{base}` and has the operands {given}",
             where=place(op),
             expected=reasons[0],
-            cure="change the op's operands, or register a function that takes them",
+            hint="change the op's operands, or register a function that takes them",
             notes=reasons[1:],
         )
     return None

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.contraction.steps import ContractionBuilder, ContractionCall
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, CONTRACT
 from linalg_ext.structured.utils.discardable import discardable_attributes
@@ -44,7 +44,7 @@ def lower_contract(
     path: str = "auto",
     named: bool = True,
     flops_per_byte: float = FLOPS_PER_BYTE,
-) -> bool | Left:
+) -> bool | MatchFailure:
     """Lower `linalg_ext.contract` along a path (auto, optimal, greedy, naive, cost, ...)."""
     contract = op.operation
     call = ContractionCall.of(contract)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,
     ELEMENTWISE,
@@ -35,14 +35,16 @@ from linalg_ext.structured.utils.operands import bind
 
 
 @rewrite("linalg-ext-lower-elementwise", on=ELEMENTWISE)
-def lower_elementwise(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def lower_elementwise(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Lower `linalg_ext.elementwise` to `linalg.elementwise`, else to `linalg.generic`."""
     operation = op.operation
     *inputs, output = operation.operands
     function = elementwise_function(operation)
     new = build_elementwise(function, inputs, output, indexing_maps(operation))
     if new is None and COMPUTE_TYPE in operation.attributes:
-        return Left("it casts, and has a compute type: run linalg-ext-materialize-compute-type")
+        return MatchFailure(
+            "it casts, and has a compute type: run linalg-ext-materialize-compute-type"
+        )
     if new is None:
         bound = bind(extension_definition(operation), inputs, [output], CallAttributes())
         new = build_generic(bound)

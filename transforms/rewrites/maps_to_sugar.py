@@ -18,7 +18,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.operand_maps import find_sugar
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.extension.attributes import (
     ELEMENTWISE,
     MAPS,
@@ -28,7 +28,7 @@ from linalg_ext.structured.extension.attributes import (
 
 
 @rewrite("linalg-ext-maps-to-sugar", on=(ELEMENTWISE,))
-def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace `indexing_maps` by what differs from the identity, operand by operand."""
     operation = op.operation
     if MAPS not in operation.attributes:
@@ -41,7 +41,7 @@ def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
             continue  # a scalar is read everywhere without a word
         sugar = find_sugar(tuple(AffineDim(dim) for dim in map.dims), map.results)
         if sugar is None:
-            return Left("a map is no transpose and no broadcast")
+            return MatchFailure("a map is no transpose and no broadcast")
         if sugar.permutation:
             said[f"permutation_{letter}"] = _integers(sugar.permutation)
         if sugar.broadcast:

@@ -101,7 +101,7 @@ def materialize_compute_type(
                 raise LoweringError(
                     f"{name} carries a compute type, and no definition says what it computes",
                     where=str(error.where),
-                    cure=f"take {NAME} away, or write the casts into its body",
+                    hint=f"take {NAME} away, or write the casts into its body",
                     diagnostics=[str(error)],
                 ) from None
             report.leave(name, error.reason)

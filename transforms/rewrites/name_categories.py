@@ -16,7 +16,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.forms.matmul_family import build_matmul_of
 from linalg_ext.structured.forms.named_forms import build_named_form
 
@@ -24,15 +24,15 @@ from ._structured import put_in_place, read
 
 
 @rewrite("linalg-ext-name-categories", on=("linalg.elementwise", "linalg.contract"), driver="walk")
-def name_categories(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def name_categories(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace a category op by the named op that means the same."""
     category = op.operation
     recognized = read(category)
-    if isinstance(recognized, Left):
+    if isinstance(recognized, MatchFailure):
         return recognized
     named = build_named_form(recognized)
     if named is None:
         named = build_matmul_of(recognized)
     if named is None:
-        return Left("no named op computes the same")
+        return MatchFailure("no named op computes the same")
     return put_in_place(category, named, rewriter)

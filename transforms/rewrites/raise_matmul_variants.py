@@ -25,7 +25,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.forms.matmul_family import build_matmul, matmul_form
 
 from ._structured import put_in_place, read_product
@@ -39,19 +39,21 @@ _SPELLINGS = frozenset(
 
 
 @rewrite("linalg-ext-raise-matmul-variants", on=_SPELLINGS.__contains__, driver="walk")
-def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace any spelling of a (batched) matrix product by one op with maps."""
     product = op.operation
     found = read_product(product)
-    if isinstance(found, Left):
+    if isinstance(found, MatchFailure):
         return found
     recognized, contraction = found
     form = matmul_form(contraction)
     if form is None:
-        return Left("no matrix product of upstream has its dimensions")
+        return MatchFailure("no matrix product of upstream has its dimensions")
     if product.name == form.op_name and form.order == (0, 1):
         return False  # it is said that way
     matmul = build_matmul(form, recognized)
     if matmul is None:
-        return Left("upstream's product casts or multiplies these element types in another way")
+        return MatchFailure(
+            "upstream's product casts or multiplies these element types in another way"
+        )
     return put_in_place(product, matmul, rewriter)

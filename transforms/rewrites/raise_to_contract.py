@@ -25,7 +25,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.contraction.steps import ContractionCall
 from linalg_ext.structured.destination_ops.contract import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, CONTRACT
@@ -60,26 +60,26 @@ def raise_to_contract(
     elementwise: bool = False,
     reductions: bool = False,
     merge: bool = False,
-) -> bool | Left:
+) -> bool | MatchFailure:
     """Raise contractions; with options products and sums too, and chains as one (merge)."""
     operation = op.operation
     if operation.name == CONTRACT:
         return _merge(operation, rewriter) if merge else False
     recognized = read(operation)
-    if isinstance(recognized, Left):
+    if isinstance(recognized, MatchFailure):
         return recognized
     if not recognized.definition.reduction_dims and not elementwise:
-        return Left("nothing is summed")
+        return MatchFailure("nothing is summed")
     form = find_contraction(recognized.definition, recognized.types)
     if isinstance(form, str):
-        return Left(form)
+        return MatchFailure(form)
     if len(form.factors) == 1 and not (reductions and form.summed):
-        return Left("nothing is multiplied")
+        return MatchFailure("nothing is multiplied")
     if len(form.factors) > MOST_INPUTS:
-        return Left(f"it multiplies more than {MOST_INPUTS} operands")
+        return MatchFailure(f"it multiplies more than {MOST_INPUTS} operands")
     views = views_of(recognized, form)
     if isinstance(views, str):
-        return Left(views)
+        return MatchFailure(views)
     if not isinstance(recognized.outputs[0].type, ir.RankedTensorType):
         return _on_memrefs(operation, recognized, form, views, rewriter)
     return _on_tensors(operation, recognized, form, views, rewriter, merge=merge)
@@ -93,14 +93,14 @@ def _on_tensors(
     rewriter: Rewriter,
     *,
     merge: bool,
-) -> bool | Left:
+) -> bool | MatchFailure:
     compute = ir.ShapedType(recognized.outputs[0].type).element_type
     if COMPUTE_TYPE in op.attributes:
         if any(factor.difference is not None for factor in form.factors):
-            return Left("its zero points are subtracted in the compute type")
+            return MatchFailure("its zero points are subtracted in the compute type")
         attribute = op.attributes[COMPUTE_TYPE]
         if not isinstance(attribute, ir.TypeAttr):
-            return Left("its compute type is no type")
+            return MatchFailure("its compute type is no type")
         compute = attribute.value
     contraction = contraction_on_views(recognized, form, views, compute)
     gone: list[ir.Operation] = []
@@ -113,12 +113,12 @@ def _on_tensors(
     return True
 
 
-def _merge(op: ir.Operation, rewriter: Rewriter) -> bool | Left:
+def _merge(op: ir.Operation, rewriter: Rewriter) -> bool | MatchFailure:
     """Merge what is contracted into the operands of a contract."""
     try:
         call = ContractionCall.of(op)
     except LinalgExtError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     contraction, gone = merged(Contraction.of_call(call))
     if not gone:
         return False
@@ -147,14 +147,16 @@ def _on_memrefs(
     form: ContractionForm,
     views: Views,
     rewriter: Rewriter,
-) -> bool | Left:
+) -> bool | MatchFailure:
     if op.name == "linalg.contract":
         return False
     whole = all(view.is_identity for view in (*views.factors, views.output))
     if any(factor.difference is not None for factor in form.factors) or not whole:
-        return Left("on memrefs its operands would be copied")
+        return MatchFailure("on memrefs its operands would be copied")
     if len(form.factors) != 2 or form.kind.name != "+*" or not form.accumulates:
-        return Left("linalg.contract adds products of two operands, and there is no other here")
+        return MatchFailure(
+            "linalg.contract adds products of two operands, and there is no other here"
+        )
     dims = form.dims
     maps = [
         AffineMap(dims, (), tuple(map(AffineDim, view.labels)))
@@ -167,5 +169,7 @@ def _on_memrefs(
     if built is not None:
         built = kept_if_same(built, recognized, order)
     if built is None:
-        return Left(refusal("linalg.contract", maps) or "linalg.contract computes something else")
+        return MatchFailure(
+            refusal("linalg.contract", maps) or "linalg.contract computes something else"
+        )
     return put_in_place(op, built, rewriter)

@@ -24,7 +24,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.forms.matmul_family import build_matmul_of
 from linalg_ext.structured.forms.named_forms import build_named_form
 from linalg_ext.structured.forms.rearranging_forms import (
@@ -37,16 +37,16 @@ from ._structured import LIBRARY_CALL, put_in_place, read
 
 
 @rewrite("linalg-ext-specialize", on="linalg.generic", driver="walk")
-def specialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def specialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Replace `linalg.generic` by the most specific named op that means the same."""
     generic = op.operation
     if "library_call" in generic.attributes:
         return LIBRARY_CALL
     named = _named(generic)
-    return named if isinstance(named, Left) else put_in_place(generic, named, rewriter)
+    return named if isinstance(named, MatchFailure) else put_in_place(generic, named, rewriter)
 
 
-def _named(generic: ir.Operation) -> ir.Operation | Left:
+def _named(generic: ir.Operation) -> ir.Operation | MatchFailure:
     value = filling_value(generic)
     if value is not None:
         results = [result.type for result in generic.results]
@@ -54,7 +54,7 @@ def _named(generic: ir.Operation) -> ir.Operation | Left:
         linalg.fill_builtin_region(fill)
         return fill
     recognized = read(generic)
-    if isinstance(recognized, Left):
+    if isinstance(recognized, MatchFailure):
         # What folds may fold by a function that no definition knows.
         reduce = build_reduce(generic)
         return recognized if reduce is None else reduce
@@ -63,4 +63,4 @@ def _named(generic: ir.Operation) -> ir.Operation | Left:
         named = build_rearrangement(recognized) or build_reduce(generic)
     if named is None:
         named = build_matmul_of(recognized)
-    return Left("no named op computes the same") if named is None else named
+    return MatchFailure("no named op computes the same") if named is None else named

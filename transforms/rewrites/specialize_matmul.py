@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.forms.matmul_family import build_matmul, matmul_form
 from linalg_ext.structured.forms.named_forms import build_named_form, named_forms
 from linalg_ext.structured.recognition import RecognizedOp
@@ -47,11 +47,11 @@ _WITH_MAPS = (
 @rewrite("linalg-ext-specialize-matmul", on=_WITH_MAPS, driver="walk")
 def specialize_matmul(
     op: ir.OpView, rewriter: Rewriter, *, explicit_transposes: bool = False
-) -> bool | Left:
+) -> bool | MatchFailure:
     """Replace a matrix product with maps by the most specific op without any."""
     product = op.operation
     found = read_product(product)
-    if isinstance(found, Left):
+    if isinstance(found, MatchFailure):
         return found
     recognized, contraction = found
     if _is_plain(product, recognized, contraction):
@@ -60,7 +60,7 @@ def specialize_matmul(
     if plain is not None:
         return put_in_place(product, plain, rewriter)
     if not explicit_transposes:
-        return Left("no op without maps says it: its operands are transposed or broadcast")
+        return MatchFailure("no op without maps says it: its operands are transposed or broadcast")
     return _with_transposes(product, recognized, contraction, rewriter)
 
 
@@ -88,20 +88,20 @@ def _build_plain(recognized: RecognizedOp, contraction: Contraction) -> ir.Opera
 
 def _with_transposes(
     product: ir.Operation, recognized: RecognizedOp, contraction: Contraction, rewriter: Rewriter
-) -> bool | Left:
+) -> bool | MatchFailure:
     if not all(isinstance(v.type, ir.RankedTensorType) for v in product.operands):
-        return Left("its operands are memrefs: there is no place to transpose them to")
+        return MatchFailure("its operands are memrefs: there is no place to transpose them to")
     if any(ir.RankedTensorType(v.type).encoding is not None for v in product.operands):
-        return Left("an operand has an encoding")
+        return MatchFailure("an operand has an encoding")
     if contraction.lone:
-        return Left("an operand is broadcast")
+        return MatchFailure("an operand is broadcast")
     choices = [
         (order, given, wanted)
         for order, given in (((0, 1), contraction), ((1, 0), contraction.swapped))
         for wanted in _layouts(given)
     ]
     if not choices:
-        return Left("no op without maps has its dimensions")
+        return MatchFailure("no op without maps has its dimensions")
     order, given, wanted = min(choices, key=lambda choice: _transposes(*choice[1:]))
     inputs = [recognized.inputs[position] for position in order]
     (output,) = recognized.outputs
@@ -121,7 +121,7 @@ def _with_transposes(
     if plain is None:
         for op in reversed(built):
             op.erase()
-        return Left("no op without maps says it")
+        return MatchFailure("no op without maps says it")
     if given.c == wanted.c:
         return put_in_place(product, plain, rewriter)
     back = _transpose(plain.results[0], output, [wanted.c.index(dim) for dim in given.c])

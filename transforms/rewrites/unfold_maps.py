@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.utils.maps import holds_maps
 
 from ._structured import LIBRARY_CALL
@@ -36,17 +36,17 @@ from ._unfolding import unfolded
 
 
 @rewrite("linalg-ext-unfold-maps", on=holds_maps)
-def unfold_maps(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+def unfold_maps(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     """Take transposes and broadcasts out of an op's maps, as ops of their own."""
     if "library_call" in op.operation.attributes:
         return LIBRARY_CALL
     try:
         results = unfolded(op.operation)
     except ArgumentError as error:
-        return Left(error.what)
+        return MatchFailure(error.what)
     if results is None:
         return False
-    if isinstance(results, Left):
+    if isinstance(results, MatchFailure):
         return results
     rewriter.replace_op(op, results)
     return True

@@ -13,10 +13,10 @@ from ._facts import Loops, has_loops, has_maps, loops_of, on_tensors, softmax_di
 
 
 def refusal(
-    op: ir.Operation, what: str, *, expected: str | None = None, cure: str | None = None
+    op: ir.Operation, what: str, *, expected: str | None = None, hint: str | None = None
 ) -> ScheduleError:
     """The error of a step that cannot be taken on `op`."""
-    return ScheduleError(what, where=place(op), expected=expected, cure=cure)
+    return ScheduleError(what, where=place(op), expected=expected, hint=hint)
 
 
 def structured_loops(op: ir.Operation, step: str) -> Loops:
@@ -31,7 +31,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
             op,
             f"{step} is for structured ops; {op.name} is none",
             expected="an op of linalg, or tensor.pad",
-            cure='run("convert-elementwise-to-linalg") makes one of it' if is_elementwise else None,
+            hint='run("convert-elementwise-to-linalg") makes one of it' if is_elementwise else None,
         )
     return loops_of(op)
 
@@ -46,7 +46,7 @@ def check_maps(op: ir.Operation, step: str) -> Loops:
         raise refusal(
             op,
             f"{step} is for ops with indexing maps; {op.name} has none",
-            cure="decompose() may turn it into ops that have",
+            hint="decompose() may turn it into ops that have",
         )
     return loops_of(op)
 
@@ -57,7 +57,7 @@ def check_tensors(op: ir.Operation, step: str) -> None:
         raise refusal(
             op,
             f"{step} is for ops on tensors; this {op.name} writes to buffers",
-            cure="take this step before those that bufferize",
+            hint="take this step before those that bufferize",
         )
 
 
@@ -73,7 +73,7 @@ def check_repeatable(op: ir.Operation, step: str, *, by: str = "") -> None:
             f"{step} may repeat iterations of this {op.name}{by}, whose body reaches memory that "
             "is no operand",
             expected="a body that computes its results, and does nothing else",
-            cure="take another op, or make the memory an operand",
+            hint="take another op, or make the memory an operand",
         )
 
 
@@ -83,7 +83,7 @@ def check_buffers(op: ir.Operation, step: str) -> None:
         raise refusal(
             op,
             f"{step} is for ops on buffers; this {op.name} makes tensors",
-            cure="take the step bufferize() first, and match again",
+            hint="take the step bufferize() first, and match again",
         )
 
 
@@ -130,7 +130,7 @@ def check_not_empty(op: ir.Operation, loops: Loops) -> None:
         raise refusal(
             op,
             f"loop {loops.ranges.index(0)} of this op runs 0 times: there is nothing to schedule",
-            cure="leave it out: match(..., where=...) or position=...",
+            hint="leave it out: match(..., where=...) or position=...",
         )
 
 
@@ -142,7 +142,7 @@ def check_rows(op: ir.Operation, name: str, sizes: Sequence[int]) -> None:
                 op,
                 f"{name}[{loop}] is {sizes[loop]}, but each sum of this softmax is over all of it",
                 expected="0 there",
-                cure="decompose() first makes loops of it that can be cut",
+                hint="decompose() first makes loops of it that can be cut",
             )
 
 
@@ -216,6 +216,6 @@ def enclosing(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> 
         raise refusal(
             op,
             f"{step} needs a loop; {len(around)} of {name} stand around {op.name}",
-            cure="tile it first, or give loop= a number that is there",
+            hint="tile it first, or give loop= a number that is there",
         )
     return around[loop]

@@ -43,7 +43,7 @@ def check_separable(op: ir.Operation, step: str) -> None:
             raise refusal(
                 op,
                 f"{step} is for results that list dimensions; operand {number} has {map_}",
-                cure="fold_unit_extents() takes constants out of maps",
+                hint="fold_unit_extents() takes constants out of maps",
             )
 
 
@@ -87,7 +87,7 @@ def check_plain(op: ir.Operation, step: str) -> None:
                     op,
                     f"{step} is for operands that list loops; operand {number} is indexed by "
                     f"{index}",
-                    cure="tile_reduction(...) takes others",
+                    hint="tile_reduction(...) takes others",
                 )
 
 
@@ -103,7 +103,7 @@ def check_linear(op: ir.Operation, step: str, loop: int) -> None:
                 raise refusal(
                     op,
                     f"{step} cannot split loop {loop}: operand {number} is indexed by {index}",
-                    cure="tile(...) it, by sizes that its divisor divides",
+                    hint="tile(...) it, by sizes that its divisor divides",
                 )
 
 
@@ -128,7 +128,7 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
                 raise refusal(
                     op,
                     f"{step} cannot cut operand {number}, which is read backwards, at {index}",
-                    cure="tile_subsets(...) can, by a size that divides the loop",
+                    hint="tile_subsets(...) can, by a size that divides the loop",
                 )
             has_remainder = any(each.kind is AffineKind.MOD for each in _parts(index))
             if has_remainder and not _ends_highest(index, map_.dims, sizes, ranges):
@@ -136,7 +136,7 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
                     op,
                     f"{step} cannot cut operand {number}, whose places at {index} begin anew "
                     "within a tile",
-                    cure="tile it by sizes of which the divisor is a multiple, or copy the operand "
+                    hint="tile it by sizes of which the divisor is a multiple, or copy the operand "
                     "into that order first",
                 )
 

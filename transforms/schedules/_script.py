@@ -29,7 +29,7 @@ class Doubt(NamedTuple):
     """Why upstream may say no to an op, told if it does: it gives no reason itself."""
 
     what: str
-    cure: str | None = None
+    hint: str | None = None
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _nothing(
     if named and narrowed:
         return ScheduleError(
             f"none of the {len(named)} ops called {op or 'linalg.*'} is meant by all of this",
-            cure="drop one of attributes, function and where",
+            hint="drop one of attributes, function and where",
         )
     there = Counter(each.name for each in select(root, lambda e: _is_called(e.name, "")))
     there += Counter(each.name for each in select(root, lambda e: e.name in _LOOPS))

@@ -44,7 +44,7 @@ def allocate(op: ir.Operation, *, memory: str = "heap", memory_space: int = 0) -
         raise refusal(
             op,
             "allocate needs the size of a padded tensor, which only the running program knows",
-            cure="take this step before the pad is tiled, or bufferize()",
+            hint="take this step before the pad is tiled, or bufferize()",
         )
     check_choice(op, "memory", memory, tuple(_ALLOCATIONS))
     check_least(op, "memory_space", memory_space, 0)

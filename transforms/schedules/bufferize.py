@@ -60,14 +60,14 @@ def _check_ops(module: ir.Operation) -> None:
         raise refusal(
             op,
             f"bufferize would put this {op.name} on buffers, from where it cannot be lowered",
-            cure=f'run("{decompose_structured_ops.NAME}") first makes other ops of it',
+            hint=f'run("{decompose_structured_ops.NAME}") first makes other ops of it',
         )
     for op in select(module, lambda each: each.name.startswith(_WITHOUT_BUFFERS)):
         if any(isinstance(result.type, ir.RankedTensorType) for result in op.results):
             raise refusal(
                 op,
                 f"{op.name} has no form on buffers",
-                cure='run("linalg-ext-stage-linalg") first lowers it to ops that have',
+                hint='run("linalg-ext-stage-linalg") first lowers it to ops that have',
             )
 
 

@@ -37,7 +37,7 @@ def call_library(op: ir.Operation) -> list[ir.Operation]:
         raise refusal(
             op,
             "no library is in force",
-            cure="take the step inside `with lx.library(...):`",
+            hint="take the step inside `with lx.library(...):`",
         )
     found = choose(op, libraries)
     if not isinstance(found, Chosen):

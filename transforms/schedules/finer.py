@@ -72,13 +72,13 @@ def finer(
                 op,
                 f"sizes[{loop}] is {size}; loop {loop} runs {shown} times",
                 expected="a number that divides it, so that all tiles are the same op",
-                cure="pad(...) it first",
+                hint="pad(...) it first",
             )
     if name and op.name.removeprefix("linalg.") != name.removeprefix("linalg."):
         raise refusal(
             op,
             f"tiles of {op.name} are {op.name}, not linalg.{name.removeprefix('linalg.')}",
-            cure="specialize() or generalize() first may make it one",
+            hint="specialize() or generalize() first may make it one",
         )
     count = sum(size > 0 for size in sizes)
     text = f"structured.tile_using_for %target tile_sizes {integers(sizes)}"
@@ -96,7 +96,7 @@ def finer(
 def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
     if op.name != "linalg.matmul":
         raise refusal(
-            op, f"mmt4d is for linalg.matmul, not {op.name}", cure="specialize() it first"
+            op, f"mmt4d is for linalg.matmul, not {op.name}", hint="specialize() it first"
         )
     check_tensors(op, "finer")
     if len(sizes) != 3 or min(sizes) < 1:

@@ -87,7 +87,7 @@ def fuse(
                 op,
                 f"sizes[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
                 expected="0 there",
-                cure="tile(...) the reduction in a step of its own, after this one",
+                hint="tile(...) the reduction in a step of its own, after this one",
             )
     if parallel:
         kind, count = " {use_forall}", 1

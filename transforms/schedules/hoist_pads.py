@@ -71,7 +71,7 @@ def hoist_pads(op: ir.Operation, *, operand: int = 0, loops: int = 1) -> Script:
     enclosing(op, "hoist_pads", loops - 1)
     made = producer(op.operands[operand]) if 0 <= operand < len(op.operands) else None
     if made is None or made.operation.name != "tensor.pad":
-        raise refusal(op, f"operand {operand} is not padded", cure="pad(...) it first")
+        raise refusal(op, f"operand {operand} is not padded", hint="pad(...) it first")
     return Script(
         (
             line("%pad", f"get_producer_of_operand %target[{operand}]"),

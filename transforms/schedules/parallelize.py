@@ -70,7 +70,7 @@ def parallelize(
                 op,
                 f"{name}[{loop}] is {given[loop]}, but loop {loop} is a reduction",
                 expected="0 there",
-                cure="tile_reduction(...) or split_reduction(...) makes parallel work of it",
+                hint="tile_reduction(...) or split_reduction(...) makes parallel work of it",
             )
     said = ""
     if mapping:

@@ -60,7 +60,7 @@ def promote(
                 op,
                 f"operand {operand} is no view of a larger buffer",
                 expected="memref.subview, as tile(...) makes them",
-                cure="tile it first, or leave this operand out of operands",
+                hint="tile it first, or leave this operand out of operands",
             )
     on_stack = ", use_alloca" if stack else ""
     text = f"structured.promote %target {{operands_to_promote = {integers(wanted)}{on_stack}}}"

@@ -120,7 +120,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             near = similar(name)
             raise ArgumentError(
                 f"there is no step {name!r}",
-                cure=f"did you mean {' or '.join(near)}?" if near else None,
+                hint=f"did you mean {' or '.join(near)}?" if near else None,
                 expected=None if near else ", ".join(all_steps()),
             )
         given = step.bound(args, arguments)
@@ -198,7 +198,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
             if "where" in taken.arguments:
                 raise NotationError(
                     "match(where=...) holds a function, which JSON cannot",
-                    cure="choose those ops by op, attributes, function or position",
+                    hint="choose those ops by op, attributes, function or position",
                 )
         steps = [{"step": taken.name, **taken.arguments} for taken in self.taken]
         return json.dumps({"linalg_ext.schedule": _FORMAT, "steps": steps}, indent=1)
@@ -228,13 +228,13 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 return ()
             raise ScheduleError(
                 f"{step.name} needs ops to be about",
-                cure='choose them first: schedule.match("matmul")',
+                hint='choose them first: schedule.match("matmul")',
             )
         found = self._found(clone)
         if not found and not step.whole:
             raise ScheduleError(
                 f"{step.name} needs ops to be about; the step before it left none",
-                cure="match again",
+                hint="match again",
             )
         return found
 
@@ -243,7 +243,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         if found is None:
             raise ScheduleError(
                 "the module was changed by something else since the last step",
-                cure="match again",
+                hint="match again",
             )
         return found
 

@@ -70,7 +70,7 @@ def split_reduction(
             op,
             f"split_reduction is for one reduction; {op.name} has {len(loops.reductions)}",
             expected=f"one, among {loops}",
-            cure="tile_reduction(...) takes more",
+            hint="tile_reduction(...) takes more",
         )
     check_plain(op, "split_reduction")
     size = loops.ranges[loops.reductions[0]]
@@ -80,7 +80,7 @@ def split_reduction(
             op,
             f"factor is {factor}, but the reduction is {shown} long",
             expected="a number that divides it",
-            cure="pad(...) makes it a multiple; tile_reduction(...) needs none",
+            hint="pad(...) makes it a multiple; tile_reduction(...) needs none",
         )
     rank = ir.ShapedType(op.results[0].type).rank
     if not 0 <= dimension <= rank:

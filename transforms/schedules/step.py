@@ -254,7 +254,7 @@ class Step(Transformation):
             f"{self.name} cannot be done: "
             + (doubt.what if doubt else reason or "upstream gives no reason"),
             where=where or next(map(_place_told, errors), None),
-            cure=doubt.cure if doubt else None,
+            hint=doubt.hint if doubt else None,
             diagnostics=[each.shown() for each in found if each.message.strip() != reason],
         )
 

@@ -64,7 +64,7 @@ def tile_reduction(op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool =
                 op,
                 f"sizes[{loop}] is {size}, but loop {loop} is parallel",
                 expected=f"0 there, for {loops}",
-                cure="tile(...) or parallelize(...) is for parallel loops",
+                hint="tile(...) or parallelize(...) is for parallel loops",
             )
     sizes = (*sizes, *[0] * (loops.count - len(sizes)))
     dims = [loop for loop in range(loops.count) if sizes[loop]]

@@ -83,7 +83,7 @@ def tile_subsets(
             raise ScheduleError(
                 f"tile_subsets cannot fuse what this op reads: {error.what}",
                 where=where,
-                cure="simplify() drops loops that never run; or say fuse=False",
+                hint="simplify() drops loops that never run; or say fuse=False",
             ) from None
     return [] if tiled.inner is None else [tiled.inner]
 

@@ -73,7 +73,7 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
                 f"unroll_and_jam cannot join loop {number} around this {op.name}, which carries "
                 "values",
                 expected="loops on buffers",
-                cure="take the step bufferize() first, and match again",
+                hint="take the step bufferize() first, and match again",
             )
     return Script(
         (

@@ -81,6 +81,6 @@ def unroll_windows(op: ir.Operation) -> list[ir.Operation]:
             op,
             f"operand {number} of this {op.name} is indexed by {index}: {shown}",
             expected=f"at most {MOST_PLACES} places in all",
-            cure="tile(...) these loops first, by sizes that divide them",
+            hint="tile(...) these loops first, by sizes that divide them",
         )
     return [piece.op for piece in unrolled(op, loops, places)]

@@ -87,14 +87,14 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
                     op,
                     f"sizes[{loop}] is {size}; loop {loop} runs {extent} times",
                     expected=f"{extent} or more",
-                    cure="tile it to the sizes first",
+                    hint="tile it to the sizes first",
                 )
     elif DYNAMIC in loops.ranges:
         raise refusal(
             op,
             f"loop {loops.ranges.index(DYNAMIC)} runs a number of times that is not known here",
             expected=f"sizes for {loops}",
-            cure="tile it first and give sizes=[...], of the tile: the rest is masked",
+            hint="tile it first and give sizes=[...], of the tile: the rest is masked",
         )
     before = asserted_before(op, loops) if has_maps(op) else []
     asserted = tuple(
@@ -166,7 +166,7 @@ def _apart(
         raise refusal(
             op,
             f"vectorize finds no loops without which this {op.name} would read slices",
-            cure="lower_to_loops() makes loops of it",
+            hint="lower_to_loops() makes loops of it",
         )
     kept = [maps[0].dims.index(dim) for dim in places.kept]
     inner = tuple((sizes or most)[loop] for loop in kept)
@@ -212,7 +212,7 @@ def _check_count(op: ir.Operation, what: str, count: int, most: int) -> None:
             op,
             f"vectorize would make vectors for {count} {what} at once",
             expected=f"at most {most}",
-            cure="tile(...) it first",
+            hint="tile(...) it first",
         )
 
 
@@ -256,7 +256,7 @@ def _check_elements(op: ir.Operation) -> None:
                 op,
                 f"vectorize would load {element} as packed bits, which memory does not hold",
                 expected="elements of whole bytes, such as i8",
-                cure="fuse_elementwise() keeps conditions in the bodies that read them",
+                hint="fuse_elementwise() keeps conditions in the bodies that read them",
             )
 
 

@@ -53,7 +53,7 @@ def changes(source: SourceText) -> list[Edit]:
             else:
                 edits += _group(reading, found.start(), found[1], reader)
         except ParseError as error:
-            error.cure = error.cure or f"it is written {_FORM}"
+            error.hint = error.hint or f"it is written {_FORM}"
             raise
     return edits
 

@@ -60,7 +60,7 @@ def contract(
     if overwrite:
         raise ArgumentError(
             "contract: overwrite=True where there is no destination",
-            cure="leave it out: the result is new",
+            hint="leave it out: the result is new",
         )
     text = maps if isinstance(maps, str) else _einsum_of(maps)
     _check_sizes(text, operands)
@@ -93,7 +93,7 @@ def _check_sizes(text: str, operands: Sequence[Any]) -> None:
     sizes: dict[str, int] = {}
     for number, (term, operand) in enumerate(zip(terms, operands, strict=True)):
         if term.has_ellipsis:
-            raise ArgumentError(f"contract: '{text}' has an ellipsis", cure="write every label")
+            raise ArgumentError(f"contract: '{text}' has an ellipsis", hint="write every label")
         shape = operand.shape if hasattr(operand, "shape") else np.shape(operand)
         for label, size in zip(term.labels, shape, strict=False):
             if size != size:  # of a dask array, not known: refused with how to know it
@@ -102,5 +102,5 @@ def _check_sizes(text: str, operands: Sequence[Any]) -> None:
                 raise ShapeError(
                     f"contract: '{label}' is of size {sizes[label]}, and of size {size} in operand "
                     f"{number}",
-                    cure="nothing is broadcast here: leave the label out of the narrower operand",
+                    hint="nothing is broadcast here: leave the label out of the narrower operand",
                 )

@@ -58,7 +58,7 @@ def as_dtype(keyword: str, value: Any) -> DType | None:
     except TypeError as error:
         raise DTypeError(
             f"einsum: {keyword}={value!r} is no dtype",
-            cure="give np.float32, 'f32', ...",
+            hint="give np.float32, 'f32', ...",
             notes=[str(error)],
         ) from None
     _require_known(dtype, f"{keyword}=")
@@ -118,7 +118,7 @@ def resolve(
     if compute.kind == "c" and result.kind != "c":
         raise DTypeError(
             f"einsum: compute_type={compute} is complex and the result is {result}",
-            cure=f"give dtype={compute}",
+            hint=f"give dtype={compute}",
         )
     return Dtypes(operands if compute_type is None else compute, compute, result)
 
@@ -154,7 +154,7 @@ def _require_known(dtype: DType, whose: str) -> None:
         raise DTypeError(
             f"einsum: {whose} dtype is {describe_dtype(dtype)}, which MLIR has not",
             expected="booleans, integers, floats or complex numbers of 64 bits a part at most",
-            cure=cure_for(dtype),
+            hint=cure_for(dtype),
         )
 
 
@@ -167,7 +167,7 @@ def _check_cast(
     raise DTypeError(
         f"einsum: {what} is {describe_dtype(source)} and {into} is {describe_dtype(target)}",
         expected=f"a cast that casting={casting!r} allows",
-        cure="give casting='unsafe' if the loss is meant, or another dtype",
+        hint="give casting='unsafe' if the loss is meant, or another dtype",
     )
 
 
@@ -180,5 +180,5 @@ def _check_meaning(kind: Semiring, dtype: DType) -> None:
     if kind.is_ordered and not kind.needs_non_negative and dtype == np.bool_:
         raise DTypeError(
             f"einsum: kind {kind.name!r} of booleans, which have no sum",
-            cure="give dtype=np.int64 to count, or kind='or and'",
+            hint="give dtype=np.int64 to count, or kind='or and'",
         )

@@ -109,12 +109,12 @@ def evaluated(
         if out is not None:
             raise ArgumentError(
                 "einsum: out= where nothing runs",
-                cure="give out= to the compiled function; on MLIR values, outs=[...]",
+                hint="give out= to the compiled function; on MLIR values, outs=[...]",
             )
         if threads is not None:
             raise ArgumentError(
                 "einsum: threads= where nothing runs",
-                cure="give threads= to the compiled function",
+                hint="give threads= to the compiled function",
             )
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         if called_on == "traced":
@@ -258,7 +258,7 @@ def _array(number: int, value: Any) -> Array:
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
             f"einsum: operand {number} is a masked array, and there is no mask in the result",
-            cure="fill it first: array.filled(value)",
+            hint="fill it first: array.filled(value)",
         )
     try:
         return np.asarray(value)
@@ -279,11 +279,11 @@ def _check_out(out: Any, shape: Shape) -> None:
             f"einsum: out= has shape {out.shape}", expected=f"{shape}, the shape of the result"
         )
     if not out.flags.writeable:
-        raise LayoutError("einsum: out= is read-only", cure="pass a writable array")
+        raise LayoutError("einsum: out= is read-only", hint="pass a writable array")
     if overlaps_itself(out):
         raise LayoutError(
             f"einsum: out= has elements that overlap one another (strides {out.strides})",
-            cure="pass an array with memory of its own for each element",
+            hint="pass an array with memory of its own for each element",
         )
 
 
@@ -307,5 +307,5 @@ def _check_exact(result: Array, out: Array, casting: Any) -> None:
         raise DTypeError(
             f"einsum: out= of {out.dtype} does not hold the result of {result.dtype} exactly",
             expected=f"a cast that casting={casting!r} allows",
-            cure="give casting='unsafe' if the loss is meant, or an out= of another dtype",
+            hint="give casting='unsafe' if the loss is meant, or an out= of another dtype",
         )

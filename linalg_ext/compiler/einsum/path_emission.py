@@ -54,7 +54,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     if on_memrefs:
         if target is None:
             raise ArgumentError(
-                "einsum on memrefs without outs=", cure="give the memref that it accumulates into"
+                "einsum on memrefs without outs=", hint="give the memref that it accumulates into"
             )
         steps: Sequence[Step] = (Step.of_all(labels, contraction.output),)
     else:
@@ -137,7 +137,7 @@ def _elements(
         if asked is not None and _element_type(asked) != element:
             raise DTypeError(
                 f"einsum: outs= is of {element}, but it is to be computed in {asked}",
-                cure="leave outs= away, or compute in its type",
+                hint="leave outs= away, or compute in its type",
             )
         return element, element
     if request.dtype is not None:
@@ -149,7 +149,7 @@ def _elements(
         if len(found) > 1:
             raise DTypeError(
                 f"einsum: operands of {' and '.join(sorted(found))}",
-                cure="give dtype=, or outs= of the type of the result",
+                hint="give dtype=, or outs= of the type of the result",
             )
         result = ir.ShapedType(values[0].type).element_type
     if request.kind.is_boolean:

@@ -34,7 +34,7 @@ _LATER = 5
 """Seconds after which this process ends itself, where its parent should have ended it."""
 
 _NO_MEMORY = CrashError(
-    "there is no memory for it within the limits", cure="allow more with Limits(memory=...)"
+    "there is no memory for it within the limits", hint="allow more with Limits(memory=...)"
 )
 
 

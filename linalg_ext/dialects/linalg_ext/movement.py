@@ -76,7 +76,7 @@ def concatenate(
         raise ArityError(
             f"concatenate of {len(values)} tensors",
             expected=f"1 to {MOST_INPUTS}",
-            cure="concatenate some of them first" if values else None,
+            hint="concatenate some of them first" if values else None,
         )
     rank = ir.ShapedType(values[0].type).rank
     along = dimension + rank if dimension < 0 else dimension

@@ -102,7 +102,7 @@ def _ascending(element: ir.Type) -> Body:
     if not is_float(element) and not is_integer(element):
         raise DTypeError(
             f"sort: elements of type {element} have no order of their own",
-            cure="give comparator=, which builds whether a comes before b",
+            hint="give comparator=, which builds whether a comes before b",
         )
 
     def before(a: ir.Value, b: ir.Value, *_: ir.Value) -> ir.Value:

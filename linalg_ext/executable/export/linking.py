@@ -56,7 +56,7 @@ def link(command: list[str], code: Path, library: Path, symbol: str) -> None:
     if done.returncode:
         raise ExportError(
             f"{command[0]} does not link the shared library",
-            cure="mend the linker, name another one in CC, or export(..., library=False)",
+            hint="mend the linker, name another one in CC, or export(..., library=False)",
             notes=done.stderr.splitlines()[:20],
         )
 

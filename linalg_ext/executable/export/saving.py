@@ -99,7 +99,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         raise ExportError(
             "the kernel has code that runs when it is loaded",
             expected="code that runs when it is called",
-            cure="drop the section, or the constructors, that the module names",
+            hint="drop the section, or the constructors, that the module names",
         )
     defined = set(defined_symbols(code))
     symbol = next(known for known in packed_names(kernel.entry.symbol) if known in defined)
@@ -121,7 +121,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         raise ExportError(
             "there is no linker to make the shared library with",
             expected="cc, gcc, clang or ld on Linux, and code for its processor",
-            cure="export(..., library=False): the object file needs none for lx.load",
+            hint="export(..., library=False): the object file needs none for lx.load",
         )
     stages = folder / "stages"
     stages.mkdir()

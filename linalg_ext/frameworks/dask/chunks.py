@@ -106,15 +106,15 @@ def _check_whole(given: Given, chunks: Mapping[str, Chunks], whole: Mapping[str,
         return
     reasons = dict.fromkeys(whole[given.dims[axis]] for axis in merged)
     free = [a for a, dim in enumerate(given.dims) if dim not in whole and max(chunks[dim]) > 1]
-    cure = f"allow it: dask.config.set({{'array.chunk-size': '{-(-size >> 20)}MiB'}})"
+    hint = f"allow it: dask.config.set({{'array.chunk-size': '{-(-size >> 20)}MiB'}})"
     if free:
-        cure = f"give it smaller chunks along axis {', '.join(map(str, free))}, or {cure}"
+        hint = f"give it smaller chunks along axis {', '.join(map(str, free))}, or {hint}"
     raise ShapeError(
         f"{given.name} would be in blocks of {bytes_text(size)}: its axis "
         f"{', '.join(map(str, merged))} must be in one chunk",
         where=caller_location(),
         expected=f"blocks of {bytes_text(limit)} at most, dask's array.chunk-size",
-        cure=cure,
+        hint=hint,
         notes=list(reasons),
     )
 

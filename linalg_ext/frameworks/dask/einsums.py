@@ -50,13 +50,13 @@ def einsum_on_dask(
         raise ArgumentError(
             "einsum: out= where an operand is a dask array",
             where=caller_location(),
-            cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
+            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
         )
     if tune is not False:
         raise ArgumentError(
             "einsum: tune= where an operand is a dask array",
             where=caller_location(),
-            cure="tune an einsum of arrays as large as a block: workers of this machine find it",
+            hint="tune an einsum of arrays as large as a block: workers of this machine find it",
         )
     each = threads_of_blocks(threads)
     arrays = [known_array(value, f"einsum: operand {n}") for n, value in enumerate(operands)]

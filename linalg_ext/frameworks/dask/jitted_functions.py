@@ -69,7 +69,7 @@ def refuse_out(name: str, out: Any) -> None:
         raise ArgumentError(
             f"{name}: out= where an argument is a dask array",
             where=caller_location(),
-            cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
+            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
         )
 
 

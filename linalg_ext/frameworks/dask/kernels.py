@@ -101,7 +101,7 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
             f"`{name}` cannot be applied to dask arrays: it is no function of tensors",
             where=caller_location(),
             expected="tensors in and out; what is written to memory is nobody's result",
-            cure="call it in a function that is given to dask.array.map_blocks",
+            hint="call it in a function that is given to dask.array.map_blocks",
         )
     module = Module.parse(recipe.module, trusted=True)
     axes = with_common_axes(axes_of(find_entry(module.ir, recipe.entry).operation))
@@ -133,7 +133,7 @@ def _check(name: str, parameter: Parameter, array: Any) -> None:
             f"`{name}`: {parameter} is given an array of {array.dtype}",
             where=caller_location(),
             expected=" or ".join(map(str, kind.element.dtypes)),
-            cure=f"convert it: array.astype('{kind.element.dtype}')",
+            hint=f"convert it: array.astype('{kind.element.dtype}')",
         )
 
 
@@ -150,6 +150,6 @@ def _shape(
             f"`{kernel.signature.name}`: the shape of {result} is known only when it has run",
             where=caller_location(),
             expected="sizes that are those of arguments",
-            cure="use dask.array.map_blocks(kernel, ..., chunks=...), which takes your word for it",
+            hint="use dask.array.map_blocks(kernel, ..., chunks=...), which takes your word for it",
         )
     return tuple(size for size in shape if size is not None)

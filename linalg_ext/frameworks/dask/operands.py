@@ -38,7 +38,7 @@ def known_array(value: Any, name: str) -> AnyArray:
             f"{name} is a {type(value).__name__} of dask's",
             where=caller_location(),
             expected="a dask array",
-            cure="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "
+            hint="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "
             "frame: frame.to_dask_array(lengths=True)",
         )
     try:
@@ -51,7 +51,7 @@ def known_array(value: Any, name: str) -> AnyArray:
             f"{name} has chunks of unknown sizes, shape {value.shape}",
             where=caller_location(),
             expected="sizes that are known: what fits together is checked before anything runs",
-            cure="x.compute_chunk_sizes() computes them",
+            hint="x.compute_chunk_sizes() computes them",
         )
     return value
 

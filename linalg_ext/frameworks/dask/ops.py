@@ -92,7 +92,7 @@ class _Call:
         if rest.pop("out", None) is not None:
             raise ArgumentError(
                 f"{name}: out= where an operand is a dask array",
-                cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
+                hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
             )
         self._op = op
         self._threads = threads_of_blocks(rest.pop("threads", None))

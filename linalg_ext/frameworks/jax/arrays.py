@@ -37,7 +37,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
             raise DTypeError(
                 f"{name} is of {found.dtype}",
                 expected=f"{wanted}, which the function was compiled for",
-                cure=f"convert it: {name}.astype({wanted.name!r})"
+                hint=f"convert it: {name}.astype({wanted.name!r})"
                 if name.isidentifier()
                 else f"convert it with .astype({wanted.name!r})",
             )
@@ -46,7 +46,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
         raise ShapeError(
             f"{name} is of shape {found.shape}",
             expected=f"{tuple(like.shape)}, which the function was compiled for",
-            cure="compile it anew for this shape: lx.from_jax(fn, ...)",
+            hint="compile it anew for this shape: lx.from_jax(fn, ...)",
         )
     return found
 
@@ -65,5 +65,5 @@ def _refuse_other_devices(value: Any, name: str) -> None:
         raise LayoutError(
             f"{name} is on {', '.join(sorted(platforms))}",
             expected="an array on the CPU",
-            cure="bring it there: jax.device_put(x, jax.devices('cpu')[0])",
+            hint="bring it there: jax.device_put(x, jax.devices('cpu')[0])",
         )

@@ -91,7 +91,7 @@ def from_jax(
         raise ModelError(
             f"JAX cannot trace {name}: {type(error).__name__}: {first}",
             where=line_of_error(error, [found]) or caller_location(),
-            cure=_CURES.get(type(error).__name__, "mend what jax.jit(fn).lower(...) says, too"),
+            hint=_CURES.get(type(error).__name__, "mend what jax.jit(fn).lower(...) says, too"),
         ) from error
     constants = {number: specs[number] for number in statics}
     return JaxFunction(name, lowering, constants, checked, opt_level)
@@ -148,7 +148,7 @@ class JaxFunction:
             raise ModelError(
                 f"{self.name} cannot be compiled: {error.what}",
                 where=line_of(told),
-                cure=error.cure,
+                hint=error.hint,
             ) from error
 
     @cached_property
@@ -161,7 +161,7 @@ class JaxFunction:
         if any(dtypes.issubdtype(value.dtype, dtypes.extended) for value in values):
             raise ModelError(
                 f"{self.name} {verb} a key of jax.random, whose dtype NumPy does not have",
-                cure="take and give its words: jax.random.key_data(key), "
+                hint="take and give its words: jax.random.key_data(key), "
                 "jax.random.wrap_key_data(words)",
             )
 
@@ -188,7 +188,7 @@ class JaxFunction:
             if number >= len(arguments) or arguments[number] != value:
                 raise ArgumentError(
                     f"argument {number} of {self.name} is static, and was {value!r}",
-                    cure="give the same again, or compile anew",
+                    hint="give the same again, or compile anew",
                 )
         dynamic = [value for n, value in enumerate(arguments) if n not in self._constants]
         values, tree = jax().tree_util.tree_flatten((tuple(dynamic), dict(keywords)))

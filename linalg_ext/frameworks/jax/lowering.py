@@ -61,7 +61,7 @@ def lowered(text: str, name: str) -> Module:
         raise ModelError(
             f"{name} cannot be compiled: {error.what}",
             where=line_of(told),
-            cure=error.cure or "write that line with other functions",
+            hint=error.hint or "write that line with other functions",
             notes=[str(line).splitlines()[0][:200] for line in error.diagnostics[:1]],
         ) from error
 

@@ -34,7 +34,7 @@ def jax() -> Any:
         raise MissingExtraError(
             f"JAX is needed, and cannot be imported as this library needs it: {error}",
             expected="JAX 0.6 or later",
-            cure=f"install it with: {INSTALL} --upgrade",
+            hint=f"install it with: {INSTALL} --upgrade",
         ) from error
     require_torch_mlir("modules of StableHLO")
     _imported = found

@@ -87,7 +87,7 @@ def _error(node: Any, reason: str) -> ModelError:
     return ModelError(
         f"{what} cannot be compiled: {reason[:300]}",
         where=where,
-        cure="export the model with other ops, or in another opset (onnx.version_converter)",
+        hint="export the model with other ops, or in another opset (onnx.version_converter)",
     )
 
 
@@ -120,7 +120,7 @@ def _torch_ir(model: Any) -> Any:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"torch-mlir's importer cannot read the model: {type(error).__name__}: {first}",
-            cure="export it in another opset (onnx.version_converter), with its shapes inferred",
+            hint="export it in another opset (onnx.version_converter), with its shapes inferred",
         ) from error
     return module
 

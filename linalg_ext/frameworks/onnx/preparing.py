@@ -52,7 +52,7 @@ def prepared(source: Any) -> Prepared:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{_name_of(source)} breaks a rule of ONNX: {first}",
-            cure="onnx.checker.check_model(model) says more",
+            hint="onnx.checker.check_model(model) says more",
         ) from error
     model = newer(model)
     for number, node in enumerate(model.graph.node):
@@ -65,7 +65,7 @@ def prepared(source: Any) -> Prepared:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{_name_of(source)} cannot be written by ops that come through: {first}",
-            cure="export it in another opset (onnx.version_converter), with its shapes inferred",
+            hint="export it in another opset (onnx.version_converter), with its shapes inferred",
         ) from error
     graph = model.graph
     initial = {each.name: each for each in graph.initializer}

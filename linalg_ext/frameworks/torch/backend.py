@@ -55,7 +55,7 @@ def linalg_ext(
     if mode not in (None, "default"):
         raise ArgumentError(
             f"the backend linalg_ext has no mode {mode!r}",
-            cure=f"leave it out, and say options={{...}} of {', '.join(_OPTIONS)}",
+            hint=f"leave it out, and say options={{...}} of {', '.join(_OPTIONS)}",
         )
     given = dict(options or {})
     if unknown := [name for name in given if name not in _OPTIONS]:

@@ -85,7 +85,7 @@ class Cell:
         if self.gradient is None:
             raise ModelError(
                 "the gradient of this recurrent layer is no loop here",
-                cure="train it with PyTorch's own backend, or without projections",
+                hint="train it with PyTorch's own backend, or without projections",
             )
         derived = self.gradient
         weights = others[: self.weights]

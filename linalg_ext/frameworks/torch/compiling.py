@@ -14,7 +14,7 @@ from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.partition import CompiledGraph, Piece
 from linalg_ext.frameworks.torch.pending import Draft
 from linalg_ext.frameworks.torch.refusals import Refused
-from linalg_ext.frameworks.torch.report import Left, Report
+from linalg_ext.frameworks.torch.report import LeftToPyTorch, Report
 from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import as_tensor
 from linalg_ext.utils.logs import logger
@@ -50,7 +50,7 @@ def _error(refused: Refused, graph: Any) -> ModelError:
     return ModelError(
         f"{what} cannot be compiled: {refused.reason}",
         where=None if node is None else graphs.line_of(node),
-        cure="write it with other ops, or have PyTorch run that part: allow_fallback=True",
+        hint="write it with other ops, or have PyTorch run that part: allow_fallback=True",
         notes=refused.notes,
     )
 
@@ -152,11 +152,11 @@ def _as_module(graph: Any, piece: Piece) -> Any:
     return Part()
 
 
-def _grouped(nodes: Sequence[Any], left: Mapping[str, str]) -> tuple[Left, ...]:
+def _grouped(nodes: Sequence[Any], left: Mapping[str, str]) -> tuple[LeftToPyTorch, ...]:
     """Return the ops left to PyTorch, each op of a line once, with its count."""
     counts = Counter(
         (graphs.op_of(node), graphs.line_of(node), left[node.name])
         for node in nodes
         if node.name in left
     )
-    return tuple(Left(op, line, why, count) for (op, line, why), count in counts.items())
+    return tuple(LeftToPyTorch(op, line, why, count) for (op, line, why), count in counts.items())

@@ -78,7 +78,7 @@ def _program(program: Any, holder: Any) -> Program:
             raise ModelError(
                 f"the model has effects that go by their order ({own.kind.name} inputs)",
                 where=_first_effect(program.graph),
-                cure='torch.compile(model, backend="linalg_ext") leaves such ops to PyTorch',
+                hint='torch.compile(model, backend="linalg_ext") leaves such ops to PyTorch',
             )
     places = {name: place for place, name in enumerate(order)}
     targets = {own.target: own.arg.name for own in spec.input_specs if own.target}
@@ -120,7 +120,7 @@ def _expected(name: str, argument: Any, node: Any) -> Expected:
         raise ModelError(
             f"{name} is a number that is left open",
             expected="open sizes of tensors, and numbers that are known",
-            cure="make it a tensor, or export the model for each value",
+            hint="make it a tensor, or export the model for each value",
         )
     if node is not None:
         node.graph.erase_node(node)

@@ -98,12 +98,12 @@ def from_torch(
             if is_class
             else f"a {type(model).__name__} is no model",
             expected="a torch.nn.Module, a function of tensors, or an ExportedProgram",
-            cure=f"make one: {model.__name__}(...)" if is_class else None,
+            hint=f"make one: {model.__name__}(...)" if is_class else None,
         )
     if is_program and (example_inputs or example_keywords or dynamic_shapes):
         raise ArgumentError(
             "example inputs beside an ExportedProgram, which has its own",
-            cure="leave example_inputs, example_keywords and dynamic_shapes out",
+            hint="leave example_inputs, example_keywords and dynamic_shapes out",
         )
     _check_examples([*example_inputs, *(example_keywords or {}).values()])
     if is_program:
@@ -158,7 +158,7 @@ def _check_examples(examples: Sequence[Any]) -> None:
                 f"example input {at} is an array of NumPy's",
                 where=caller_location(),
                 expected="tensors of PyTorch",
-                cure="torch.from_numpy(array) is a tensor in its memory",
+                hint="torch.from_numpy(array) is a tensor in its memory",
             )
 
 

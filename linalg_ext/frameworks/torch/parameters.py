@@ -64,13 +64,13 @@ class Bound:
             raise ShapeError(
                 f"{name} of the model was {before.shape}, and now is {tuple(tensor.shape)}",
                 where=caller_location(),
-                cure="compile the model anew",
+                hint="compile the model anew",
             )
         if (dtype := as_array(tensor, name).dtype) != before.dtype:
             raise DTypeError(
                 f"{name} of the model was of {before.dtype}, and now is of {dtype}",
                 where=caller_location(),
-                cure="compile the model anew",
+                hint="compile the model anew",
             )
 
 

@@ -44,7 +44,7 @@ class Held:
             raise ModelError(
                 f"{self.name} is gone from the model",
                 where=caller_location(),
-                cure="put it back, or compile the model anew",
+                hint="put it back, or compile the model anew",
             )
         return found
 
@@ -184,7 +184,7 @@ class Program:
                     f"{expected.name} is {given!r}",
                     where=caller_location(),
                     expected=f"{like!r}, which is part of the code since the model was exported",
-                    cure="make it a tensor, or export the model for each value",
+                    hint="make it a tensor, or export the model for each value",
                 )
             return
         if not isinstance(given, torch().Tensor):
@@ -198,13 +198,13 @@ class Program:
                 f"{expected.name} is a tensor of {given.dtype}",
                 where=caller_location(),
                 expected=str(like.dtype),
-                cure=f"convert it, tensor.to({like.dtype}), or export the model for it",
+                hint=f"convert it, tensor.to({like.dtype}), or export the model for it",
             )
         if given.requires_grad and torch().is_grad_enabled():
             raise ArgumentError(
                 f"{expected.name} requires a gradient, which this function has none of",
                 where=caller_location(),
-                cure="call it under torch.no_grad(), or train the model with "
+                hint="call it under torch.no_grad(), or train the model with "
                 'torch.compile(model, backend="linalg_ext")',
             )
         if given.ndim != like.ndim:
@@ -264,6 +264,6 @@ class Program:
             f"{expected.name} has shape {tuple(given.shape)}",
             where=caller_location(),
             expected=f"({shape}){', where ' + why if why else ''}",
-            cure="leave dimensions open with dynamic_shapes=, as of torch.export.export; what the "
+            hint="leave dimensions open with dynamic_shapes=, as of torch.export.export; what the "
             "model fixes, and what is 1 in the examples, stays as it is",
         )

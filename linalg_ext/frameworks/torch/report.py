@@ -9,7 +9,7 @@ from linalg_ext.errors import SourceLocation
 
 
 @dataclass(frozen=True)
-class Left:
+class LeftToPyTorch:
     """An op that was left to PyTorch.
 
     Attributes:
@@ -46,7 +46,7 @@ class Report:
     nodes: int
     compiled: int
     kernels: int
-    left: tuple[Left, ...] = ()
+    left: tuple[LeftToPyTorch, ...] = ()
     graphs: int = 1
     breaks: tuple[tuple[str, int], ...] = ()
 

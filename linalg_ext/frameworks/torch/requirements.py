@@ -36,7 +36,7 @@ def torch() -> Any:
     except ImportError as error:
         raise MissingExtraError(
             f"PyTorch with torch.export is needed, and cannot be imported: {error}",
-            cure=f"install it with: {INSTALL}",
+            hint=f"install it with: {INSTALL}",
         ) from error
     _imported = found
     return found
@@ -82,7 +82,7 @@ def _extra(name: str) -> Any:
         raise MissingExtraError(
             f"torch-mlir's importer does not work with PyTorch {torch().__version__}: {error}",
             expected="PyTorch 2.6 or later",
-            cure=f"install versions that fit one another: {INSTALL} --upgrade",
+            hint=f"install versions that fit one another: {INSTALL} --upgrade",
         ) from error
 
 

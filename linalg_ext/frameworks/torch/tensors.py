@@ -57,7 +57,7 @@ def as_array(tensor: Any, name: str) -> Array:
             f"{name} is a tensor on {tensor.device}, {tensor.layout}",
             where=caller_location(),
             expected="a dense tensor on the CPU",
-            cure="bring it there: tensor.cpu(), tensor.to_dense()",
+            hint="bring it there: tensor.cpu(), tensor.to_dense()",
         )
     dtype = dtype_of(tensor.dtype)
     plain = tensor.detach().resolve_conj().resolve_neg()

@@ -39,7 +39,7 @@ def untraceable(error: Exception) -> ModelError:
     return ModelError(
         f"torch.export cannot trace the model: {type(error).__name__}: {first}",
         where=line_of_error(error, [torch()]) or caller_location(),
-        cure=_cure_of(error, first),
+        hint=_cure_of(error, first),
         notes=list(dict.fromkeys(found))[:2],
     )
 

@@ -45,7 +45,7 @@ def read_materialize(reading: Reading, op: Op, reader: Reader) -> int:
                 f"{op.written} does not name the tensor or memref that it reads, and "
                 f"{of_set.text} is not made of one here",
                 of_set,
-                cure=f"name it: {op.written} %source[{of_set.text}] : tensor<...>[...] to ...",
+                hint=f"name it: {op.written} %source[{of_set.text}] : tensor<...>[...] to ...",
             )
     if is_said and reader.accepts("to"):
         result: TypeText = reading.type(reader, op.written)
@@ -84,7 +84,7 @@ def _memref(
         reading.refuse(
             f"{op.written} does not say its result, and {of} has a layout",
             op.place,
-            cure="say it behind the types: ... to memref<4x4xf32, strided<[?, ?], offset: ?>>",
+            hint="say it behind the types: ... to memref<4x4xf32, strided<[?, ?], offset: ?>>",
         )
     strides: list[str] = []
     step = "1"

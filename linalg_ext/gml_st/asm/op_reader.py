@@ -184,7 +184,7 @@ class Reading:
             self.refuse(
                 f"{op.written} does not say its types, and that of {value.text} is not known here",
                 op.place,
-                cure=f"write it behind the op: {op.written} ... : tensor<4xf32> ...",
+                hint=f"write it behind the op: {op.written} ... : tensor<4xf32> ...",
             )
         return known
 
@@ -224,10 +224,10 @@ class Reading:
             self.scope.define(name, known)
 
     def refuse(
-        self, what: str, at: Span | Token, expected: str | None = None, cure: str | None = None
+        self, what: str, at: Span | Token, expected: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Raise the error that points at a part of the text."""
-        Reader(self.source, at.start).refuse(what, at, expected, cure)
+        Reader(self.source, at.start).refuse(what, at, expected, hint)
 
 
 def generic(

@@ -139,9 +139,9 @@ def _read_slice(reading: Reading, kind: str, result: Span, reader: Reader) -> Sl
     try:
         return _slice(reading, kind, result, reader)
     except ParseError as error:
-        if error.cure is None:
+        if error.hint is None:
             operands = "%x" if kind == "extract_slice" else "%part into %x"
-            error.cure = f"it is written tensor.{kind} {operands}[offsets] [sizes] [strides] : ..."
+            error.hint = f"it is written tensor.{kind} {operands}[offsets] [sizes] [strides] : ..."
         raise
 
 

@@ -183,8 +183,8 @@ class _Scanner:
         try:
             return read(self.reading, Op(name, written, place, results), reader)
         except ParseError as error:
-            if error.cure is None:
-                error.cure = f"it is written {written} {form}"
+            if error.hint is None:
+                error.hint = f"it is written {written} {form}"
             raise
 
     def _unknown(self, name: str, place: Span) -> NoReturn:

@@ -115,7 +115,7 @@ def _items(reading: Reading, op: Op, reader: Reader) -> list[Item]:
         reading.refuse(
             f"{op.written} does not say the type of {item.value.text}",
             item.value,
-            cure=f"{op.written} {item.value.text} ... : tensor<4xf32> ...",
+            hint=f"{op.written} {item.value.text} ... : tensor<4xf32> ...",
         )
     return items
 

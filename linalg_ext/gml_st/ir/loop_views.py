@@ -328,7 +328,7 @@ def _flags(op: ir.Operation, count: int, combiner: ir.Block | None) -> tuple[boo
     if any(flags) and combiner is None:
         raise ArgumentError(
             f"{ACCUMULATOR_FLAGS} = {attribute}, but the accumulator region is empty",
-            cure="combine (new, old) in the region and end it with gml_st.yield",
+            hint="combine (new, old) in the region and end it with gml_st.yield",
         )
     return flags
 

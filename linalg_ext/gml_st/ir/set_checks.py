@@ -127,7 +127,7 @@ def check_drop_dims(op: ir.Operation) -> None:
         raise ArgumentError(
             f"remaining_dims = {list(dims)}",
             expected="dimensions in ascending order, none twice",
-            cure="gml_st.transpose_dims gives them another order",
+            hint="gml_st.transpose_dims gives them another order",
         )
     _check_rearranged(op, view.set, dims)
 
@@ -204,7 +204,7 @@ def check_materialize(op: ir.Operation) -> None:
         raise ArgumentError(
             f"its source is of type {view.source.type}, and a filter of it is no view",
             expected="a tensor",
-            cure="read the memref with bufferization.to_tensor",
+            hint="read the memref with bufferization.to_tensor",
         )
     expected = materialized_type(view.source.type, view.set)
     if len(op.results) == 1 and is_view_of(op.results[0].type, expected):
@@ -253,7 +253,7 @@ def _refuse_filter(set_: ir.Value) -> None:
         raise ArgumentError(
             "its set is that of a gml_st.filter, which is no rectangle",
             expected="a tile",
-            cure="materialize a filter as it is, or yield to it",
+            hint="materialize a filter as it is, or yield to it",
         )
 
 
@@ -279,7 +279,7 @@ def _check_not_negative(what: str, numbers: Sequence[Index]) -> None:
         if number is not None and number < 0:
             raise ArgumentError(
                 f"expected {what} = {number} to be non-negative",
-                cure="sets are counted from the start of their root: give 0 or more",
+                hint="sets are counted from the start of their root: give 0 or more",
             )
 
 
@@ -290,13 +290,13 @@ def _check_bounds(
     if size == 0:
         if offset is not None and offset > whole:
             raise ArgumentError(
-                f"offset = {offset} is out of bounds {of}", cure=f"take an offset up to {whole}"
+                f"offset = {offset} is out of bounds {of}", hint=f"take an offset up to {whole}"
             )
         return
     # A dimension without elements may be tiled by sizes that turn out to be 0.
     if offset is not None and offset >= whole and not (offset == 0 and size is None):
         raise ArgumentError(
-            f"offset = {offset} is out of bounds {of}", cure=f"take an offset below {whole}"
+            f"offset = {offset} is out of bounds {of}", hint=f"take an offset below {whole}"
         )
     if size is None or stride is None:
         return
@@ -306,7 +306,7 @@ def _check_bounds(
         at = "" if offset is None else f" at {last}"
         raise ArgumentError(
             f"{start}size = {size} stride = {stride} causes access out of bounds{at} {of}",
-            cure="take a smaller offset, size or stride: the last element is at offset + "
+            hint="take a smaller offset, size or stride: the last element is at offset + "
             f"(size - 1) * stride, and must be below {whole}",
         )
 

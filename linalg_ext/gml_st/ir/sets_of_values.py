@@ -59,7 +59,7 @@ def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
         raise ArgumentError(
             f"a set is {called(set_)}",
             expected="the result of an op of gml_st",
-            cure="make it where it is used; its offsets and sizes may be arguments",
+            hint="make it where it is used; its offsets and sizes may be arguments",
         )
     return _READERS[op.name](op, set_, number_of)
 
@@ -142,7 +142,7 @@ def _difference(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset
         raise ArgumentError(
             f"gml_st.difference of sets of several strides has {len(boxes)} boxes, "
             f"not {len(op.results)}",
-            cure="take the difference of sets of one stride",
+            hint="take the difference of sets of one stride",
         )
     # A dimension that the second set spans whole leaves fewer boxes: the others are empty.
     rank = subset_shape(set_.type).rank

@@ -106,7 +106,7 @@ def _check_set_yield_of_for(view: SetYieldView, loop: ForView) -> None:
         if given != output:
             raise ArgumentError(
                 f"expected output block argument {at} to match set_yield destination",
-                cure=f"write to {called(output)} that is the body of the loop",
+                hint=f"write to {called(output)} that is the body of the loop",
             )
     _check_sources(view)
 
@@ -135,7 +135,7 @@ def _check_value(at: int, value: ir.Value, set_: ir.Value, destination: ir.Value
     if not is_element(set_.type) and 0 in _moving_strides(set_):
         raise ArgumentError(
             f"set {at} has a stride of 0: it is one element many times, and one value can be kept",
-            cure="yield to a gml_st.point",
+            hint="yield to a gml_st.point",
         )
     expected = materialized_type(destination.type, set_)
     if value.type == expected or is_view_of(value.type, expected):
@@ -171,13 +171,13 @@ def _check_accumulators(view: YieldView | SetYieldView, values: Sequence[ir.Valu
     if not combined:
         raise ArgumentError(
             "there is an accumulator region, and nothing is accumulated",
-            cure="say in accumulator_flags what is, or leave the region empty",
+            hint="say in accumulator_flags what is, or leave the region empty",
         )
     if arguments != [value.type for value in combined for _ in range(2)]:
         types = ", then ".join(f"2 arguments of type '{value.type}'" for value in combined)
         raise DTypeError(
             f"expected accumulator region to have {types}",
-            cure="for each value that is accumulated, the new one and then the old one",
+            hint="for each value that is accumulated, the new one and then the old one",
         )
     last = list(view.combiner.operations)[-1].operation
     results = list(YieldView.of(last).values) if last.name == "gml_st.yield" else []
@@ -214,14 +214,14 @@ def _check_overlaps(
                 raise ArgumentError(
                     f"set {at} is the same in all {count} iterations of the parallel iterator "
                     f"{dim}, which write to it in no order",
-                    cure="accumulate what they write, or make the iterator sequential",
+                    hint="accumulate what they write, or make the iterator sequential",
                 )
             step = static(loop.step[dim])
             if step is not None and _steps_into_itself(set_, ivs, dim, step):
                 raise ArgumentError(
                     f"set {at} is longer than the step {step} of the parallel iterator {dim}: "
                     "iterations write the same elements in no order",
-                    cure="accumulate what they write, or take tiles of the size of the step",
+                    hint="accumulate what they write, or take tiles of the size of the step",
                 )
 
 

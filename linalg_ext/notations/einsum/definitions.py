@@ -53,7 +53,7 @@ def definition_of_einsum(
             subscripts.refuse(
                 "an op has no ellipsis: its rank is fixed",
                 term.columns[term.labels.index("...")],
-                cure="write a label for each dimension",
+                hint="write a label for each dimension",
             )
     inputs = [term.labels for term in subscripts.inputs]
     return definition_of(

@@ -44,7 +44,7 @@ def _term(sublist: Any, name: str) -> str:
         raise ArgumentTypeError(
             f"{name} is {sublist!r}",
             expected="a list of integers and Ellipsis",
-            cure="or give the subscripts as one string first: einsum('ij->ji', a)",
+            hint="or give the subscripts as one string first: einsum('ij->ji', a)",
         )
     try:
         return "".join(_label(entry, name) for entry in sublist)

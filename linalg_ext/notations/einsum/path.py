@@ -103,7 +103,7 @@ def _checked(steps: Sequence[Any], count: int) -> Path:
         raise PathError(
             f"einsum: the path leaves {left} of {count} operands",
             expected="one: the result",
-            cure="add steps, or leave the order to optimize='auto'",
+            hint="add steps, or leave the order to optimize='auto'",
         )
     # Without a step there is one operand: its sums are yet to be computed.
     return tuple(path) or ((0,),)

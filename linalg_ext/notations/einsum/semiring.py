@@ -82,7 +82,7 @@ def semiring(kind: object) -> Semiring:
         raise ArgumentError(
             f"einsum knows no kind {kind!r}",
             expected=_choices(),
-            cure=f"did you mean {_BY_SPELLING[near[0]].name!r}?" if near else None,
+            hint=f"did you mean {_BY_SPELLING[near[0]].name!r}?" if near else None,
         )
     return found
 

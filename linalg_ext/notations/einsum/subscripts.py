@@ -81,10 +81,10 @@ class Subscripts:
         """
         return _bind(self, shapes)
 
-    def refuse(self, what: str, column: int, *, expected: str = "", cure: str = "") -> NoReturn:
+    def refuse(self, what: str, column: int, *, expected: str = "", hint: str = "") -> NoReturn:
         """Raise a NotationError that points at a column of the text."""
         raise NotationError(
-            what, where=self.pointer(column), expected=expected or None, cure=cure or None
+            what, where=self.pointer(column), expected=expected or None, hint=hint or None
         )
 
     def pointer(self, column: int) -> str:
@@ -165,7 +165,7 @@ class _Parser:
                 expected="'...' for the dimensions that have no label",
             )
         if has_one:
-            self.refuse("a second ellipsis in one term", column, cure="keep one of them")
+            self.refuse("a second ellipsis in one term", column, hint="keep one of them")
 
     def refuse_character(self, char: str, rest: str, column: int, is_output: bool) -> NoReturn:
         if char == "," and is_output:
@@ -173,7 +173,7 @@ class _Parser:
         if rest.startswith("->"):
             self.refuse("a second '->'", column, expected="one arrow, before the result")
         if char in "->":
-            self.refuse(f"{char!r} alone", column, cure="write '->' before the result")
+            self.refuse(f"{char!r} alone", column, hint="write '->' before the result")
         self.refuse(
             f"{char!r} is no label",
             column,
@@ -189,7 +189,7 @@ class _Parser:
                 self.refuse(
                     f"label '{label}' is twice in the result",
                     column,
-                    cure="give each dimension of the result a label of its own; to write on a "
+                    hint="give each dimension of the result a label of its own; to write on a "
                     "diagonal, assign to the view that einsum('ii->i', matrix) gives",
                 )
             if label not in known:
@@ -201,9 +201,9 @@ class _Parser:
                 )
             seen.add(label)
 
-    def refuse(self, what: str, column: int, *, expected: str = "", cure: str = "") -> NoReturn:
+    def refuse(self, what: str, column: int, *, expected: str = "", hint: str = "") -> NoReturn:
         Subscripts(self.text, (), Term(()), False).refuse(
-            what, column, expected=expected, cure=cure
+            what, column, expected=expected, hint=hint
         )
 
 
@@ -235,7 +235,7 @@ def _bind(subscripts: Subscripts, shapes: Sequence[Shape]) -> Contraction:
             f"the result has no ellipsis for {_count(broadcast, 'broadcast dimension')} of the "
             "operands",
             output.column,
-            cure="write '...' where they belong in the result: there is no sum over them",
+            hint="write '...' where they belong in the result: there is no sum over them",
         )
     return Contraction(inputs, _expand(output, broadcast), sizes)
 
@@ -246,15 +246,15 @@ def _broadcast_rank(subscripts: Subscripts, number: int, term: Term, shape: Shap
     if rank == labelled or (rank > labelled and term.has_ellipsis):
         return rank - labelled
     wanted = f"at least {labelled}" if term.has_ellipsis else f"{labelled}"
-    cure = None
+    hint = None
     if rank > labelled:
-        cure = "add '...' to the term for dimensions to broadcast over, or a label for each"
+        hint = "add '...' to the term for dimensions to broadcast over, or a label for each"
     raise ShapeError(
         f"operand {number} has rank {rank}, shape {shape}, but its term '{term}' has "
         f"{_count(labelled, 'label')}",
         where=subscripts.pointer(term.column),
         expected=f"rank {wanted}",
-        cure=cure,
+        hint=hint,
     )
 
 

@@ -136,14 +136,14 @@ class Reader:
         return Span(flat(self._text[start:end]), start, end)
 
     def refuse(
-        self, what: str, at: Token | Span, expected: str | None = None, cure: str | None = None
+        self, what: str, at: Token | Span, expected: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Raise the error that points at a token."""
         raise ParseError(
             what,
             where=self.source.place(at.start, max(at.end, at.start + 1)),
             expected=expected,
-            cure=cure,
+            hint=hint,
         )
 
     def _skip(self, position: int) -> int:

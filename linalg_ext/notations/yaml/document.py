@@ -141,7 +141,7 @@ class _Structure:
         if clash := sorted(set(dims) & set(self._symbols)):
             raise self._indexing.error(
                 f"{clash[0]} is a dimension in one map and a symbol in another",
-                cure="call dimensions d0, d1, ... and symbols s0, s1, ...",
+                hint="call dimensions d0, d1, ... and symbols s0, s1, ...",
             )
 
     def _renamed(self, map: AffineMap, dims: tuple[str, ...]) -> tuple[AffineExpr, ...]:
@@ -212,7 +212,7 @@ class _Structure:
         try:
             check(definition, locate, strict=False)
         except DefinitionError as error:
-            # Its cure is in the words of OpDSL.
+            # Its hint is in the words of OpDSL.
             raise NotationError(error.what, where=error.where, expected=error.expected) from None
         for position, (found, said) in enumerate(
             zip(definition.iterator_types, kinds, strict=True)

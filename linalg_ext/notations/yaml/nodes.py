@@ -96,10 +96,10 @@ class Field:
         return self.source.place(start.line, start.column + shift, self.path)
 
     def error(
-        self, what: str, *, expected: str | None = None, cure: str | None = None
+        self, what: str, *, expected: str | None = None, hint: str | None = None
     ) -> NotationError:
         """An error at this place."""
-        return NotationError(what, where=self.place, expected=expected, cure=cure)
+        return NotationError(what, where=self.place, expected=expected, hint=hint)
 
     def mapping(
         self, tag: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ class Field:
         raise self.error(
             f"{self._name} is `{text}`, which is no {what}",
             expected=f"one of {', '.join(choices)}" if choices else "none: there are none",
-            cure=f"did you mean {near[0]}?" if near else None,
+            hint=f"did you mean {near[0]}?" if near else None,
         )
 
     def integer(self, what: str) -> int:
@@ -212,7 +212,7 @@ class Field:
         if self.node in self.source.seen:
             raise self.error(
                 f"{self._name} is given by an alias",
-                cure="write it out: upstream's generator knows no anchors and aliases",
+                hint="write it out: upstream's generator knows no anchors and aliases",
             )
         self.source.seen.add(self.node)
 
@@ -240,7 +240,7 @@ class Field:
                     if name
                     else f"{self._name} has a field whose name is no text",
                     expected=f"one of {', '.join(known)}",
-                    cure=f"did you mean {near[0]}?" if near else None,
+                    hint=f"did you mean {near[0]}?" if near else None,
                 )
             if name in fields:
                 raise place.error(f"field `{name}` is given twice")

@@ -42,7 +42,7 @@ def from_yaml_all(text: str, *, filename: str | None = None) -> tuple[Structured
         raise NotationError(
             f"from_yaml() got a {type(text).__name__}",
             expected="the text of YAML documents",
-            cure="read the file first: from_yaml(Path(file).read_text(), filename=file)",
+            hint="read the file first: from_yaml(Path(file).read_text(), filename=file)",
         )
     source = Source(text, filename)
     ops = tuple(StructuredOp(read_document(document)) for document in source.documents())

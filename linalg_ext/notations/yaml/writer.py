@@ -121,7 +121,7 @@ def _check(definition: OpDefinition) -> None:
         raise NotationError(
             f"{definition.name} is several structured ops, and a document of upstream's YAML is "
             f"one: {reason}",
-            cure=_BEYOND,
+            hint=_BEYOND,
         )
     for type_var in definition.all_type_vars:
         if type_var.name in PREDEFINED and type_var.name not in PREDEFINED_UPSTREAM:
@@ -129,7 +129,7 @@ def _check(definition: OpDefinition) -> None:
                 f"{definition.name} is of the fixed type {type_var}, which upstream's YAML takes "
                 "for a free type variable",
                 expected=f"one of {', '.join(sorted(PREDEFINED_UPSTREAM))}, or a type variable",
-                cure="declare the operand over a type variable, and cast: "
+                hint="declare the operand over a type variable, and cast: "
                 "TypeFn.cast_signed(U, ...)",
             )
     for operand in definition.operands:
@@ -138,13 +138,13 @@ def _check(definition: OpDefinition) -> None:
             raise NotationError(
                 f"{definition.name} has the attribute {operand.name}: {kind}, "
                 "and upstream's YAML has arrays of integers that indices use",
-                cure="declare it as a one-dimensional array of i64, or remove it",
+                hint="declare it as a one-dimensional array of i64, or remove it",
             )
         if operand.kind is OperandKind.INDEX_ATTR and not operand.shape:
             raise NotationError(
                 f"{definition.name} has the attribute {operand.name}, which no index uses: "
                 "upstream's YAML has no other attributes",
-                cure="use it in an index, or remove it",
+                hint="use it in an index, or remove it",
             )
         if isinstance(operand.default, Function):
             _check_function(definition, operand.default, f"the default of {operand.name}")
@@ -156,7 +156,7 @@ def _check(definition: OpDefinition) -> None:
             raise NotationError(
                 f"{definition.name} reads {operand.name} with two indexing maps, {uses}: "
                 "upstream's YAML holds one for each operand",
-                cure=f"declare {operand.name} as two operands, and give the same array twice",
+                hint=f"declare {operand.name} as two operands, and give the same array twice",
             )
     for expr in definition.expressions():
         if isinstance(expr, Apply) and expr.attribute is None:
@@ -164,7 +164,7 @@ def _check(definition: OpDefinition) -> None:
         if isinstance(expr, Size):
             raise NotationError(
                 f"{definition.name} computes with {expr}: upstream's YAML holds no sizes as values",
-                cure=_BEYOND,
+                hint=_BEYOND,
             )
     for assignment in definition.assignments:
         reduction = assignment.reduction
@@ -175,7 +175,7 @@ def _check(definition: OpDefinition) -> None:
             raise NotationError(
                 f"{definition.name} folds, `{assignment}`, and upstream's YAML has reductions "
                 "alone, which start from their neutral elements",
-                cure=_BEYOND,
+                hint=_BEYOND,
             )
 
 
@@ -189,7 +189,7 @@ def _check_function(definition: OpDefinition, function: Function, where: str) ->
         f"{definition.name} applies {function}, which upstream's YAML has no name for",
         where=where,
         expected=f"one of {', '.join(UPSTREAM_FUNCTIONS[function.kind])}",
-        cure=_BEYOND,
+        hint=_BEYOND,
     )
 
 

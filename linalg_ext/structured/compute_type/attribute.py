@@ -199,7 +199,7 @@ def _check(op: ir.Operation | ir.OpView) -> None:
         if not isinstance(error, DTypeError):
             what = f"carries {NAME}, but has no body that computes one element"
             expected = "it on a structured op, such as linalg.matmul or linalg.generic"
-        raise _broken(op, what, expected=expected, cure=error.cure) from None
+        raise _broken(op, what, expected=expected, hint=error.hint) from None
 
 
 def _check_form(op: ir.Operation, element: ir.Type) -> None:
@@ -215,11 +215,11 @@ def _is_scalar(element: ir.Type) -> bool:
 
 
 def _broken(
-    op: ir.Operation | ir.OpView, what: str, *, expected: str | None, cure: str | None = None
+    op: ir.Operation | ir.OpView, what: str, *, expected: str | None, hint: str | None = None
 ) -> VerificationError:
     message = f"'{op.operation.name}' op {what}"
     place = Diagnostic.at(op.operation.location, message)
     head = str(op.operation).splitlines()[0].strip()
     return VerificationError(
-        message, where=f"{place.place('-')}:   {head}", expected=expected, cure=cure
+        message, where=f"{place.place('-')}:   {head}", expected=expected, hint=hint
     )

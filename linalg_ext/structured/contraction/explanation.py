@@ -144,7 +144,7 @@ def explain_contraction(
         )
     if shapes is None:
         raise ArgumentError(
-            f"the shapes of '{text}' are not known", cure="give one for each input: shapes=[...]"
+            f"the shapes of '{text}' are not known", hint="give one for each input: shapes=[...]"
         )
     contraction = parse(text).bind([tuple(shape) for shape in shapes])
     for labels, shape in zip(contraction.inputs, shapes, strict=True):
@@ -218,7 +218,7 @@ def _call_of(op: ir.Operation) -> _Scratch:
     if any(factor.difference is not None for factor in form.factors):
         raise ArgumentError(
             f"{op.name} subtracts zero points",
-            cure="explain what linalg-ext-raise-to-contract gives",
+            hint="explain what linalg-ext-raise-to-contract gives",
         )
     return _on_arguments(
         [*(values[factor.operand].type for factor in form.factors), destination.type],
@@ -237,7 +237,7 @@ def _plain(op: ir.Operation, indices: Sequence[AffineExpr]) -> Labels:
             raise ArgumentError(
                 f"{op.name} has the index {index}",
                 expected="plain dimensions",
-                cure="explain what linalg-ext-raise-to-contract gives",
+                hint="explain what linalg-ext-raise-to-contract gives",
             )
     return tuple(map(str, indices))
 

@@ -110,12 +110,12 @@ def check_group(op: ir.Operation) -> None:
             raise ArgumentError(
                 f"{op.name} holds an op with side effects: {effect}",
                 expected="ops on tensors and scalars",
-                cure="leave it outside the group",
+                hint="leave it outside the group",
             )
     if op.name == ISOLATED and (value := _captured(op)) is not None:
         raise ArgumentError(
             f"{op.name} uses a value from above, of type {value.type}, that is no input of it",
-            cure="make it an input, or use linalg_ext.group",
+            hint="make it an input, or use linalg_ext.group",
         )
 
 

@@ -103,7 +103,7 @@ def _check_meaning(op: ir.Operation, result: ir.Type) -> None:
         if not has_meaning(function.kind, function.name, str(computed)):
             raise DTypeError(
                 f"{function.name} has no meaning for {computed}",
-                cure=f"compute in another type: {COMPUTE_TYPE} = f32"
+                hint=f"compute in another type: {COMPUTE_TYPE} = f32"
                 if function not in (BINARY["and"], BINARY["or"])
                 else None,
             )

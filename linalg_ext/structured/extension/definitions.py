@@ -88,7 +88,7 @@ def elementwise_definition(
         raise ArgumentError(
             f"the map of the destination, {maps[-1]}, lacks dimension {missing[0]}, and an "
             "element-wise op combines no values along it",
-            cure="reduce with linalg_ext.contract, or linalg.reduce",
+            hint="reduce with linalg_ext.contract, or linalg.reduce",
         )
     names = [letter.upper() for letter in LETTERS[:count]]
     operands: list[Operand] = []

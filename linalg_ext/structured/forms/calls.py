@@ -158,7 +158,7 @@ def _ranges(
             raise ShapeError(
                 f"{bound.definition.name}: no operand of `{step.assignments[0]}` is as long as "
                 f"dimension {dim}",
-                cure="call it on tensors, or read an operand that has the dimension",
+                hint="call it on tensors, or read an operand that has the dimension",
             )
         element = bound.types[str(operand.type_var)]
         found[operand.name] = empty_tensor([extents[str(dim)]], element)
@@ -222,7 +222,7 @@ def require_insertion_point(definition: OpDefinition) -> None:
     except ValueError:
         raise ArgumentError(
             f"{definition.name} is called on MLIR values outside an insertion point",
-            cure="build it inside `with ir.InsertionPoint(block):`",
+            hint="build it inside `with ir.InsertionPoint(block):`",
         ) from None
 
 
@@ -299,7 +299,7 @@ def _scalar_type(
             return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind
     raise DTypeError(
         f"{definition.name}: the type of the number for {scalar.name} is not known",
-        cure="give it as an MLIR value, for example of arith.constant",
+        hint="give it as an MLIR value, for example of arith.constant",
     )
 
 
@@ -322,7 +322,7 @@ def _as_value(subject: str, value: Any) -> ir.Value:
             return results[0]
         raise ArityError(
             f"{subject} is given as {value.operation.name}, which has {len(results)} results",
-            cure="give one of its results",
+            hint="give one of its results",
         )
     raise DTypeError(
         f"{subject} is {value!r}",

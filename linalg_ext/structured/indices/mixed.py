@@ -77,7 +77,7 @@ def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -
     if expected != len(dynamic):
         raise ArityError(
             f"expected {expected} dynamic {what} values, got {len(dynamic)}",
-            cure=f"each dynamic {what} in {name} is an operand",
+            hint=f"each dynamic {what} in {name} is an operand",
         )
     values = iter(dynamic)
     return tuple(next(values) if number == gap else number for number in numbers)

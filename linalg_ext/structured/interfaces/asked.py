@@ -26,7 +26,7 @@ def operation_of(op: ir.Operation | ir.OpView) -> ir.Operation:
     raise ArgumentTypeError(
         f"{type(op).__name__} is no op",
         expected="an ir.Operation or ir.OpView",
-        cure="take one of a module's: module.ir.body.operations[0].regions[0].blocks[0]"
+        hint="take one of a module's: module.ir.body.operations[0].regions[0].blocks[0]"
         ".operations[0]",
     )
 
@@ -84,7 +84,7 @@ def as_value(value: ir.Value | ir.OpView) -> ir.Value:
         raise ArgumentError(
             f"{value.operation.name} has {len(value.operation.results)} results",
             expected="one value",
-            cure="give one of its .results",
+            hint="give one of its .results",
         )
     if isinstance(value, ir.Value):
         return value
@@ -99,7 +99,7 @@ def _position_of_value(op: ir.Operation, value: ir.Value) -> int:
         raise ArgumentError(
             f"the value is operand {' and '.join(map(str, found))} of {op.name}",
             where=place_of(op),
-            cure="say which one by its position",
+            hint="say which one by its position",
         )
     raise ArgumentError(
         f"a value of type {value.type} is no operand of {op.name}", where=place_of(op)

@@ -74,7 +74,7 @@ def check_operands(op: ir.Operation, values: Sequence[ir.Value]) -> None:
         if value.context != op.context:
             raise ArgumentError(
                 f"operand {position} for {op.name} is a value of another context",
-                cure="build both in one ir.Context",
+                hint="build both in one ir.Context",
             )
         if has_payload(op) and is_shaped(value.type) and is_shaped(old.type):
             _check_fits_body(op, position, value.type, old.type)
@@ -92,7 +92,7 @@ def require_insertion_point(op: ir.Operation) -> None:
         # An op that stands nowhere is freed after its context, which ends the process.
         raise ArgumentError(
             f"there is no insertion point to build at, for {op.name}",
-            cure="build it under `with ir.InsertionPoint(op):`",
+            hint="build it under `with ir.InsertionPoint(op):`",
         ) from None
 
 
@@ -104,7 +104,7 @@ def bufferized(
         raise ArgumentError(
             f"{op.name} has no form on buffers",
             where=place_of(op),
-            cure="one-shot-bufferize makes other ops of it",
+            hint="one-shot-bufferize makes other ops of it",
         )
     values = [as_value(each) for each in listed("operands", operands)]
     check_operands(op, values)
@@ -220,7 +220,7 @@ def set_init(op: ir.Operation, position: int, value: ir.Value | ir.OpView) -> No
             f"one of type {new.type}",
             where=place_of(op),
             expected="one type: in place, results keep theirs",
-            cure="build the op on it with .clone(operands)",
+            hint="build the op on it with .clone(operands)",
         )
     op.operands[position] = new
     with collected(op.context):

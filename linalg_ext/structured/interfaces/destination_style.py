@@ -50,7 +50,7 @@ def destination_style(op: ir.Operation | ir.OpView) -> DestinationStyle:
         raise ArgumentError(
             f"{operation.name} is no destination-style op",
             where=place_of(operation),
-            cure=why_without(operation),
+            hint=why_without(operation),
         )
     check(operation, rule.inits(operation))
     return DestinationStyle(operation, rule)

@@ -70,13 +70,13 @@ def _of_types(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError
         if isinstance(value.type, ir.UnrankedTensorType | ir.UnrankedMemRefType):
             yield ShapeError(
                 f"operand {position} of {op.name} is of type {value.type}, which has no rank",
-                cure="give it one: tensor.cast or memref.cast to tensor<?x...> or memref<?x...>",
+                hint="give it one: tensor.cast or memref.cast to tensor<?x...> or memref<?x...>",
             )
         elif position in inits and not is_shaped(value.type):
             yield DTypeError(
                 f"operand {position} of {op.name} is of type {value.type}: no destination",
                 expected="a ranked tensor or memref",
-                cure=f"carry it in a tensor of rank 0, tensor<{value.type}>",
+                hint=f"carry it in a tensor of rank 0, tensor<{value.type}>",
             )
     tensors = [i for i, value in enumerate(op.operands) if is_tensor(value.type)]
     buffers = [i for i, value in enumerate(op.operands) if is_buffer(value.type)]
@@ -86,7 +86,7 @@ def _of_types(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError
             f"{op.operands[tensors[0]].type}, operand {buffers[0]} of type "
             f"{op.operands[buffers[0]].type}",
             expected="tensors alone, or buffers alone",
-            cure="turn one into the other with bufferization.to_tensor or to_buffer",
+            hint="turn one into the other with bufferization.to_tensor or to_buffer",
         )
 
 

@@ -32,7 +32,7 @@ def block_of(op: ir.Operation) -> ir.Block:
         raise ArgumentError(
             f"{op.name} has no body: its attributes say what it computes",
             where=place_of(op),
-            cure="make a body with .region_builder(), or run linalg-ext-lower-contract and "
+            hint="make a body with .region_builder(), or run linalg-ext-lower-contract and "
             "linalg-ext-lower-elementwise first",
         )
     return op.regions[0].blocks[0]

@@ -61,7 +61,7 @@ def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
             f"{operation.name} is no structured op",
             where=place_of(operation),
             expected="an op of linalg with a body, such as linalg.matmul, or one of linalg_ext",
-            cure="it is destination-style: ask lx.structured.destination_style(op)"
+            hint="it is destination-style: ask lx.structured.destination_style(op)"
             if rule is not None
             else None,
         )

@@ -70,7 +70,7 @@ def emit_assignments(scope: PayloadScope) -> list[ir.Value]:
                 f"{scope.definition.name} assigns {value.type} to output {output.name}, "
                 f"which is of {expected}",
                 where=f"{assignment}",
-                cure=f"cast it: TypeFn.cast_signed({output.type_var}, ...)",
+                hint=f"cast it: TypeFn.cast_signed({output.type_var}, ...)",
             )
         values.append(value)
     return values
@@ -117,7 +117,7 @@ def _refuse_fraction(expr: Apply, scope: PayloadScope) -> None:
         raise DTypeError(
             f"{scope.definition.name}: {value} has no meaning for {element}",
             where=f"{expr}",
-            cure="call the op on floats, or cast to a float type first",
+            hint="call the op on floats, or cast to a float type first",
         )
 
 
@@ -155,7 +155,7 @@ def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
         raise DTypeError(
             f"{scope.definition.name}: {function.name} is applied to {types}",
             where=f"{expr}",
-            cure="cast the operands to one type: TypeFn.cast_signed(U, ...), or give the op "
+            hint="cast the operands to one type: TypeFn.cast_signed(U, ...), or give the op "
             "operands of one element type",
         )
     unsigned = any(arg.unsigned for arg in args)
@@ -164,6 +164,6 @@ def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
         raise DTypeError(
             f"{scope.definition.name}: {function.name} has no meaning for {compared[0].value.type}",
             where=f"{expr}",
-            cure="cast the operand to a type that has it, or use another function",
+            hint="cast the operand to a type that has it, or use another function",
         )
     return Scalar(result, unsigned and not function.is_predicate)

@@ -23,7 +23,7 @@ def build_generic(bound: BoundOp) -> ir.Operation:
     if (reason := why_several(bound.definition)) is not None:
         raise DefinitionError(
             f"{bound.definition.name} is no single linalg.generic: {reason}",
-            cure="call the op on the values: it is then built as several",
+            hint="call the op on the values: it is then built as several",
         )
     slots = [
         (operand, value if access is None else narrowed(bound, value, access), access, map)
@@ -99,7 +99,7 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
     if size is None:
         raise ShapeError(
             f"{bound.definition.name}: size({symbol}) is not known: no operand is that long",
-            cure=f"give an operand the size S.{symbol} by itself",
+            hint=f"give an operand the size S.{symbol} by itself",
         )
     return size
 

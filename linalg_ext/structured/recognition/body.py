@@ -49,9 +49,9 @@ Each is then read before its users, since recursion has its limit.
 """
 
 
-def refusal(op: ir.Operation, what: str, reason: str, cure: str | None = None) -> RecognitionError:
+def refusal(op: ir.Operation, what: str, reason: str, hint: str | None = None) -> RecognitionError:
     """The error for an op, with its line of IR."""
-    return RecognitionError(what, reason=reason, where=place_of(op), cure=cure)
+    return RecognitionError(what, reason=reason, where=place_of(op), hint=hint)
 
 
 @dataclass

@@ -128,7 +128,7 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
         *inputs, output = op.operands
         bound = bind(definition, inputs, [output], CallAttributes())
     except ArgumentError as error:
-        raise refusal(op, error.what, "its attributes say no op", error.cure) from None
+        raise refusal(op, error.what, "its attributes say no op", error.hint) from None
     if OVERWRITE in op.attributes and definition.reduction_dims:
         raise refusal(
             op,

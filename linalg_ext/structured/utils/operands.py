@@ -135,7 +135,7 @@ class BoundOp:
                         raise ShapeError(
                             f"{self.definition.name} computes an index with the size {name} of "
                             f"{operand.name}, which is dynamic",
-                            cure="give the operand a static shape",
+                            hint="give the operand a static shape",
                         )
                     sizes[name] = shape.get_dim_size(axis)
         unknown = sorted(wanted - sizes.keys() - self.attributes.symbols.keys())
@@ -143,7 +143,7 @@ class BoundOp:
             raise ShapeError(
                 f"{self.definition.name} computes an index with {unknown[0]}, which is the size of "
                 "no operand by itself",
-                cure=f"give some operand a dimension of size S.{unknown[0]}, or bind it with "
+                hint=f"give some operand a dimension of size S.{unknown[0]}, or bind it with "
                 f"IndexAttrDef(S.{unknown[0]}, default=[1])",
             )
         # The others occur in no index; a map of MLIR is then without symbols.
@@ -198,7 +198,7 @@ def bind_types(
             raise DTypeError(
                 f"{definition.name}: {operand.name} is of {element}, but type variable {name} "
                 f"is {types[name]} by {owner[name]}",
-                cure=f"cast one of them, or give {operand.name} a type variable of its own",
+                hint=f"cast one of them, or give {operand.name} a type variable of its own",
             )
         owner.setdefault(name, operand.name)
     return types
@@ -214,7 +214,7 @@ def _check_semantics(
         raise DTypeError(
             f"{definition.name} got {', '.join(str(v.type) for v in (*inputs, *outputs))}",
             expected="tensors alone, or memrefs alone",
-            cure="turn one into the other with bufferization.to_tensor or to_buffer",
+            hint="turn one into the other with bufferization.to_tensor or to_buffer",
         )
 
 
@@ -284,7 +284,7 @@ def _element_type(definition: OpDefinition, operand: Operand, value: ir.Value) -
             raise DTypeError(
                 f"{definition.name}: scalar {operand.name} is of type {kind}",
                 expected="a value of an element type, such as f32, or a Python number",
-                cure="take its element with tensor.extract or memref.load",
+                hint="take its element with tensor.extract or memref.load",
             )
         return kind
     if not isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):

@@ -122,7 +122,7 @@ def make_outputs(
         if not isinstance(value.type, ir.RankedTensorType):
             raise ArgumentError(
                 f"{definition.name}: {name} is of type {value.type}, and no outs= are given",
-                cure="an op on memrefs writes to memrefs: give them as outs=[...]",
+                hint="an op on memrefs writes to memrefs: give them as outs=[...]",
             )
     types = {**(dtypes or {}), **bind_types(definition, definition.inputs, inputs)}
     shapes = _output_shapes(definition, tensors, attributes)
@@ -147,7 +147,7 @@ def _output_shapes(
         if not ranked:
             raise ShapeError(
                 f"{definition.name}: no input has a shape",
-                cure="give the output as outs=[...]",
+                hint="give the output as outs=[...]",
             )
         _check_one_shape(definition, tensors)
         return [tuple(ranked[0])] * len(definition.outputs)
@@ -190,7 +190,7 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
     raise DTypeError(
         f"{definition.name}: type variable {name} of the output is no input's, and the inputs "
         f"differ: {', '.join(f'{k} is {v}' for k, v in inputs.items()) or 'there are none'}",
-        cure="give the output as outs=[...] with the element type to compute in",
+        hint="give the output as outs=[...] with the element type to compute in",
     )
 
 

@@ -106,7 +106,7 @@ class CoveredMemory:
             if not isinstance(number, int):
                 raise ArgumentError(
                     f"{number} is not known, of a view of {self}",
-                    cure="put values in for its symbols with `replaced`",
+                    hint="put values in for its symbols with `replaced`",
                 )
             found.append(number)
         rank = len(self.shape)
@@ -137,7 +137,7 @@ def covered_memory(view: ir.Value | ir.OpView) -> CoveredMemory:
         raise ArgumentTypeError(
             f"a value of type {value.type} covers no memory that is known",
             expected="a view: a ranked memref of a strided layout",
-            cure="tensors have memory after bufferization: take the step bufferize() first"
+            hint="tensors have memory after bufferization: take the step bufferize() first"
             if isinstance(value.type, ir.RankedTensorType)
             else None,
         )

@@ -226,7 +226,7 @@ def _range(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
             "a range is an argument of a block",
             where=place_of(op),
             expected="the result of linalg_ext.range",
-            cure="pass its three indices on, and make the range where it is used",
+            hint="pass its three indices on, and make the range where it is used",
         )
     return list(made.operands)
 
@@ -248,7 +248,7 @@ def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placemen
         raise ArgumentError(
             f"{op.name} of views of several strides has {len(boxes)} boxes, not {len(op.results)}",
             where=place_of(op),
-            cure="take the difference of views of one stride",
+            hint="take the difference of views of one stride",
         )
     rank = len(first.dims)
     box = boxes[number] if number < len(boxes) else Tile((0,) * rank, (0,) * rank)
@@ -282,7 +282,7 @@ def _check_aligned(op: ir.Operation, first: Placement, second: Placement) -> Non
             "are views of",
             where=place_of(op),
             expected="the same, in one order",
-            cure="combine the views before they are transposed, or lose a dimension",
+            hint="combine the views before they are transposed, or lose a dimension",
         )
     for dim in set(range(first.tile.rank)) - set(first.dims):
         if is_eq(first.tile.offset(dim), second.tile.offset(dim)) is not True:

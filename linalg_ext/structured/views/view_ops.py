@@ -128,7 +128,7 @@ def _checked(type_: ir.Type, what: str) -> ir.MemRefType:
         raise DTypeError(
             f"{what} is of type {type_}",
             expected="a view: a ranked memref of a strided layout",
-            cure="tensors are values, of which tensor.extract_slice takes parts"
+            hint="tensors are values, of which tensor.extract_slice takes parts"
             if isinstance(type_, ir.RankedTensorType)
             else None,
         )

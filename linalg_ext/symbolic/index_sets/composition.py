@@ -60,7 +60,7 @@ def drop_dims(subset: T, remaining: Sequence[int]) -> T:
             f"remaining dimensions {list(remaining)} do not ascend",
             where=caller_location(),
             expected="each dimension once, the smallest first",
-            cure="change their order with transpose_dims",
+            hint="change their order with transpose_dims",
         )
     dims = [checked_dimension(dim, subset.rank) for dim in remaining]
     return _picked(subset, lambda numbers: [numbers[dim] for dim in dims])

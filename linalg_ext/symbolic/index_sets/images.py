@@ -134,7 +134,7 @@ class _Space:
             raise SubsetError(
                 f"the map has the symbol {missing[0]}, whose value is not given",
                 where=caller_location(),
-                cure=f"give it: symbols={{{missing[0]!r}: ...}}",
+                hint=f"give it: symbols={{{missing[0]!r}: ...}}",
             )
         values: dict[AffineExpr, Number] = {
             AffineSymbol(name): value for name, value in self.symbols.items()

@@ -117,7 +117,7 @@ def _checked(subset: Subset) -> Tile:
         raise SubsetError(
             "what a filter holds is known at run time only",
             where=caller_location(),
-            cure="take as_tile(filter), the whole space, for what it may hold",
+            hint="take as_tile(filter), the whole space, for what it may hold",
         )
     return as_tile(subset)
 
@@ -184,7 +184,7 @@ def _alignment(a: Progression, b: Progression) -> tuple[int, Number, Truth]:
             f"strides {a.stride} and {b.stride}: which indices meet is known at run time only",
             where=caller_location(),
             expected="strides that are numbers, or equal",
-            cure=f"put a number in for {unknown}",
+            hint=f"put a number in for {unknown}",
         )
     common = gcd(a.stride, b.stride)
     every = lcm(a.stride, b.stride) // a.stride

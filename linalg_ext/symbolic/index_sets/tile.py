@@ -167,7 +167,7 @@ def indices(subset: Tile | Point) -> Iterator[tuple[int, ...]]:
             raise SubsetError(
                 f"the elements of {subset} are not known",
                 where=caller_location(),
-                cure="put values in for its symbols with `replaced`",
+                hint="put values in for its symbols with `replaced`",
             )
         ranges.append([offset + k * stride for k in range(size)])
     return itertools.product(*ranges)
@@ -204,5 +204,5 @@ def _check_none_negative(name: str, numbers: Sequence[Number]) -> None:
             raise SubsetError(
                 f"expected {name} = {number} to be non-negative, in dimension {dim}",
                 where=caller_location(),
-                cure="sets are counted from the start of their root: give 0 or more",
+                hint="sets are counted from the start of their root: give 0 or more",
             )

@@ -23,7 +23,7 @@ def check_within(subset: Subset, shape: Sequence[Operand]) -> None:
             f"a subset of rank {subset.rank} of a superset of rank {len(sizes)}",
             where=caller_location(),
             expected="equal ranks",
-            cure="drop_dims takes dimensions away from a subset",
+            hint="drop_dims takes dimensions away from a subset",
         )
     if isinstance(subset, Filter):
         return
@@ -39,7 +39,7 @@ def _check_index(index: Number, available: Number, dim: int) -> None:
         raise SubsetError(
             f"expected index = {index} to be between 0 and {available - 1}, in dimension {dim}",
             where=caller_location(),
-            cure=f"take an index below {available}",
+            hint=f"take an index below {available}",
         )
 
 
@@ -50,13 +50,13 @@ def _check_range(tile: Tile, available: Number, dim: int) -> None:
         raise SubsetError(
             f"offset = {offset} is out of bounds in dimension {dim} of size {available}",
             where=caller_location(),
-            cure=f"take an offset below {available}",
+            hint=f"take an offset below {available}",
         )
     if is_never_empty and is_le(tile.last(dim), available - 1) is False:
         raise SubsetError(
             f"offset = {offset} size = {size} stride = {stride} causes access out of bounds "
             f"at {tile.last(dim)} in dimension {dim} of size {available}",
             where=caller_location(),
-            cure="take a smaller offset, size or stride: the last element is at offset + "
+            hint="take a smaller offset, size or stride: the last element is at offset + "
             f"(size - 1) * stride, and must be below {available}",
         )

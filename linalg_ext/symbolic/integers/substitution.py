@@ -54,7 +54,7 @@ def evaluate(number: Operand, values: Mapping[Any, int]) -> int:
     raise ArgumentError(
         f"the value of {missing} is not known, so `{number}` is no integer yet",
         where=caller_location(),
-        cure="give a value for every symbol, by its key",
+        hint="give a value for every symbol, by its key",
     )
 
 

@@ -1,4 +1,4 @@
-"""Wrong calls of einsum: each message names the mistake, the place and the cure."""
+"""Wrong calls of einsum: each message names the mistake, the place and the hint."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ X = torch.linspace(-1, 1, 12).reshape(3, 4)
 def test_the_error_names_the_op_the_line_and_the_cure() -> None:
     with pytest.raises(errors.ModelError) as caught:
         lx.from_torch(Spectrum(), (X,))
-    what, where, cure, *_ = str(caught.value).splitlines()
+    what, where, hint, *_ = str(caught.value).splitlines()
     assert what.startswith("aten._linalg_svd of the model cannot be compiled: torch-mlir does not")
     assert "torch_models.py" in where
     assert "in forward" in where
     assert where.endswith("singular = torch.linalg.svdvals(self.first(x).relu())")
-    assert "allow_fallback=True" in cure
+    assert "allow_fallback=True" in hint
 
 
 def _singular(x: Any, *, scale: float = 2.0) -> Any:

@@ -1,4 +1,4 @@
-"""What has no way down is refused by name, with its place and a cure."""
+"""What has no way down is refused by name, with its place and a hint."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("checked", [True, False])
 def test_refused(case: str, checked: bool) -> None:
-    body, name, cure = CASES[case]
+    body, name, hint = CASES[case]
     text = f"""#sparse = #sparse_tensor.encoding<{{map = (d0) -> (d0 : compressed)}}>
     func.func @f(%t: tensor<4xf32>, %m: memref<4xf32>, %x: f32) {{
       %c0 = arith.constant 0 : index
       {body}
       return
     }}"""
-    with pytest.raises(errors.LoweringError, match=rf"(?s){name}.*:\d+:\d+.*{cure}"):
+    with pytest.raises(errors.LoweringError, match=rf"(?s){name}.*:\d+:\d+.*{hint}"):
         compile(text, trusted=True, checked=checked)
 
 

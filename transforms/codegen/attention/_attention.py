@@ -18,7 +18,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 
-from ._attention_checks import Left, check_alone, check_on_vectors, in_order, is_few
+from ._attention_checks import NotAttention, check_alone, check_on_vectors, in_order, is_few
 from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer
 from ._expressions import (
     Applied,
@@ -100,7 +100,7 @@ def find_attention(op: Any) -> Attention | str | None:
     at = reader.at_output(op)
     try:
         return _Finder(reader, op, at).found()
-    except Left as reason:
+    except NotAttention as reason:
         return str(reason)
 
 
@@ -122,7 +122,7 @@ class _Finder:
             return None
         weights, value = split
         if not self._starts_from_zeros():
-            raise Left("its result is added to something")
+            raise NotAttention("its result is added to something")
         (keys,) = outer.loops
         is_zero, changed = self._softmax(weights, keys)
         score, products = self._scores(changed, keys)
@@ -193,15 +193,15 @@ class _Finder:
             condition, zero, weights = weights.operands
             weights = unrounded(weights)
             if number(widened(zero)) != 0:
-                raise Left("its weights are chosen among")
+                raise NotAttention("its weights are chosen among")
         if not isinstance(weights, Applied) or weights.name != "arith.divf":
-            raise Left("its weights are not divided by their sum")
+            raise NotAttention("its weights are not divided by their sum")
         exponential, total = weights.operands
         if not isinstance(exponential, Applied) or exponential.name != "math.exp":
-            raise Left("what is divided is no exponential")
+            raise NotAttention("what is divided is no exponential")
         (difference,) = exponential.operands
         if not isinstance(difference, Applied) or difference.name != "arith.subf":
-            raise Left("no maximum is subtracted before the exponential")
+            raise NotAttention("no maximum is subtracted before the exponential")
         changed, maximum = difference.operands
         self._require(total, keys, ("arith.addf",), exponential, "the divisor is not their sum")
         found = self._require(maximum, keys, _MAXIMA, changed, "what is subtracted is no maximum")
@@ -220,35 +220,35 @@ class _Finder:
     ) -> Reduced:
         found = self._reader.reduced(element, [keys])
         if found is None or found.function not in functions:
-            raise Left(otherwise)
+            raise NotAttention(otherwise)
         if self._reader.full(found.operand) != expected:
-            raise Left(otherwise)
+            raise NotAttention(otherwise)
         if found.function == "arith.addf" and number(found.initial) != 0:
-            raise Left(otherwise)
+            raise NotAttention(otherwise)
         return found
 
     def _check_lowest(self, maximum: Reduced) -> None:
         start = number(maximum.initial)
         is_nan = start is not None and start != start
         if start is None or (is_nan and maximum.function != "arith.maxnumf"):
-            raise Left("its maximum starts from something")
+            raise NotAttention("its maximum starts from something")
         if not is_nan and start > _LOWEST[self._element_type()]:
-            raise Left("its maximum starts from something")
+            raise NotAttention("its maximum starts from something")
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
         """Check that a condition says that all scores of a row are -inf."""
         found = self._reader.reduced(condition, [keys])
         otherwise = "its weights are chosen among"
         if found is None or found.function != "arith.andi" or number(found.initial) != 1:
-            raise Left(otherwise)
+            raise NotAttention(otherwise)
         compared = self._reader.full(found.operand)
         if not isinstance(compared, Applied) or compared.name != "arith.cmpf":
-            raise Left(otherwise)
+            raise NotAttention(otherwise)
         score, limit = compared.operands
         is_equal = compared.attributes == "predicate = 1 : i64"  # oeq
         is_lowest = number(_as_f32(limit)) == float("-inf")
         if not is_equal or not is_lowest or _as_f32(score) != _as_f32(changed):
-            raise Left(otherwise)
+            raise NotAttention(otherwise)
 
     def _scores(self, changed: Expression, keys: int) -> tuple[Element, Reduced]:
         """The sum of products of queries and keys among what the softmax is of."""
@@ -264,7 +264,7 @@ class _Finder:
             else:
                 del self._reader.seen[before:]
         if len(found) != 1:
-            raise Left("its scores are no product of two operands")
+            raise NotAttention("its scores are no product of two operands")
         return found[0]
 
     def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
@@ -318,7 +318,7 @@ class _Finder:
         if keys in query.at:
             query, key = key, query
         if keys in query.at or keys not in key.at or keys not in value.at:
-            raise Left("queries and keys are not told apart")
+            raise NotAttention("queries and keys are not told apart")
         scored = [loop for loop in self._at if loop is not None and loop in score.at]
         columns = [loop for loop in self._at if loop is not None and loop not in score.at]
         batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
@@ -326,26 +326,26 @@ class _Finder:
         known = {*batch, *rows, keys, *depth}
         reached = {loop for each in (query, key, score) for loop in each.at if loop is not None}
         if not reached <= known or not all(loop in query.at for loop in rows):
-            raise Left("its operands have a dimension of their own")
+            raise NotAttention("its operands have a dimension of their own")
         if not {loop for loop in value.at if loop is not None} <= {*batch, keys, *columns}:
-            raise Left("its values have a dimension of their own")
+            raise NotAttention("its values have a dimension of their own")
         if not columns or not all(loop in value.at for loop in columns) or not depth:
-            raise Left("its vectors have one element")
+            raise NotAttention("its vectors have one element")
         if not all(loop in query.at and loop in key.at for loop in depth):
-            raise Left("its operands have a dimension of their own")
+            raise NotAttention("its operands have a dimension of their own")
         sizes = self._reader.sizes
         if 0 in sizes.values():
-            raise Left("it is empty")
+            raise NotAttention("it is empty")
         if any(sizes[loop] is None for loop in (*depth, *columns)):
-            raise Left("how long its vectors are is not known")
+            raise NotAttention("how long its vectors are is not known")
         if is_few([sizes[loop] for loop in rows]):
-            raise Left("it has few queries")
+            raise NotAttention("it has few queries")
         element = self._element_type()
         if type_of(score) not in ELEMENTS:
-            raise Left("its scores are no f32 or f64")
+            raise NotAttention("its scores are no f32 or f64")
         for each in (query, key, value, score):
             if type_of(each) != element and not (element == WIDE and type_of(each) in NARROW):
-                raise Left("its element types are mixed")
+                raise NotAttention("its element types are mixed")
         check_on_vectors(changed, {*batch, *rows, keys})
         ops = in_order(self._reader.seen)
         check_alone(ops, writer(score.value), self._op)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Left
+from linalg_ext.rewriting import MatchFailure
 from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS, NARROW_FLOATS, unfit
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from linalg_ext.transforms.ir_utils.generics import (
@@ -140,10 +140,10 @@ class Nest:
         return replace(self, operands=operands, is_parallel=is_parallel)
 
 
-def read_nest(op: Any) -> Nest | Left:
+def read_nest(op: Any) -> Nest | MatchFailure:
     """A `linalg.generic` as a nest, or why it is none."""
     if len(op.results):
-        return Left("it is on tensors")
+        return MatchFailure("it is on tensors")
     maps = maps_of(op)
     operands: list[Access | Any] = []
     for value, map_ in zip(op.operands, maps, strict=True):
@@ -151,16 +151,16 @@ def read_nest(op: Any) -> Nest | Left:
             operands.append(value)
             continue
         access = _access(value, map_)
-        if isinstance(access, Left):
+        if isinstance(access, MatchFailure):
             return access
         operands.append(access)
     body = op.regions[0].blocks[0]
     loads = _loaded(body)
-    if isinstance(loads, Left):
+    if isinstance(loads, MatchFailure):
         return loads
     inputs = input_count(op)
     if any(isinstance(value.type.element_type, ir.IndexType) for value in op.operands[inputs:]):
-        return Left("elements of index are written")
+        return MatchFailure("elements of index are written")
     yielded = body.operations[len(body.operations) - 1].operation
     is_parallel = parallel_loops(op)
     nest = Nest(
@@ -220,10 +220,10 @@ def is_in_rows(type_: Any) -> bool:
     return bool(strides[-1] == 1) and not backwards
 
 
-def _access(value: Any, map_: Any) -> Access | Left:
+def _access(value: Any, map_: Any) -> Access | MatchFailure:
     reason = unfit_memory(value.type)
     if reason is not None:
-        return Left(reason)
+        return MatchFailure(reason)
     dims: list[int | None] = []
     for result in map_.results:
         if isinstance(result, ir.AffineDimExpr):
@@ -231,10 +231,10 @@ def _access(value: Any, map_: Any) -> Access | Left:
         elif isinstance(result, ir.AffineConstantExpr) and result.value == 0:
             dims.append(None)
         else:
-            return Left("an index is neither a loop nor 0")
+            return MatchFailure("an index is neither a loop nor 0")
     used = [dim for dim in dims if dim is not None]
     if len(set(used)) != len(used):
-        return Left("a diagonal")
+        return MatchFailure("a diagonal")
     return Access(value, tuple(dims), root_of(value))
 
 
@@ -249,7 +249,7 @@ def unfit_memory(type_: Any) -> str | None:
     return None
 
 
-def _loaded(body: Any) -> list[Access] | Left:
+def _loaded(body: Any) -> list[Access] | MatchFailure:
     """The memory that a body loads from; or why it cannot be on vectors."""
     found: list[Access] = []
     for op in (each.operation for each in body.operations):
@@ -262,52 +262,54 @@ def _loaded(body: Any) -> list[Access] | Left:
         else:
             reason = unfit_memory(op.operands[0].type)
         if reason is not None:
-            return Left(reason)
+            return MatchFailure(reason)
         if op.name == LOAD:
             memory = op.operands[0]
             found.append(Access(memory, (_ANYWHERE,) * memory.type.rank, root_of(memory)))
     return found
 
 
-def _innermost_obstacle(nest: Nest) -> Left | None:
+def _innermost_obstacle(nest: Nest) -> MatchFailure | None:
     """Why the innermost loop cannot be over vectors."""
     if not nest.rank:
         return None
     inner = nest.rank - 1
     extent = nest.static_extent(inner)
     if not any(True for _ in nest.extents(inner)):
-        return Left("a loop without a length")
+        return MatchFailure("a loop without a length")
     is_short = extent is not None and extent < SHORTEST and nest.rank > 1
     if is_short and not nest.is_parallel[inner] and not _is_gathered(nest):
-        return Left("the innermost loop is short")
+        return MatchFailure("the innermost loop is short")
     for access in nest.accesses:
         if inner not in access.dims:
             continue
         if access.dims[-1] != inner or not is_in_rows(access.memref.type):
-            return Left("the innermost loop does not run along memory")
+            return MatchFailure("the innermost loop does not run along memory")
     if not nest.is_parallel[inner]:
         if any(inner in access.dims for access in nest.writes):
-            return Left("an output is indexed by the loop that reduces another")
-        return Left("a reduction that vectors cannot do") if nest.reduction is None else None
+            return MatchFailure("an output is indexed by the loop that reduces another")
+        return (
+            MatchFailure("a reduction that vectors cannot do") if nest.reduction is None else None
+        )
     if any(inner not in access.dims for access in nest.writes):
-        return Left("several rounds write one element")
+        return MatchFailure("several rounds write one element")
     return None
 
 
-def _overlap(nest: Nest) -> Left | None:
+def _overlap(nest: Nest) -> MatchFailure | None:
     """Why the order of the rounds may be seen."""
     for number, written in enumerate(nest.writes, start=nest.inputs):
         for other, access in enumerate(nest.operands):
             if other == number or not isinstance(access, Access):
                 continue
             if access.root.may_be_seen_through(written.root) and access.key != written.key:
-                return Left("an input may overlap the output")
+                return MatchFailure("an input may overlap the output")
         if any(load.root.may_alias(written.root) for load in nest.loads):
-            return Left("it may write to what it loads")
+            return MatchFailure("it may write to what it loads")
     return None
 
 
-def _single_questions(nest: Nest) -> Left | None:
+def _single_questions(nest: Nest) -> MatchFailure | None:
     """Why what the body asserts is not the same for all elements of a row."""
     questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
     if not questions:
@@ -315,7 +317,7 @@ def _single_questions(nest: Nest) -> Left | None:
     varying = {value for values in _on_vectors(nest) for value in values}
     if varying.isdisjoint(question.operands[0] for question in questions):
         return None
-    return Left("it asserts something else of each element")
+    return MatchFailure("it asserts something else of each element")
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
