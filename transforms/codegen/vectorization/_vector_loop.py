@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.analysis.buffers import may_alias
 from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
 
@@ -325,7 +326,7 @@ class VectorLoop:
         for nest, writes in zip(self._loops, rows, strict=True):
             for access in nest.reads:
                 is_old = self._is_row(access) and access.key not in before
-                if is_old and any(access.root.may_alias(each.root) for each in written):
+                if is_old and any(may_alias(access.buffer, each.buffer) for each in written):
                     return False  # a round before has put its result there
             before.update(each.key for each in writes)
         return True

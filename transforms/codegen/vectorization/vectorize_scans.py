@@ -40,6 +40,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.buffers import buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.long_sums import (
     ADDITIONS,
@@ -54,7 +55,6 @@ from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
 from ._bounds import as_index, first_lanes, is_same, whole_steps
-from ._roots import root_of
 from ._rows import as_row, load_row, on_rows, store_row
 from .combiners import Combiner, combiner_by
 from .loop_nests import SHORTEST, is_in_rows, unfit_memory
@@ -394,7 +394,7 @@ def _overlap(ops: Sequence[Any]) -> str | None:
         for store in stores if op.name in (_LOAD, _STORE) else ():
             memory, *where = list(op.operands)[op.name == _STORE :]
             _, target, *there = store.operands
-            if op == store or not root_of(memory).may_alias(root_of(target)):
+            if op == store or not may_alias(buffer_of(memory), buffer_of(target)):
                 continue
             if memory != target or where != there or number > ops.index(store):
                 return "what it writes may be read or written in another round"
