@@ -15,10 +15,12 @@ from linalg_ext.target import Figures, Level, Target, current
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.clock import USUAL
 from linalg_ext.target.performance import FUNCTIONS
+from linalg_ext.transforms.analysis.buffers import buffer_of, is_one_to_one
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes
 from linalg_ext.transforms.analysis.operation_kinds import operation_kind
-from linalg_ext.transforms.analysis.origins import may_be_read, may_be_written, root
 from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
+
+from ._carried_buffers import may_be_read, may_be_written
 
 _FUNCTION_CYCLES = 20.0
 """Cycles that a vector of values of exp, tanh and the like takes."""
@@ -214,13 +216,13 @@ def step_of(op: ir.Operation) -> Step | str:
         indices = tuple(map(_linear, map_.results))
         if not isinstance(type_, ir.MemRefType):
             continue  # a scalar: every slice reads it
-        buffer = root(operand)
+        buffer = buffer_of(operand)
         if not may_be_read(buffer) or not _is_strided(type_):
             return f"{op.name} reaches a buffer of unknown origin or layout"
-        if position >= count and not may_be_written(buffer):
+        if position >= count and not (may_be_written(buffer) and is_one_to_one(operand)):
             return f"{op.name} writes a buffer that is global, or that a loop carries"
         width = element_bytes(type_.element_type)
-        accesses.append(Access(operand, buffer, indices, position >= count, width))
+        accesses.append(Access(operand, buffer.value, indices, position >= count, width))
         for axis, index in enumerate(indices):
             if index is not None and len(index) == 1 and 1 in index.values():
                 (loop,) = index
