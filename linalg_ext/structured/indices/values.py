@@ -5,7 +5,6 @@ The other way of `emission`. What it cannot look into becomes a symbol whose key
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from linalg_ext.bindings import ir
@@ -35,8 +34,6 @@ from linalg_ext.symbolic.integers import (
 
 _DEEPEST = 64
 """How many ops deep a number is read: beyond, Python's own stack would end."""
-
-_parsed = functools.lru_cache(maxsize=4096)(parse_affine_map)
 
 
 class IndexReader:
@@ -152,7 +149,7 @@ def _select(read: IndexReader, op: ir.Operation) -> Number | None:
 
 def _mapped(combine: Callable[[Sequence[Number]], Number]) -> _Reader:
     def reader(read: IndexReader, op: ir.Operation) -> Number:
-        map = _parsed(str(op.attributes["map"]))
+        map = parse_affine_map(str(op.attributes["map"]))
         names: list[AffineExpr] = [AffineDim(name) for name in map.dims]
         names += [AffineSymbol(name) for name in map.symbols]
         values = dict(zip(names, (read(operand) for operand in op.operands), strict=True))
