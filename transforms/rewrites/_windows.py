@@ -20,7 +20,6 @@ from linalg_ext.definition.affine import (
     AffineExpr,
 )
 from linalg_ext.definition.linear_forms import linear_terms
-from linalg_ext.definition.shapes import linear_terms
 from linalg_ext.structured.utils.constants import integer_constant
 
 Indices = tuple[AffineExpr, ...]

@@ -26,7 +26,6 @@ from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.buffer_sizes import dim
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
-    factor_of,
     input_count,
     loop_of,
     maps_of,

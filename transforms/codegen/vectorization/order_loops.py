@@ -38,7 +38,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.linear_forms import factor_of
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.generics import factor_of, input_count, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-order-loops"
