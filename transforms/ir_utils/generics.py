@@ -101,23 +101,3 @@ def counted(
     with ir.InsertionPoint(loop.body):
         scf.YieldOp(step(loop.induction_variable, *loop.inner_iter_args))
     return list(loop.results)
-
-
-def factor_of(expression: Any, dim: int) -> int | None:
-    """The factor of a dimension in an affine expression; None where it is not linear in it."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return int(expression.position == dim)
-    if isinstance(expression, ir.AffineConstantExpr | ir.AffineSymbolExpr):
-        return 0
-    left, right = factor_of(expression.lhs, dim), factor_of(expression.rhs, dim)
-    if left == 0 and right == 0:
-        return 0
-    if left is None or right is None:
-        return None
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr) and isinstance(
-        expression.rhs, ir.AffineConstantExpr
-    ):
-        return left * expression.rhs.value
-    return None
