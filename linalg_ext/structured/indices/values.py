@@ -13,6 +13,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.indices.loop_ranges import range_of
 from linalg_ext.structured.indices.mixed import Index
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import (
     Number,
     Operand,
@@ -61,7 +62,7 @@ class IndexReader:
 
     def truth(self, value: ir.Value) -> Truth | None:
         """A comparison of indices as a condition; None if it is something else."""
-        op = _defining(value)
+        op = producer(value)
         if op is None or op.name != "arith.cmpi":
             return None
         a, b = op.operands
@@ -77,7 +78,7 @@ class IndexReader:
         try:
             if isinstance(value, ir.BlockArgument):
                 return self._argument(value)
-            op = _defining(value)
+            op = producer(value)
             number = _READERS[op.name](self, op) if op is not None and op.name in _READERS else None
         except LinalgExtError:  # a division by 0, which is the run's to report
             number = None
@@ -102,11 +103,6 @@ def _symbol(
     value: ir.Value, lower: Number | None = None, upper: Number | None = None, step: int = 1
 ) -> Number:
     return Symbol(value, lower, upper, step, name=value.get_name).number
-
-
-def _defining(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return owner.operation if isinstance(owner, (ir.Operation, ir.OpView)) else None
 
 
 _Reader = Callable[[IndexReader, ir.Operation], Number | None]
