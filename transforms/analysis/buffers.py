@@ -19,6 +19,7 @@ from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
 from linalg_ext.transforms.ir_utils.entry_status import STATUS
+from linalg_ext.transforms.ir_utils.generics import input_count
 from linalg_ext.transforms.ir_utils.walking import select
 
 VIEW_OPS = view_ops.VIEW_OPS | frozenset(
@@ -206,7 +207,6 @@ _READS = frozenset(
         *("arith.select", *VIEW_OPS, *SIZES),
     }
 )
-_FIRST_OPERAND_READ = frozenset({"memref.copy", "linalg.broadcast", "linalg.transpose"})
 
 
 def may_write(op: ir.Operation, operand: int) -> bool:
@@ -216,24 +216,13 @@ def may_write(op: ir.Operation, operand: int) -> bool:
     """
     if op.name in _READS:
         return False
-    if op.name in _FIRST_OPERAND_READ:
+    if op.name == "memref.copy":
         return operand != 0
     if op.name == "bufferization.to_tensor":
         return "writable" in op.attributes
     if op.name.startswith("linalg."):
-        return operand >= _input_count(op)
+        return operand >= input_count(op)
     return True
-
-
-def _input_count(op: ir.Operation) -> int:
-    """How many of a structured op's operands, from the first, are inputs."""
-    if "operandSegmentSizes" in op.attributes:
-        return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
-    if op.name == "linalg.map":
-        return len(op.operands) - 1
-    if op.name == "linalg.reduce":
-        return len(op.operands) // 2
-    return 0
 
 
 _KNOWN = ("memref.", "linalg.", "vector.", "affine.", "func.", "arith.", "amx.", "x86")
