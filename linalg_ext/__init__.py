@@ -175,7 +175,9 @@ install_renamed()
 
 def _public(name: str) -> Any:
     if name == "__version__":
-        value: Any = _version()
+        from linalg_ext.utils.version import library_version
+
+        value: Any = library_version()
     elif name in _LAZY:
         value = _load(_LAZY[name])
     else:
@@ -198,15 +200,6 @@ def _load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     loaded = import_module(module)
     return getattr(loaded, attribute) if attribute else loaded
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("linalg-ext")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "0+unknown"
 
 
 def _unknown(name: str) -> str:

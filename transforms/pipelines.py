@@ -26,6 +26,7 @@ from linalg_ext.runtime import poison
 
 from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
 from .ir_utils.plan_functions import PLAN
+from .ir_utils.walking import count_operations
 from .llvm.report_failures import MESSAGES
 from .memory.check_allocations import OUT_OF_MEMORY
 from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
@@ -122,7 +123,7 @@ def lower_to_llvm(
         if on_stage is not None:
             on_stage(stage, module)
     messages = _pop_messages(module)
-    instructions = _count_operations(module)
+    instructions = count_operations(module.operation)
     if poison.ON and "llvm" in stages:
         run_in_place(module, POISON_ALLOCATIONS)
     return LoweringInfo(
@@ -192,15 +193,3 @@ def _pop_messages(module: ir.Module) -> tuple[str, ...]:
     messages: Any = ir.ArrayAttr(attributes[MESSAGES])
     del attributes[MESSAGES]
     return tuple(ir.StringAttr(message).value for message in messages)
-
-
-def _count_operations(module: ir.Module) -> int:
-    count = 0
-
-    def visit(op: Any) -> Any:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return count

@@ -9,45 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.views.view_ops import VIEW_OPS
+from linalg_ext.transforms.analysis.buffers import may_write, uses_of
 
-_VIEWS = frozenset(
+_OF_CALLERS = frozenset(
     {
-        "memref.assume_alignment",
-        "memref.cast",
-        "memref.collapse_shape",
-        "memref.expand_shape",
-        "memref.extract_strided_metadata",
-        "memref.memory_space_cast",
-        "memref.reinterpret_cast",
-        "memref.reshape",
-        "memref.subview",
-        "memref.transpose",
-        "memref.view",
-        "arith.select",
-        *VIEW_OPS,
-    }
-)
-"""Ops whose results are other names for their first memref operand."""
-
-_READS = frozenset(
-    {
-        "affine.load",
-        "affine.vector_load",
         "func.return",  # what is returned is a copy
         "memref.dealloc",  # the caller's memory is the caller's: deallocations are dropped
-        "memref.dim",
-        "memref.load",
-        "memref.prefetch",
-        "memref.rank",
-        "vector.gather",
-        "vector.load",
-        "vector.maskedload",
-        "vector.transfer_read",
     }
 )
-
-_FIRST_OPERAND_READ = frozenset({"memref.copy", "linalg.broadcast", "linalg.transpose"})
+"""Ops that would end the life of a buffer, or hand it on, were it not memory of a caller."""
 
 
 def written_arguments(function: Any) -> frozenset[int]:
@@ -72,31 +42,14 @@ def _written(function: ir.Operation, known: dict[str, frozenset[int]]) -> frozen
 def _is_written(
     argument: ir.Value, function: ir.Operation, known: dict[str, frozenset[int]]
 ) -> bool:
-    names: list[ir.Value] = [argument]
-    while names:
-        for use in names.pop().uses:
-            op = use.owner.operation
-            if op.name in _VIEWS:
-                names.extend(r for r in op.results if isinstance(r.type, ir.MemRefType))
-            elif not _reads_only(op, use.operand_number, function, known):
-                return True
-    return False
+    return any(_writes(use, function, known) for use in uses_of(argument))
 
 
-def _reads_only(
-    op: ir.Operation, operand: int, function: ir.Operation, known: dict[str, frozenset[int]]
-) -> bool:
-    if op.name in _READS:
-        return True
-    if op.name in _FIRST_OPERAND_READ:
-        return operand == 0
-    if op.name == "bufferization.to_tensor":
-        return "writable" not in op.attributes
+def _writes(use: ir.OpOperand, function: ir.Operation, known: dict[str, frozenset[int]]) -> bool:
+    op = use.owner.operation
     if op.name == "func.call":
-        return operand not in _written_by_callee(op, function, known)
-    if op.name.startswith("linalg."):
-        return operand < _input_count(op)
-    return False
+        return use.operand_number in _written_by_callee(op, function, known)
+    return op.name not in _OF_CALLERS and may_write(op, use.operand_number)
 
 
 def _written_by_callee(
@@ -114,14 +67,3 @@ def _written_by_callee(
             ):
                 return _written(op.operation, known)
     return known.get(callee, frozenset(range(len(call.operands))))
-
-
-def _input_count(op: ir.Operation) -> int:
-    """How many of a structured op's operands, from the first, are inputs."""
-    if "operandSegmentSizes" in op.attributes:
-        return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
-    if op.name == "linalg.map":
-        return len(op.operands) - 1
-    if op.name == "linalg.reduce":
-        return len(op.operands) // 2
-    return 0

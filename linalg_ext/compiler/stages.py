@@ -8,6 +8,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.executable.description.stage import Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.module import Module
+from linalg_ext.transforms.ir_utils.walking import count_operations
 from linalg_ext.transforms.pipelines import stage_text
 
 LARGE_BYTES = 1 << 20
@@ -25,7 +26,7 @@ def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
     bytecode = to_bytecode(module.operation)
     allowed = module.context.allow_unregistered_dialects
     if len(bytecode) > LARGE_BYTES:
-        text, count = stage_text(module), _count_operations(module)
+        text, count = stage_text(module), count_operations(module.operation) - 1
         return Stage(name, clock.lap(), b"", allowed, text, count)
     # Printing takes ten times as long as writing it down.
     return Stage(name, clock.lap(), bytecode, allowed)
@@ -38,7 +39,7 @@ def text_of(bytecode: bytes, allow_unregistered: bool) -> str:
 
 def size_of(bytecode: bytes, allow_unregistered: bool) -> int:
     """How many ops a module has."""
-    return _count_operations(_parsed(bytecode, allow_unregistered).ir)
+    return count_operations(_parsed(bytecode, allow_unregistered).ir.operation) - 1
 
 
 def _parsed(bytecode: bytes, allow_unregistered: bool) -> Module:
@@ -56,15 +57,3 @@ class Clock:
         now = time.perf_counter()
         passed, self._last = now - self._last, now
         return passed
-
-
-def _count_operations(module: ir.Module) -> int:
-    count = -1  # the module itself
-
-    def visit(_: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return count

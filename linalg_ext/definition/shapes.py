@@ -22,6 +22,7 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
+from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import DefinitionError, ShapeError
 
@@ -510,27 +511,6 @@ def _direct_sizes(
                 values[expr] = size
     values.update((AffineSymbol(name), value) for name, value in symbols.items())
     return values
-
-
-def linear_terms(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
-    """An index as coefficients of dimensions and a constant; None if it is not linear."""
-    if isinstance(expr, AffineConst):
-        return {}, expr.value
-    if isinstance(expr, AffineDim):
-        return {expr.name: 1}, 0
-    if not isinstance(expr, AffineBinary):
-        return None
-    left, right = linear_terms(expr.lhs), linear_terms(expr.rhs)
-    if left is None or right is None:
-        return None
-    if expr.kind is AffineKind.ADD:
-        merged = dict(left[0])
-        for dim, factor in right[0].items():
-            merged[dim] = merged.get(dim, 0) + factor
-        return merged, left[1] + right[1]
-    if expr.kind is AffineKind.MUL and not right[0]:
-        return {dim: factor * right[1] for dim, factor in left[0].items()}, left[1] * right[1]
-    return None
 
 
 def _solve(

@@ -8,7 +8,6 @@ import os
 import tempfile
 import warnings
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from platformdirs import user_cache_path
 
 from linalg_ext.cache.checked import Rule, make_folders, read_file
 from linalg_ext.target import Target, to_data
+from linalg_ext.utils.version import library_version
 
 _ENVIRONMENT = "LINALG_EXT_TUNING"
 """Names another file."""
@@ -88,15 +88,8 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
 def key_of(target: Target, problem: str, threads: int) -> str:
     """What an entry goes by: the machine, this library's version, the work, and the threads."""
     machine = json.dumps(to_data(target), sort_keys=True)
-    named = "\n".join([machine, _version(), problem, str(threads)])
+    named = "\n".join([machine, library_version(), problem, str(threads)])
     return hashlib.sha256(named.encode()).hexdigest()[:32]
-
-
-def _version() -> str:
-    try:
-        return metadata.version("linalg-ext")
-    except metadata.PackageNotFoundError:  # run from a checkout that was never installed
-        return ""
 
 
 def _replace(file: Path, text: str) -> None:

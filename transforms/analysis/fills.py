@@ -1,4 +1,4 @@
-"""Where values come from: the op that made one, the buffer that it views, what filled that."""
+"""Fills: the constant that an op wrote all over a buffer, and that nothing has touched since."""
 
 from __future__ import annotations
 
@@ -9,27 +9,7 @@ from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.plan_functions import NESTS
 from linalg_ext.transforms.ir_utils.walking import producer
 
-VIEWS = frozenset(
-    f"memref.{name}"
-    for name in (
-        "cast",
-        "collapse_shape",
-        "expand_shape",
-        "memory_space_cast",
-        "reinterpret_cast",
-        "subview",
-        "transpose",
-        "view",
-    )
-)
-"""Ops that give another view of the buffer that is their first operand."""
-
-_TOUCH_NOTHING = VIEWS | {
-    "memref.alloc",
-    "memref.dim",
-    "memref.extract_strided_metadata",
-    "memref.get_global",
-}
+from .buffers import TOUCH_NOTHING, Buffer, buffer_of, global_of, is_memory, may_alias
 
 
 def comes_of(value: Any, name: str) -> bool:
@@ -44,12 +24,6 @@ def is_computed(value: Any) -> bool:
         return False
     op = producer(value)
     return len(op.regions[0].blocks[0].operations) > 1 and all(parallel_loops(op))
-
-
-def root(value: Any) -> Any:
-    """The buffer that a value is, or is a view of."""
-    op = producer(value)
-    return root(op.operands[0]) if op is not None and op.name in VIEWS else value
 
 
 def preceding_zeros(op: Any) -> Any:
@@ -85,7 +59,7 @@ def preceding_fill(op: Any) -> tuple[Any, str] | None:
 
 def leaves_alone(op: Any, output: Any) -> bool:
     """Whether an op neither reads nor writes a buffer."""
-    if op.name in _TOUCH_NOTHING or op.name.startswith("arith."):
+    if op.name in TOUCH_NOTHING or op.name.startswith("arith."):
         return True
     return _works_elsewhere(op, output)
 
@@ -95,17 +69,30 @@ def fills_fresh(op: Any) -> bool:
     if not op.name.startswith("linalg.") or not len(op.operands):
         return False
     output = op.operands[len(op.operands) - 1]
-    return comes_of(root(output), "memref.alloc") and _filled_with(op, output) is not None
+    return buffer_of(output).is_fresh and _filled_with(op, output) is not None
 
 
 def _works_elsewhere(op: Any, output: Any) -> bool:
     """Whether an op reads and writes other buffers than a fresh one, its operands alone."""
-    buffer = root(output)
-    if not comes_of(buffer, "memref.alloc"):
+    buffer = buffer_of(output)
+    if not buffer.is_fresh:
         return False
     if op.name != "memref.copy" and not op.name.startswith("linalg.") and not _calls_nest(op):
         return False
-    return all(root(value) != buffer for value in op.operands)
+    others = [buffer_of(value) for value in op.operands if is_memory(value)]
+    return all(_is_older(other, buffer) or not may_alias(other, buffer) for other in others)
+
+
+def _is_older(buffer: Buffer, fresh: Buffer) -> bool:
+    """Whether a buffer was there when another was allocated: it is not that one, then."""
+    made = buffer.value.owner
+    is_given = isinstance(made, ir.Block)
+    op = fresh.value.owner.operation
+    while op.parent is not None:
+        if op.block == (made if is_given else made.operation.block):
+            return is_given or made.operation.is_before_in_block(op)
+        op = op.parent.operation
+    return False
 
 
 def _calls_nest(op: Any) -> bool:
@@ -155,16 +142,10 @@ def _number(value: Any) -> str | None:
 
 def _constant_of_all(value: Any) -> str | None:
     """The element of which a constant buffer is made; None where there is no such element."""
-    if not comes_of(value, "memref.get_global"):
+    variable = global_of(buffer_of(value))
+    if variable is None:
         return None
-    name = ir.FlatSymbolRefAttr(producer(value).attributes["name"]).value
-    module = producer(value).parent
-    while module.operation.parent is not None:
-        module = module.operation.parent
-    symbols = ir.SymbolTable(module.operation)
-    if name not in symbols:
-        return None
-    attributes = symbols[name].operation.attributes
+    attributes = variable.attributes
     if "constant" not in attributes or "initial_value" not in attributes:
         return None
     values = attributes["initial_value"]

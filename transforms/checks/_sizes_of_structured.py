@@ -8,11 +8,20 @@ hangs on how many rounds the loops have: a loop that does not run has sizes, too
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.bindings import affine, arith, ir, linalg, scf
-from linalg_ext.structured.extension import attributes as extension_ops
+from linalg_ext.bindings import affine, arith, ir, scf
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineMap,
+)
+from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.structured.utils.operands import to_ir_map
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, nest, sub
@@ -27,25 +36,20 @@ _MOST = 1 << 62
 
 def check_structured(op: Any, bounds: Bounds) -> None:
     """An op with indexing maps."""
-    if op.name in extension_ops.NAMES:
-        maps = [to_ir_map(map_) for map_ in extension_ops.indexing_maps(op)]
-    else:
-        of_op: Any = linalg.get_indexing_maps(op)
-        maps = [ir.AffineMapAttr(map_).value for map_ in of_op]
-    check_maps(op.operands, maps, bounds)
+    check_maps(op.operands, indexing_maps(op), bounds)
 
 
-def check_maps(operands: Sequence[Any], maps: Sequence[Any], bounds: Bounds) -> None:
+def check_maps(operands: Sequence[Any], maps: Sequence[AffineMap], bounds: Bounds) -> None:
     """Operands with a map for each."""
-    loops: dict[int, tuple[Any, int, int]] = {}
+    loops: dict[str, tuple[Any, int, int]] = {}
     computed: list[tuple[int, int]] = []
     for number, (value, map_) in enumerate(zip(operands, maps, strict=True)):
         for axis, expr in enumerate(map_.results):
-            if not isinstance(expr, ir.AffineDimExpr):
+            if not isinstance(expr, AffineDim):
                 computed.append((number, axis))
                 continue
             size = bounds.size(value, axis)
-            length, other, other_axis = loops.setdefault(expr.position, (size, number, axis))
+            length, other, other_axis = loops.setdefault(expr.name, (size, number, axis))
             if length is not size and length != size:
                 bounds.equal(
                     size,
@@ -63,16 +67,21 @@ def _dimension(number: int, axis: int) -> str:
 
 
 def check_index(
-    value: Any, number: int, axis: int, map_: Any, lengths: dict[int, Any], bounds: Bounds
+    value: Any,
+    number: int,
+    axis: int,
+    map_: AffineMap,
+    lengths: Mapping[str, Any],
+    bounds: Bounds,
 ) -> None:
     """An index that is computed of positions of loops stays within its size."""
     expr, size = map_.results[axis], bounds.size(value, axis)
-    dims = sorted(set(_dims_of(expr)))
+    dims = [dim for dim in map_.dims if dim in expr.dims]
     taken = [lengths[dim] for dim in dims]
     if any(isinstance(length, int) and length == 0 for length in taken):
         return
     reason = f"{_dimension(number, axis)}: the index {expr} leaves it"
-    is_exact = _is_linear(expr) and len(dims) == len(_dims_of(expr))
+    is_exact = linear_terms(expr) is not None
     least, most = _span(expr, lengths)
     if all(isinstance(each, int) for each in (least, most, size)):
         if least >= 0 and most < size:
@@ -82,7 +91,7 @@ def check_index(
             return
         places = [length for length in taken if isinstance(length, int)]
         if _count(places) <= _FEW:
-            bounds.holds(all(0 <= at < size for at in _places(map_, axis, dims, places)), reason)
+            bounds.holds(all(0 <= at < size for at in _places(expr, dims, places)), reason)
             return
     inside: Any = True
     if not (isinstance(least, int) and least >= 0):
@@ -102,7 +111,12 @@ def check_index(
 
 
 def _every_place(
-    inside: Any, map_: Any, axis: int, dims: Sequence[int], lengths: Sequence[Any], size: Any
+    inside: Any,
+    map_: AffineMap,
+    axis: int,
+    dims: Sequence[str],
+    lengths: Sequence[Any],
+    size: Any,
 ) -> Any:
     """True where the ends are inside; else every place is looked at, for some may not occur."""
     i1 = ir.IntegerType.get_signless(1)
@@ -112,8 +126,8 @@ def _every_place(
 
     def look(at: Sequence[Any], so_far: Sequence[Any]) -> Sequence[Any]:
         found = dict(zip(dims, at, strict=True))
-        operands = [found.get(dim, index(0)) for dim in range(map_.n_dims)]
-        place = affine.AffineApplyOp(map_.get_submap([axis]), operands).result
+        operands = [found.get(dim, index(0)) for dim in map_.dims]
+        place = affine.AffineApplyOp(to_ir_map(map_).get_submap([axis]), operands).result
         fits = arith.andi(compare("sle", 0, place), compare("slt", place, size))
         return [arith.andi(so_far[0], fits)]
 
@@ -122,10 +136,11 @@ def _every_place(
     return branch.results[0]
 
 
-def _places(map_: Any, axis: int, dims: Sequence[int], lengths: Sequence[int]) -> Any:
-    """Every index that a map computes."""
+def _places(expr: AffineExpr, dims: Sequence[str], lengths: Sequence[int]) -> Iterator[int]:
+    """Every index that an expression computes."""
+    names = [AffineDim(dim) for dim in dims]
     for at in itertools.product(*(range(length) for length in lengths)):
-        yield _value(map_.results[axis], dict(zip(dims, at, strict=True)))
+        yield expr.evaluate(dict(zip(names, at, strict=True)))
 
 
 def _count(lengths: Sequence[int]) -> int:
@@ -135,67 +150,39 @@ def _count(lengths: Sequence[int]) -> int:
     return count
 
 
-def _value(expr: Any, at: dict[int, int]) -> int:
-    if isinstance(expr, ir.AffineConstantExpr):
-        return int(expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return at[expr.position]
-    left, right = _value(expr.lhs, at), _value(expr.rhs, at)
-    if isinstance(expr, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expr, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expr, ir.AffineModExpr):
-        return left % right
-    return left // right if isinstance(expr, ir.AffineFloorDivExpr) else -(-left // right)
-
-
-def _dims_of(expr: Any) -> list[int]:
-    """The loops that an expression names, each as often as it does."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return [expr.position]
-    if isinstance(expr, ir.AffineConstantExpr | ir.AffineSymbolExpr):
-        return []
-    return _dims_of(expr.lhs) + _dims_of(expr.rhs)
-
-
-def _is_linear(expr: Any) -> bool:
-    """A sum of loops, each by a number."""
-    if isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
-        return _is_linear(expr.lhs) and _is_linear(expr.rhs)
-    return isinstance(expr, ir.AffineDimExpr | ir.AffineConstantExpr)
-
-
-def _weight(expr: Any) -> int:
+def _weight(expr: AffineExpr) -> int:
     """The sum of all factors and numbers of an expression: it grows no faster than by this."""
-    if isinstance(expr, ir.AffineConstantExpr):
-        return abs(int(expr.value))
-    if isinstance(expr, ir.AffineDimExpr):
+    if isinstance(expr, AffineConst):
+        return abs(expr.value)
+    if not isinstance(expr, AffineBinary):
         return 1
     left, right = _weight(expr.lhs), _weight(expr.rhs)
-    return left * right if isinstance(expr, ir.AffineMulExpr) else left + right
+    return left * right if expr.kind is AffineKind.MUL else left + right
 
 
-def _span(expr: Any, lengths: dict[int, Any]) -> tuple[Any, Any]:
+def _span(expr: AffineExpr, lengths: Mapping[str, Any]) -> tuple[Any, Any]:
     """The least and the greatest that an expression can be: numbers, or values."""
-    if isinstance(expr, ir.AffineConstantExpr):
-        return int(expr.value), int(expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return 0, sub(lengths[expr.position], 1)
+    if isinstance(expr, AffineConst):
+        return expr.value, expr.value
+    if isinstance(expr, AffineDim):
+        return 0, sub(lengths[expr.name], 1)
+    if not isinstance(expr, AffineBinary):
+        raise TypeError(f"{expr} is a symbol, in a map without any")
     (least, most), by = _span(expr.lhs, lengths), _span(expr.rhs, lengths)
-    if isinstance(expr, ir.AffineAddExpr):
-        return add(least, by[0]), add(most, by[1])
     (factor, _) = by
-    if isinstance(expr, ir.AffineMulExpr):
-        ends = mul(least, factor), mul(most, factor)
-        return ends if factor >= 0 else ends[::-1]
+    match expr.kind:
+        case AffineKind.ADD:
+            return add(least, by[0]), add(most, by[1])
+        case AffineKind.MUL:
+            ends = mul(least, factor), mul(most, factor)
+            return ends if factor >= 0 else ends[::-1]
+        case AffineKind.CEILDIV:
+            least, most = (add(end, factor - 1) for end in (least, most))
+            return _divided(least, factor), _divided(most, factor)
     low, high = (_divided(end, factor) for end in (least, most))
-    if isinstance(expr, ir.AffineModExpr):
-        return _remainders(least, most, low, high, factor)
-    if isinstance(expr, ir.AffineFloorDivExpr):
+    if expr.kind is AffineKind.FLOORDIV:
         return low, high
-    upper = (_divided(add(end, factor - 1), factor) for end in (least, most))
-    return next(upper), next(upper)
+    return _remainders(least, most, low, high, factor)
 
 
 def _divided(value: Any, by: int) -> Any:

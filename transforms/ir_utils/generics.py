@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import ir, linalg, scf
+from linalg_ext.bindings import ir, linalg
 
-from .arithmetic import index
 from .walking import producer
 
 
@@ -37,8 +36,17 @@ def extents_of(op: Any) -> dict[int, int | None]:
 
 
 def input_count(op: Any) -> int:
-    """How many of the operands are inputs; the outputs come after them."""
-    return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
+    """How many operands of a structured op are inputs, the outputs coming after them.
+
+    None are of an op that does not tell.
+    """
+    if "operandSegmentSizes" in op.attributes:
+        return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
+    if op.name == "linalg.map":
+        return len(op.operands) - 1
+    if op.name == "linalg.reduce":
+        return len(op.operands) // 2
+    return int(op.name in ("linalg.broadcast", "linalg.softmax", "linalg.transpose"))
 
 
 def iterators(kinds: Iterable[str]) -> ir.ArrayAttr:
@@ -85,39 +93,3 @@ def computed_anew(value: Any, body: Any, known: dict[Any, Any]) -> Any:
         clone.operands[place] = operand
     known.update(zip(op.results, clone.results, strict=True))
     return known[value]
-
-
-def counted(
-    first: int, count: int, carried: Sequence[Any], step: Callable[..., Sequence[Any]]
-) -> list[Any]:
-    """What a loop from `first` to `count` gives.
-
-    Args:
-        first, count: the bounds.
-        carried: what the loop begins with.
-        step: given the position and what is carried there, what is carried on.
-    """
-    loop = scf.ForOp(index(first), index(count), index(1), list(carried))
-    with ir.InsertionPoint(loop.body):
-        scf.YieldOp(step(loop.induction_variable, *loop.inner_iter_args))
-    return list(loop.results)
-
-
-def factor_of(expression: Any, dim: int) -> int | None:
-    """The factor of a dimension in an affine expression; None where it is not linear in it."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return int(expression.position == dim)
-    if isinstance(expression, ir.AffineConstantExpr | ir.AffineSymbolExpr):
-        return 0
-    left, right = factor_of(expression.lhs, dim), factor_of(expression.rhs, dim)
-    if left == 0 and right == 0:
-        return 0
-    if left is None or right is None:
-        return None
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr) and isinstance(
-        expression.rhs, ir.AffineConstantExpr
-    ):
-        return left * expression.rhs.value
-    return None

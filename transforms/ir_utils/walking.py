@@ -35,6 +35,19 @@ def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
     return found
 
 
+def count_operations(root: Any) -> int:
+    """Return how many operations there are, `root` and all below it."""
+    count = 0
+
+    def visit(_: Any) -> Any:
+        nonlocal count
+        count += 1
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return count
+
+
 def functions(module: Any) -> list[Any]:
     """The `func.func` operations of a module that have a body."""
     ops = (op.operation for op in module.operation.regions[0].blocks[0].operations)

@@ -34,8 +34,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.analysis.allocations import reaching
-from linalg_ext.transforms.analysis.origins import VIEWS
+from linalg_ext.transforms.analysis.buffers import PURE_VIEW_OPS, reaching
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-shorten-lifetimes"
@@ -75,9 +74,9 @@ def _place_in(block: Any, op: Any) -> Any | None:
 def _sink(op: Any) -> None:
     """Move an op, and the views of its result, to before what needs them first."""
     users = []
-    for use in op.results[0].uses:
+    for use in [use for result in op.results for use in result.uses]:
         user = use.owner.operation
-        if user.name in VIEWS and user.block == op.block:
+        if user.name in PURE_VIEW_OPS and user.block == op.block:
             _sink(user)
         users.append(_place_in(op.block, user))
     if users:

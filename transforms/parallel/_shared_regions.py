@@ -13,7 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops.group import may_be_fused
 from linalg_ext.target import current
-from linalg_ext.transforms.analysis.origins import SOURCES, VIEWS
+from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 
 from ._partition import Work, find_work
 from ._work_steps import Step, far, step_of
@@ -28,7 +28,7 @@ _STRUCTURED = frozenset({"linalg.generic", "memref.copy"})
 
 _PARALLEL = frozenset({"scf.forall", "scf.parallel"})
 
-_HARMLESS = SOURCES | VIEWS | {"memref.dealloc", "memref.dim"}
+_HARMLESS = TOUCH_NOTHING | {"memref.dealloc"}
 """Operations on buffers that neither read nor write one."""
 
 _SCALAR = ("affine.", "arith.", "cf.assert", "complex.", "index.", "math.", "scf.", "vector.")

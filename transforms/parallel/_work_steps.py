@@ -11,14 +11,20 @@ from functools import cached_property
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineExpr, AffineMap
+from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.notations.affine_text import affine_map
+from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.target import Figures, Level, Target, current
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.clock import USUAL
 from linalg_ext.target.performance import FUNCTIONS
+from linalg_ext.transforms.analysis.buffers import buffer_of, is_one_to_one
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes
 from linalg_ext.transforms.analysis.operation_kinds import operation_kind
-from linalg_ext.transforms.analysis.origins import may_be_read, may_be_written, root
-from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import input_count, parallel_loops
+
+from ._carried_buffers import may_be_read, may_be_written
 
 _FUNCTION_CYCLES = 20.0
 """Cycles that a vector of values of exp, tanh and the like takes."""
@@ -198,10 +204,10 @@ def step_of(op: ir.Operation) -> Step | str:
         if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
             return "it copies buffers of unknown rank"
         count, rank = 1, ir.ShapedType(operands[0].type).rank
-        maps = [ir.AffineMap.get_identity(rank, op.context)] * 2
+        maps = [affine_map(ir.AffineMap.get_identity(rank, op.context))] * 2
         parallel = frozenset(range(rank))
     else:
-        count, maps = input_count(op), maps_of(op)
+        count, maps = input_count(op), indexing_maps(op)
         parallel = frozenset(at for at, is_one in enumerate(parallel_loops(op)) if is_one)
     body = _body(op)
     if len(op.results) or body.reaches_memory:
@@ -211,23 +217,23 @@ def step_of(op: ir.Operation) -> Step | str:
     measures: dict[int, tuple[Any, int]] = {}
     for position, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
         type_ = operand.type
-        indices = tuple(map(_linear, map_.results))
+        indices = tuple(_sum_of_loops(map_, index) for index in map_.results)
         if not isinstance(type_, ir.MemRefType):
             continue  # a scalar: every slice reads it
-        buffer = root(operand)
+        buffer = buffer_of(operand)
         if not may_be_read(buffer) or not _is_strided(type_):
             return f"{op.name} reaches a buffer of unknown origin or layout"
-        if position >= count and not may_be_written(buffer):
+        if position >= count and not (may_be_written(buffer) and is_one_to_one(operand)):
             return f"{op.name} writes a buffer that is global, or that a loop carries"
         width = element_bytes(type_.element_type)
-        accesses.append(Access(operand, buffer, indices, position >= count, width))
+        accesses.append(Access(operand, buffer.value, indices, position >= count, width))
         for axis, index in enumerate(indices):
             if index is not None and len(index) == 1 and 1 in index.values():
                 (loop,) = index
                 size = None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
                 if sizes.get(loop) is None and (size is not None or loop not in sizes):
                     sizes[loop], measures[loop] = size, (operand, axis)
-    loops = maps[0].n_dims
+    loops = len(maps[0].dims)
     if set(sizes) != set(range(loops)):
         return f"{op.name} has a loop of unknown extent"
     return Step(
@@ -276,23 +282,12 @@ def _reached(access: Access, extents: Sequence[int]) -> int:
     )
 
 
-def _linear(expression: Any) -> Linear | None:
+def _sum_of_loops(map_: AffineMap, index: AffineExpr) -> Linear | None:
     """An index as a sum of loops; None where it is none, or has a constant part."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return {expression.position: 1}
-    if isinstance(expression, ir.AffineConstantExpr):
-        return {} if expression.value == 0 else None
-    if isinstance(expression, ir.AffineAddExpr):
-        one, other = _linear(expression.lhs), _linear(expression.rhs)
-        if one is None or other is None:
-            return None
-        return {at: one.get(at, 0) + other.get(at, 0) for at in {**one, **other}}
-    if isinstance(expression, ir.AffineMulExpr) and isinstance(
-        expression.rhs, ir.AffineConstantExpr
-    ):
-        scaled, factor = _linear(expression.lhs), expression.rhs.value
-        return None if scaled is None else {at: c * factor for at, c in scaled.items()}
-    return None
+    linear = linear_terms(index)
+    if linear is None or linear[1]:
+        return None
+    return {map_.dims.index(dim): factor for dim, factor in linear[0].items()}
 
 
 def _is_strided(type_: Any) -> bool:

@@ -19,7 +19,7 @@ from linalg_ext.definition.affine import (
     AffineDim,
     AffineExpr,
 )
-from linalg_ext.definition.shapes import linear_terms
+from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.structured.utils.constants import integer_constant
 
 Indices = tuple[AffineExpr, ...]

@@ -21,6 +21,7 @@ from linalg_ext.libraries import (
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.structured.utils.discardable import forget_memoized_maps
+from linalg_ext.structured.utils.maps import split_operands
 from linalg_ext.transforms.ir_utils.walking import place
 
 ASKS = "library_call"
@@ -97,8 +98,7 @@ def _input_count(op: Any) -> int | None:
     maps = linalg.get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands) or not len(op.regions):
         return None
-    block = op.regions[0].blocks[0].operations
-    return len(op.operands) - len(block[len(block) - 1].operands)
+    return len(split_operands(op)[0])
 
 
 def _is_in_memory(op: Any) -> bool:

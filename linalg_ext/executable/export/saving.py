@@ -28,6 +28,7 @@ from linalg_ext.runtime.object_file import runs_at_loading
 from linalg_ext.target import Target, to_data
 from linalg_ext.target.features import SPELLINGS, UNNAMED
 from linalg_ext.target.linux import flags as flags_of_this_machine
+from linalg_ext.utils.version import library_version
 
 _OTHERS_WRITE = 0o022
 
@@ -127,7 +128,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
     stages.mkdir()
     record: Data = {
         **kernel.data,
-        "made_by": f"linalg_ext {_version()}",
+        "made_by": f"linalg_ext {library_version()}",
         "symbol": symbol,
         "target": to_data(kernel.target),
         "flags": flags,
@@ -179,7 +180,7 @@ def _unnamed(target: Target) -> frozenset[str]:
 def _notes(kernel: Exported, flags: list[str], needs: list[str], code: str) -> list[str]:
     target = kernel.target
     notes = [
-        f"made by linalg_ext {_version()} for {target.name} ({target.architecture}); "
+        f"made by linalg_ext {library_version()} for {target.name} ({target.architecture}); "
         "it runs on processors with",
         *_wrapped(flags),
         f"Link {code}, or the shared library, and -lm." if needs else f"Link {code}.",
@@ -207,12 +208,3 @@ def _keep_to_oneself(folder: Path) -> None:
         return
     for place in (folder, *folder.rglob("*")):
         place.chmod(place.stat().st_mode & 0o777 & ~_OTHERS_WRITE)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("linalg-ext")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "0+unknown"

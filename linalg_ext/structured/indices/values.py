@@ -5,7 +5,6 @@ The other way of `emission`. What it cannot look into becomes a symbol whose key
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from linalg_ext.bindings import ir
@@ -14,6 +13,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.indices.loop_ranges import range_of
 from linalg_ext.structured.indices.mixed import Index
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import (
     Number,
     Operand,
@@ -35,8 +35,6 @@ from linalg_ext.symbolic.integers import (
 
 _DEEPEST = 64
 """How many ops deep a number is read: beyond, Python's own stack would end."""
-
-_parsed = functools.lru_cache(maxsize=4096)(parse_affine_map)
 
 
 class IndexReader:
@@ -64,7 +62,7 @@ class IndexReader:
 
     def truth(self, value: ir.Value) -> Truth | None:
         """A comparison of indices as a condition; None if it is something else."""
-        op = _defining(value)
+        op = producer(value)
         if op is None or op.name != "arith.cmpi":
             return None
         a, b = op.operands
@@ -80,7 +78,7 @@ class IndexReader:
         try:
             if isinstance(value, ir.BlockArgument):
                 return self._argument(value)
-            op = _defining(value)
+            op = producer(value)
             number = _READERS[op.name](self, op) if op is not None and op.name in _READERS else None
         except LinalgExtError:  # a division by 0, which is the run's to report
             number = None
@@ -105,11 +103,6 @@ def _symbol(
     value: ir.Value, lower: Number | None = None, upper: Number | None = None, step: int = 1
 ) -> Number:
     return Symbol(value, lower, upper, step, name=value.get_name).number
-
-
-def _defining(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return owner.operation if isinstance(owner, (ir.Operation, ir.OpView)) else None
 
 
 _Reader = Callable[[IndexReader, ir.Operation], Number | None]
@@ -152,7 +145,7 @@ def _select(read: IndexReader, op: ir.Operation) -> Number | None:
 
 def _mapped(combine: Callable[[Sequence[Number]], Number]) -> _Reader:
     def reader(read: IndexReader, op: ir.Operation) -> Number:
-        map = _parsed(str(op.attributes["map"]))
+        map = parse_affine_map(str(op.attributes["map"]))
         names: list[AffineExpr] = [AffineDim(name) for name in map.dims]
         names += [AffineSymbol(name) for name in map.symbols]
         values = dict(zip(names, (read(operand) for operand in op.operands), strict=True))

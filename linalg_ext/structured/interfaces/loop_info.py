@@ -26,13 +26,11 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
     AffineDim,
     AffineExpr,
-    AffineKind,
     AffineMap,
 )
+from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.definition.model import Assignment, IteratorType
 from linalg_ext.definition.scalar import Access
 from linalg_ext.errors import LinalgExtError
@@ -150,13 +148,14 @@ def _separates(map: AffineMap, dim: AffineDim, spans: dict[AffineDim, int | None
 
 def _steps_over(index: AffineExpr, dim: AffineDim, spans: dict[AffineDim, int | None]) -> bool:
     """Whether a step of a dimension is longer than all that the others can move an index."""
-    factors = linear_factors(index)
-    if factors is None:
+    linear = linear_terms(index)
+    if linear is None:
         return False
-    step = abs(factors.pop(dim, 0))
+    factors, _ = linear
+    step = abs(factors.pop(dim.name, 0))
     reach = 0
     for other, factor in factors.items():
-        span = spans[other]
+        span = spans[AffineDim(other)]
         if span is None:
             return False
         reach += abs(factor) * span
@@ -175,23 +174,7 @@ def _distance_in(map: AffineMap, dim: AffineDim) -> int | None:
     indices = [index for index in map.results if dim.name in index.dims]
     if not indices:
         return 1  # every iteration writes the element that the one before wrote
-    is_alone = any(index.dims == (dim.name,) and linear_factors(index) for index in indices)
+    is_alone = any(
+        index.dims == (dim.name,) and linear_terms(index) is not None for index in indices
+    )
     return 0 if is_alone else None
-
-
-def linear_factors(index: AffineExpr) -> dict[AffineDim, int] | None:
-    """The factor of each dimension in a sum of products; None for another expression."""
-    if isinstance(index, AffineConst):
-        return {}
-    if isinstance(index, AffineDim):
-        return {index: 1}
-    if not isinstance(index, AffineBinary):
-        return None
-    left, right = linear_factors(index.lhs), linear_factors(index.rhs)
-    if left is None or right is None:
-        return None
-    if index.kind is AffineKind.ADD:
-        return {d: left.get(d, 0) + right.get(d, 0) for d in {**left, **right}}
-    if index.kind is AffineKind.MUL and isinstance(index.rhs, AffineConst):
-        return {dim: factor * index.rhs.value for dim, factor in left.items()}
-    return None

@@ -6,7 +6,6 @@ said here, because asking its verifier is not safe: for some maps it ends the pr
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg
@@ -17,8 +16,6 @@ from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.utils.operands import to_ir_map
 
 INDEXING_MAPS = "indexing_maps"
-
-_parsed = functools.lru_cache(maxsize=4096)(parse_affine_map)
 
 
 def has_payload(op: ir.Operation) -> bool:
@@ -47,7 +44,7 @@ def indexing_maps(op: ir.Operation) -> list[AffineMap]:
     """
     if op.name in extension_ops.NAMES:
         return extension_ops.indexing_maps(op)
-    return [_parsed(str(map)) for map in linalg.get_indexing_maps(op) or ()]
+    return [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
 
 
 def holds_maps(op_name: str) -> bool:

@@ -22,6 +22,7 @@ from linalg_ext.definition.affine import (
     AffineMap,
     constant_value,
 )
+from linalg_ext.definition.linear_forms import terms_of
 from linalg_ext.errors import SubsetError, caller_location
 from linalg_ext.symbolic.index_sets.progressions import Progression, progressions, tile_of
 from linalg_ext.symbolic.index_sets.relations import common, convex_union, is_empty
@@ -111,7 +112,7 @@ def _solve(expr: AffineExpr, part: Progression, box: _Box, room: int) -> _Soluti
     is_held = is_le(part.offset, reached.offset) is True and is_le(reached.last, part.last) is True
     if is_held and part.stride == 1:
         return _Solution((box,), True)
-    constant, terms = _linear(expr)
+    terms, constant = terms_of(expr)
     if not terms:
         size = common(Progression(constant, 1, 1), part).size
         return _NONE if size == 0 else _Solution((box,), is_eq(size, 1) is True)
@@ -248,7 +249,7 @@ def _range(expr: AffineExpr, box: _Box) -> Progression:
     """A progression that holds all values of an expression in a box; there may be others in it."""
     if isinstance(expr, AffineDim):
         return box[expr.name]
-    constant, terms = _linear(expr)
+    terms, constant = terms_of(expr)
     if len(terms) == 1 and expr in terms and isinstance(expr, AffineBinary):
         return _range_of_division(expr, box)
     ranges = [_scaled(_range(term, box), factor) for term, factor in terms.items()]
@@ -281,19 +282,3 @@ def _scaled(dim: Progression, factor: int) -> Progression:
     if factor < 0:
         return Progression(dim.last * factor, dim.size, dim.stride * -factor)
     return Progression(dim.offset * factor, dim.size, dim.stride * factor)
-
-
-def _linear(expr: AffineExpr) -> tuple[int, dict[AffineExpr, int]]:
-    """An expression as a constant, and a factor for each dimension, quotient and remainder."""
-    value = constant_value(expr)
-    if value is not None:
-        return value, {}
-    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
-        (left, terms), (right, others) = _linear(expr.lhs), _linear(expr.rhs)
-        sums = {term: terms.get(term, 0) + others.get(term, 0) for term in {**terms, **others}}
-        return left + right, {term: factor for term, factor in sums.items() if factor}
-    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.MUL:
-        constant, terms = _linear(expr.lhs)
-        factor = _divisor(expr)
-        return constant * factor, {term: each * factor for term, each in terms.items()}
-    return 0, {expr: 1}

@@ -75,7 +75,8 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops.group import may_be_fused
-from linalg_ext.transforms.analysis.fills import preceding_zeros, root
+from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
+from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
 from linalg_ext.transforms.ir_utils.plan_functions import ATTENTION, Functions
@@ -92,9 +93,7 @@ from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
 
-_BETWEEN = frozenset(
-    {"memref.alloc", "memref.dim", "memref.get_global", "memref.subview", "cf.assert"}
-)
+_BETWEEN = TOUCH_NOTHING | {"cf.assert"}
 """Ops that may stand among those of attention, and those of arith and affine on numbers: nothing
 that is read changes by them."""
 
@@ -135,7 +134,8 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     operands = [
         attention.query, attention.key, attention.value, Element(output, attention.result), *others
     ]  # fmt: skip
-    if any(root(each.value) == root(output) for each in operands if each.value != output):
+    written = buffer_of(output)
+    if any(buffer_of(each.value) == written for each in operands if each.value != output):
         return "the result is an operand"
     arguments: list[Argument] = []
     for each in operands:
@@ -189,7 +189,7 @@ def _is_together(attention: Attention, zeros: Any) -> bool:
 
 
 def _writes_nothing(op: Any) -> bool:
-    return op.name in _BETWEEN or op.name.startswith("arith.") or "_shape" in op.name
+    return op.name in _BETWEEN or op.name.startswith("arith.")
 
 
 def _others(attention: Attention) -> list[Element]:

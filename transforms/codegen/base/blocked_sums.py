@@ -20,11 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.definition.linear_forms import factor_of
+from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.buffer_sizes import dim
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
-    factor_of,
     input_count,
     loop_of,
     maps_of,
@@ -63,18 +64,19 @@ def _adds(old: Any, value: Any) -> bool:
 
 def can_be_split(op: Any) -> bool:
     """Return whether the sums of a `linalg.generic` on buffers can be added up in blocks."""
-    maps, summed = maps_of(op), summed_loops(op)
-    outputs = maps[input_count(op) :]
+    summed = summed_loops(op)
+    factors = [
+        [factor_of(index, f"d{loop}") for index in map_.results for loop in summed]
+        for map_ in indexing_maps(op)
+    ]
     extents = extents_of(op)
     return (
         bool(summed)
         and bool(summed_outputs(op))
         and all(loop in extents for loop in summed)
-        and all(factor_of(each, loop) == 0 for map_ in outputs for each in map_.results
-                for loop in summed)
-        and all(factor_of(each, loop) is not None for map_ in maps for each in map_.results
-                for loop in summed)
-    )  # fmt: skip
+        and not any(None in each for each in factors)
+        and not any(map(any, factors[input_count(op) :]))
+    )
 
 
 def length_of_sums(op: Any) -> int | None:
@@ -185,13 +187,13 @@ def _block_loop(
 def _slice(op: Any, places: Mapping[int, tuple[Any, Any]], outputs: Mapping[int, Any]) -> Any:
     """An op on a part of its loops, with other outputs."""
     operands = list(op.operands)
-    for number, map_ in enumerate(maps_of(op)):
+    for number, map_ in enumerate(indexing_maps(op)):
         if number in outputs:
             operands[number] = outputs[number]
             continue
         for axis, expression in enumerate(map_.results):
             for loop, (low, size) in places.items():
-                factor = factor_of(expression, loop)
+                factor = factor_of(expression, f"d{loop}")
                 if factor:
                     operands[number] = _part(op, operands[number], axis, loop, factor, low, size)
     clone = op.clone().operation

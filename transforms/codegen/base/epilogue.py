@@ -15,7 +15,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops.group import may_be_fused
-from linalg_ext.transforms.analysis.fills import VIEWS, comes_of, fills_fresh, leaves_alone, root
+from linalg_ext.transforms.analysis.buffers import PURE_VIEW_OPS, buffer_of
+from linalg_ext.transforms.analysis.fills import comes_of, fills_fresh, leaves_alone
 from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -62,8 +63,9 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     if not may_be_fused(op, after):
         return None
     destination = after.operands[len(after.operands) - 1]
-    touched_by_after = [root(value) for value in after.operands]
-    if any(root(fill.operands[len(fill.operands) - 1]) in touched_by_after for fill in between):
+    touched_by_after = [buffer_of(value) for value in after.operands]
+    filled = [buffer_of(fill.operands[len(fill.operands) - 1]) for fill in between]
+    if any(buffer in touched_by_after for buffer in filled):
         return None
     if destination != output and not _dies(output, {op, after, zeros}):
         return None
@@ -99,7 +101,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     if not all(_comes_before(value, op) for value in (destination, *values)):
         return None
     touched = [value for value in inputs if isinstance(value.type, ir.ShapedType)] + values
-    if any(root(value) == root(destination) for value in touched):
+    if any(buffer_of(value) == buffer_of(destination) for value in touched):
         return None
     payload = read_payload(after, known, 1 + len(values) + len(scalars))
     if isinstance(payload, str) or not all(_comes_before(scalar, op) for scalar in scalars):
@@ -124,7 +126,7 @@ def _next(op: Any, output: Any) -> tuple[Any, list[Any]]:
             return other, fills
         if fills_fresh(other):
             fills.append(other)
-        elif other.name not in _MOVABLE and other.name not in VIEWS:
+        elif other.name not in _MOVABLE and other.name not in PURE_VIEW_OPS:
             break  # what the epilogue writes early, others might read
     return None, []
 
@@ -134,7 +136,7 @@ def _comes_before(value: Any, op: Any) -> bool:
     owner = producer(value)
     if owner is None or owner.block != op.block or owner.is_before_in_block(op):
         return True
-    if owner.name in VIEWS:
+    if owner.name in PURE_VIEW_OPS:
         return all(_comes_before(each, op) for each in owner.operands)
     return owner.name in _MOVABLE and not len(owner.operands)
 

@@ -31,7 +31,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
-from linalg_ext.transforms.analysis.fills import preceding_zeros, root
+from linalg_ext.transforms.analysis.buffers import buffer_of
+from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     can_be_split,
     length_at_run_time,
@@ -139,7 +140,7 @@ def _rewrite(
         return product
     factors = product.factors
     read = [value for factor in factors for value in (factor.value, *factor.others)]
-    if any(root(value) == root(product.output) for value in read):
+    if any(buffer_of(value) == buffer_of(product.output) for value in read):
         return "the output is an input"
     zeros = preceding_zeros(op)
     found = find_epilogue(op, product.c, zeros) if zeros is not None else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.target import current
-from linalg_ext.transforms.analysis.fills import root
+from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.parameters import has_factors
 
@@ -35,7 +35,7 @@ def winograd_plan_for(convolution: Convolution, op: Any, machine: Machine) -> Wi
 
 def _width(filters: Any) -> int | None:
     """How many filters a strip of the factors has that come with filters; None where none do."""
-    argument = root(filters)
+    argument = buffer_of(filters).value
     if argument == filters or not has_factors(argument):
         return None
     type_ = argument.type
@@ -51,5 +51,5 @@ def _is_all(filters: Any, plan: WinogradPlan) -> bool:
     shape = list(filters.type.shape)
     dense = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     elements = plan.filter_rows * plan.strip + plan.filter_elements
-    held = math.prod(root(filters).type.shape)
+    held = math.prod(buffer_of(filters).value.type.shape)
     return offset == 0 and list(strides) == dense and held == elements

@@ -62,12 +62,13 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineBinary, AffineDim, AffineExpr, AffineMap
-from linalg_ext.definition.shapes import linear_terms
+from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.utils.maps import indexing_maps, maps_attribute, split_operands
 from linalg_ext.transforms.ir_utils.buffer_sizes import times
-from linalg_ext.transforms.ir_utils.generics import computed_anew, counted, generic_on_tensors
+from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
 from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.tensor_loops import counted
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
 from ._transposed_convolution import (
@@ -111,8 +112,8 @@ def _spread(op: Any) -> Any:
         if axis.rounds == 1:
             return nest(rest[1:], {**rounds, axis.out: 0}, total)
 
-        def step(at: Any, part: Any) -> list[Any]:
-            return [nest(rest[1:], {**rounds, axis.out: at}, part)]
+        def step(at: Any, carried: list[Any]) -> list[Any]:
+            return [nest(rest[1:], {**rounds, axis.out: at}, *carried)]
 
         return counted(0, axis.rounds, [total], step)[0]
 

@@ -43,7 +43,8 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.recognition.contraction_pairs import contraction_of
 from linalg_ext.structured.utils.maps import split_operands
-from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill, root
+from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
+from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
 from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
     erase_epilogue,
@@ -130,7 +131,7 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     if isinstance(plan, str):
         return plan
     if isinstance(plan, WinogradPlan) and plan.is_prepared:
-        given = [*given, root(op.operands[plan.convolution.filters])]
+        given = [*given, buffer_of(op.operands[plan.convolution.filters]).value]
     name = _function(functions, plan, [str(value.type) for value in given])
     if found is not None:
         move_before(found, op)
@@ -216,7 +217,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     inputs, outputs = split_operands(op)
     if len(outputs) != 1:
         return "it has several results"
-    if any(isinstance(v.type, ir.MemRefType) and root(v) == root(outputs[0]) for v in inputs):
+    if any(is_memory(v) and buffer_of(v) == buffer_of(outputs[0]) for v in inputs):
         return "the output is an input"
     maps = maps_of(op)
     operands = list(op.operands)

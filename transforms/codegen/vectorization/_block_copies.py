@@ -28,7 +28,7 @@ def is_block_copy(nest: Nest, depth: int) -> bool:
     if not isinstance(source, Access) or not isinstance(written, Access):
         return False
     (end,) = [each.operation for each in nest.body.operations][-1:]
-    if end.operands[0] != nest.body.arguments[0] or source.root.value == written.root.value:
+    if end.operands[0] != nest.body.arguments[0] or source.buffer == written.buffer:
         return False
     if any(depth not in access.dims for access in (source, written)):
         return False

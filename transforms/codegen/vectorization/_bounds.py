@@ -35,17 +35,13 @@ def whole_steps(low: Any, high: Any, step: int) -> Any:
     """Where the last whole step from `low` ends: `low` where it is known that there is none."""
     if isinstance(low, int) and isinstance(high, int):
         return high - (high - low) % step if high - low >= step else low
-    rest = high if isinstance(low, int) and low == 0 else arith.subi(high, as_index(low))
+    rest = high if isinstance(low, int) and low == 0 else arith.subi(high, index(low))
     return arith.subi(high, arith.remui(rest, index(step)))
 
 
 def is_same(one: Any, other: Any) -> bool:
     """Whether two places are known to be one: numbers, or one value."""
     return type(one) is type(other) and bool(one == other)
-
-
-def as_index(place: Any) -> Any:
-    return index(place) if isinstance(place, int) else place
 
 
 def size_of(nest: Nest, dim: int) -> Any:

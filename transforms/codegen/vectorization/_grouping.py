@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.analysis.buffers import are_apart, may_alias
 
 from ._block_copies import is_block_copy
 from ._loop_coalescing import is_collapsible
-from ._roots import are_apart
 from .loop_nests import Access, Nest
 
 
@@ -138,7 +138,7 @@ def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]
     (reads, writes), (later_reads, later_writes) = earlier, later
     pairs = [(a, b) for a in writes for b in (*later_reads, *later_writes)]
     pairs += [(a, b) for a in reads for b in later_writes]
-    return [(a, b) for a, b in pairs if a.root.may_alias(b.root)]
+    return [(a, b) for a, b in pairs if may_alias(a.buffer, b.buffer)]
 
 
 def same_extent(one: Nest, other: Nest, dim: int) -> bool:

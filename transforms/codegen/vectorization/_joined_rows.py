@@ -23,7 +23,7 @@ from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, not
 from linalg_ext.transforms.ir_utils.arithmetic import index
 
 from ._bodies import Member, Pass, computed
-from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
+from ._bounds import either, first_lanes, is_same, size_of, whole_steps
 from ._loop_coalescing import Collapser
 from ._rows import load_row, row_type, store_row
 from .combiners import Combiner, combiner_of
@@ -76,7 +76,7 @@ class JoinedRows:
             found = self._all_rounds(member, known, whole, found)
         if not is_same(whole, total):
             left = total - whole if rows is not None else arith.subi(total, whole)
-            found = self._round(member, known, as_index(whole), found, left)
+            found = self._round(member, known, index(whole), found, left)
         self._after(member, found)
 
     @property
@@ -90,7 +90,7 @@ class JoinedRows:
         """Return the results of whole rounds, in blocks where there are many."""
 
         def one_block() -> list[Any]:
-            return self._rounds(member, known, index(0), as_index(whole), start)
+            return self._rounds(member, known, index(0), index(whole), start)
 
         def blocks() -> list[Any]:
             return self._blocks(member, known, whole, start)
@@ -127,10 +127,10 @@ class JoinedRows:
         ]
         errors = [nothing(start[at].type) for at in sums]
         step = BLOCK * self._step
-        outer = scf.ForOp(index(0), as_index(whole), index(step), [*start, *errors])
+        outer = scf.ForOp(index(0), index(whole), index(step), [*start, *errors])
         with ir.InsertionPoint(outer.body):
             begin, given = outer.induction_variable, list(outer.inner_iter_args)
-            end = arith.minui(arith.addi(begin, index(step)), as_index(whole))
+            end = arith.minui(arith.addi(begin, index(step)), index(whole))
             before = [
                 start[at] if self._adds_floats(at // self.registers) else given[at]
                 for at in range(len(start))
@@ -198,7 +198,7 @@ class JoinedRows:
             first = register * self.lanes
             mask = None
             if left is not None and not (isinstance(left, int) and left >= first + self.lanes):
-                mask = first_lanes(self.lanes, arith.subi(as_index(left), index(first)))
+                mask = first_lanes(self.lanes, arith.subi(index(left), index(first)))
             pass_ = Pass(self.lanes, arith.addi(at, index(first)), mask, False)
             places = range(register, len(carried), self.registers)
             old = [carried[place] for place in places]

@@ -54,10 +54,10 @@ class Collapser:
     def _access(self, access: Access, dim: int) -> Access:
         dims = [each - 1 if each is not None and each > dim else each for each in access.dims]
         if dim not in access.dims:
-            return Access(access.memref, tuple(dims), access.root)
+            return Access(access.memref, tuple(dims), access.buffer)
         axis = access.dims.index(dim)
         del dims[axis + 1]
-        return Access(self._view(access.memref, axis), tuple(dims), access.root)
+        return Access(self._view(access.memref, axis), tuple(dims), access.buffer)
 
     def _view(self, source: Any, axis: int) -> Any:
         """`source` with an axis and the next as one."""

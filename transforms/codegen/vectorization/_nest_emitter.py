@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.codegen.base.long_sums import BLOCK, PartialSums, part_of
 from linalg_ext.transforms.ir_utils.arithmetic import index
 
@@ -17,7 +18,6 @@ from ._grouping import Group, partition
 from ._joined_rows import joined_rows, with_one_row
 from ._loop_coalescing import Collapser
 from ._nontemporal_stores import fence
-from ._roots import root_of
 from ._vector_loop import VectorLoop
 from .combiners import Combiner, combiner_of
 from .loop_nests import Access, Nest, read_nest
@@ -143,7 +143,8 @@ class NestEmitter:
             for at in sums
         }
         parts = {
-            at: Access(sum_.parts, dims_below[at], root_of(sum_.parts)) for at, sum_ in sums.items()
+            at: Access(sum_.parts, dims_below[at], buffer_of(sum_.parts))
+            for at, sum_ in sums.items()
         }
         block = index(self._rounds_in_block(nests, depth))
         outer = scf.ForOp(index(0), size, block)
@@ -264,7 +265,7 @@ class NestEmitter:
             axis = _sliced_axis(accesses, depth)
             if axis is None or not self._is_private(accesses[0], nests):
                 continue
-            small = self._shrink(memory, axis, accesses[0].root.value)
+            small = self._shrink(memory, axis, accesses[0].buffer.value)
             for number, nest in enumerate(changed):
                 changed[number] = nest.with_accesses(
                     {
@@ -288,13 +289,13 @@ class NestEmitter:
             aligned = all(a.key == accesses[0].key and depth in a.dims for a in accesses)
             if written_first and aligned and self._is_private(accesses[0], group.nests):
                 found.add(memory)
-                self._shrunk.setdefault(accesses[0].root.value, accesses[0].root.value)
+                self._shrunk.setdefault(accesses[0].buffer.value, accesses[0].buffer.value)
         return frozenset(found)
 
     def _is_private(self, access: Access, nests: Sequence[Nest]) -> bool:
         """Whether nobody but these nests uses the memory behind an access."""
-        memory = access.root.value
-        if access.root.kind != "allocation" or memory.owner.operation.name != "memref.alloc":
+        memory = access.buffer.value
+        if access.buffer.kind != "allocation" or memory.owner.operation.name != "memref.alloc":
             return False
         if memory.owner.operation.block != self._block:
             return False
@@ -303,7 +304,7 @@ class NestEmitter:
             use.owner.operation in allowed or use.owner.operation.name == "memref.dealloc"
             for use in memory.uses
         ) and not any(
-            access.root.value == other.root.value and access.memref != other.memref
+            access.buffer.value == other.buffer.value and access.memref != other.memref
             for nest in nests
             for other in nest.accesses
         )
@@ -376,7 +377,7 @@ def _sliced_axis(accesses: Sequence[Access], dim: int) -> int | None:
 
 def _slice(access: Access, small: Any, axis: int) -> Access:
     dims = (*access.dims[:axis], None, *access.dims[axis + 1 :])
-    return Access(small, dims, access.root)
+    return Access(small, dims, access.buffer)
 
 
 def _erase_unused(op: Any) -> None:

@@ -24,13 +24,13 @@ _SEQUENTIALLY_CONSISTENT = 7
 def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
     """Whether results go past the caches: larger than the last of them, one register at a time."""
     type_ = access.memref.type
-    if access.root.kind == "allocation" or not type_.has_static_shape:
+    if access.buffer.kind == "allocation" or not type_.has_static_shape:
         return False
     strides, _ = type_.get_strides_and_offset()
     if any(type_.is_dynamic_stride_or_offset(stride) for stride in strides):
         return False
     # Of a slice, the other slices are written at about the same time.
-    whole = access.root.value.type if access.root.value.type.has_static_shape else type_
+    whole = access.buffer.value.type if access.buffer.value.type.has_static_shape else type_
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits:
         return False

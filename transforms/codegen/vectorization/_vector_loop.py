@@ -17,11 +17,12 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.analysis.buffers import may_alias
 from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
 
 from ._bodies import Key, Member, Pass, computed, of_body
-from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
+from ._bounds import either, first_lanes, is_same, size_of, whole_steps
 from ._nontemporal_stores import first_aligned, is_streamed, rows_are_aligned_alike
 from ._reductions import FirstBest, Reduction, Sums
 from ._rows import (
@@ -103,7 +104,7 @@ class VectorLoop:
                 carried = self._loop(low, whole, step, masked=None, carried=carried)
             low = whole
         if not is_same(low, high):
-            carried = self._rest(as_index(low), size, lanes, carried, static)
+            carried = self._rest(index(low), size, lanes, carried, static)
         # Where there was no loop the row is empty.
         self._after(self._start(1) if carried is None else carried)
 
@@ -215,7 +216,7 @@ class VectorLoop:
         is_short = is_known and high - low <= BLOCK * lanes
         if is_first and not is_short and any(self._are_long_sums()):
             return self._blocks(low, high, lanes, carried)
-        return self._rounds(as_index(low), as_index(high), lanes, masked, carried)
+        return self._rounds(index(low), index(high), lanes, masked, carried)
 
     def _are_long_sums(self) -> list[bool]:
         """For each vector of the reductions whether it adds up floats."""
@@ -234,12 +235,12 @@ class VectorLoop:
         starts = [first[at] if is_sum else carried[at] for at, is_sum in enumerate(are_sums)]
         errors = [nothing(starts[at].type) for at in sums]
         step = BLOCK * lanes
-        outer = scf.ForOp(as_index(low), as_index(high), index(step), [*starts, *errors])
+        outer = scf.ForOp(index(low), index(high), index(step), [*starts, *errors])
         with ir.InsertionPoint(outer.body):
             begin, given = outer.induction_variable, list(outer.inner_iter_args)
             end: Any = arith.addi(begin, index(step))
             if not (isinstance(low, int) and isinstance(high, int) and (high - low) % step == 0):
-                end = arith.minui(end, as_index(high))
+                end = arith.minui(end, index(high))
             before = [carried[at] if is_sum else given[at] for at, is_sum in enumerate(are_sums)]
             found = self._rounds(begin, end, lanes, None, before)
             parts = self._narrowed(found, self._lanes)
@@ -325,7 +326,7 @@ class VectorLoop:
         for nest, writes in zip(self._loops, rows, strict=True):
             for access in nest.reads:
                 is_old = self._is_row(access) and access.key not in before
-                if is_old and any(access.root.may_alias(each.root) for each in written):
+                if is_old and any(may_alias(access.buffer, each.buffer) for each in written):
                     return False  # a round before has put its result there
             before.update(each.key for each in writes)
         return True

@@ -60,8 +60,9 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
     loops_of,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.generics import computed_anew, counted, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import computed_anew, parallel_loops
 from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.tensor_loops import counted
 from linalg_ext.transforms.ir_utils.walking import select
 
 NAME = "linalg-ext-carry-prefixes"
@@ -202,8 +203,8 @@ def _carried(op: Any) -> Any:
         if not rest:
             return _row(found, places, total)
 
-        def step(at: Any, part: Any) -> list[Any]:
-            return [nest(rest[1:], {**places, rest[0]: at}, part)]
+        def step(at: Any, carried: list[Any]) -> list[Any]:
+            return [nest(rest[1:], {**places, rest[0]: at}, *carried)]
 
         return counted(0, found.sizes[rest[0]], [total], step)[0]
 
@@ -217,7 +218,8 @@ def _row(found: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
     first = _taken(found, {**places, found.along: start, found.reduced: start})
     total = _put(found, {**places, found.along: start}, first, total)
 
-    def step(at: Any, so_far: Any, part: Any) -> list[Any]:
+    def step(at: Any, carried: list[Any]) -> list[Any]:
+        so_far, part = carried
         if found.is_backward:
             at = arith.subi(index(size - 1), at)
         here = {**places, found.along: at, found.reduced: at}

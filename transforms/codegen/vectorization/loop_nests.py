@@ -13,6 +13,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure
+from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS, NARROW_FLOATS, unfit
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from linalg_ext.transforms.ir_utils.generics import (
@@ -24,7 +25,6 @@ from linalg_ext.transforms.ir_utils.generics import (
 )
 
 from ._reductions import FirstBest, Reduction, reduction_of
-from ._roots import Root, root_of
 
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
@@ -46,12 +46,12 @@ class Access:
     Attributes:
         memref: the memref.
         dims: for each axis the loop that indexes it, None for index 0, -1 for any index.
-        root: the memory that it is a view of.
+        buffer: the memory that it is a view of.
     """
 
     memref: Any
     dims: tuple[int | None, ...]
-    root: Root
+    buffer: Buffer
 
     @property
     def key(self) -> tuple[Any, tuple[int | None, ...]]:
@@ -235,7 +235,7 @@ def _access(value: Any, map_: Any) -> Access | MatchFailure:
     used = [dim for dim in dims if dim is not None]
     if len(set(used)) != len(used):
         return MatchFailure("a diagonal")
-    return Access(value, tuple(dims), root_of(value))
+    return Access(value, tuple(dims), buffer_of(value))
 
 
 def unfit_memory(type_: Any) -> str | None:
@@ -265,7 +265,7 @@ def _loaded(body: Any) -> list[Access] | MatchFailure:
             return MatchFailure(reason)
         if op.name == LOAD:
             memory = op.operands[0]
-            found.append(Access(memory, (_ANYWHERE,) * memory.type.rank, root_of(memory)))
+            found.append(Access(memory, (_ANYWHERE,) * memory.type.rank, buffer_of(memory)))
     return found
 
 
@@ -302,9 +302,9 @@ def _overlap(nest: Nest) -> MatchFailure | None:
         for other, access in enumerate(nest.operands):
             if other == number or not isinstance(access, Access):
                 continue
-            if access.root.may_be_seen_through(written.root) and access.key != written.key:
+            if access.buffer == written.buffer and access.key != written.key:
                 return MatchFailure("an input may overlap the output")
-        if any(load.root.may_alias(written.root) for load in nest.loads):
+        if any(may_alias(load.buffer, written.buffer) for load in nest.loads):
             return MatchFailure("it may write to what it loads")
     return None
 

@@ -34,8 +34,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.definition.linear_forms import factor_of
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.generics import factor_of, input_count, maps_of, parallel_loops
+from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-order-loops"
@@ -69,17 +72,19 @@ def order_loops(module: ir.Operation) -> Report:
         if len(op.results) or not len(op.operands):
             continue
         report.matched[op.name] += 1
-        maps = maps_of(op)
+        maps = indexing_maps(op)
         innermost = _best_innermost(op, maps)
         if innermost is None:
             continue
         report.changed[op.name] += 1
-        count = maps[0].n_dims
-        _interchange(op, maps, [*(dim for dim in range(count) if dim != innermost), innermost])
+        count = len(maps[0].dims)
+        _interchange(
+            op, maps_of(op), [*(dim for dim in range(count) if dim != innermost), innermost]
+        )
     return report
 
 
-def _best_innermost(op: Any, maps: Sequence[Any]) -> int | None:
+def _best_innermost(op: Any, maps: Sequence[AffineMap]) -> int | None:
     """The dimension that should be innermost; None where the order stays as it is."""
     if not _may_reorder(op, maps):
         return None
@@ -90,7 +95,7 @@ def _best_innermost(op: Any, maps: Sequence[Any]) -> int | None:
     for dim in range(last):
         if not is_parallel[dim] or _extent(op, maps, dim) < SHORTEST:
             continue
-        if not all(_is_result(map_, dim) for map_ in outputs):
+        if not all(AffineDim(f"d{dim}") in map_.results for map_ in outputs):
             continue  # several rounds write one element: the last one must stay the last
         score = _score(op, maps, dim)
         if score > best_score:
@@ -98,8 +103,8 @@ def _best_innermost(op: Any, maps: Sequence[Any]) -> int | None:
     return None if best == last else best
 
 
-def _may_reorder(op: Any, maps: Sequence[Any]) -> bool:
-    if not maps[0].n_dims:
+def _may_reorder(op: Any, maps: Sequence[AffineMap]) -> bool:
+    if not maps[0].dims:
         return False
     outputs = {number: op.operands[number] for number in range(input_count(op), len(op.operands))}
     for number, operand in enumerate(op.operands):
@@ -113,7 +118,7 @@ def _may_reorder(op: Any, maps: Sequence[Any]) -> bool:
     )
 
 
-def _score(op: Any, maps: Sequence[Any], dim: int) -> int:
+def _score(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
     """How well `dim` would do innermost: accesses in unit steps count for it, others against it."""
     score = 0
     for number, (operand, map_) in enumerate(zip(op.operands, maps, strict=True)):
@@ -127,7 +132,7 @@ def _score(op: Any, maps: Sequence[Any], dim: int) -> int:
     return -len(maps) + (score > 0 and parallel_loops(op)[dim])
 
 
-def _step(type_: Any, map_: Any, dim: int) -> int | None:
+def _step(type_: Any, map_: AffineMap, dim: int) -> int | None:
     """By how many elements an access moves with `dim`; None where that is not known."""
     if not isinstance(type_, ir.MemRefType):
         return 0
@@ -136,8 +141,8 @@ def _step(type_: Any, map_: Any, dim: int) -> int | None:
     except (ir.MLIRError, ValueError, RuntimeError):
         return None  # a layout without strides
     step = 0
-    for expression, stride in zip(map_.results, strides, strict=True):
-        factor = factor_of(expression, dim)
+    for index, stride in zip(map_.results, strides, strict=True):
+        factor = factor_of(index, f"d{dim}")
         if factor == 0:
             continue
         if factor is None or type_.is_dynamic_stride_or_offset(stride):
@@ -146,23 +151,16 @@ def _step(type_: Any, map_: Any, dim: int) -> int | None:
     return step
 
 
-def _extent(op: Any, maps: Sequence[Any], dim: int) -> int:
+def _extent(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
     """The number of rounds of a loop; a large number where only the run tells."""
     for operand, map_ in zip(op.operands, maps, strict=True):
-        for axis, expression in enumerate(map_.results):
-            if not isinstance(expression, ir.AffineDimExpr) or expression.position != dim:
+        for axis, index in enumerate(map_.results):
+            if index != AffineDim(f"d{dim}"):
                 continue
             if operand.type.is_dynamic_dim(axis):
                 return 1 << 30
             return int(operand.type.get_dim_size(axis))
     return 1 << 30
-
-
-def _is_result(map_: Any, dim: int) -> bool:
-    return any(
-        isinstance(expression, ir.AffineDimExpr) and expression.position == dim
-        for expression in map_.results
-    )
 
 
 def _interchange(op: Any, maps: Sequence[Any], order: Sequence[int]) -> None:

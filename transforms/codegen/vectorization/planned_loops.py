@@ -68,10 +68,10 @@ def summary_of(nests: Sequence[Nest], vector_bits: int) -> PlannedLoops:
     if inner is not None:
         lanes = min(lanes, 1 << max(0, inner - 1).bit_length())
     memory = {
-        access.root.value: access.memref.type
+        access.buffer.value: access.memref.type
         for one in nests
         for access in one.accesses
-        if access.root.kind != "allocation"
+        if access.buffer.kind != "allocation"
     }
     known = all(type_.has_static_shape for type_ in memory.values())
     return PlannedLoops(

@@ -38,6 +38,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops.group import may_be_fused
+from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
@@ -53,23 +54,8 @@ from .loop_nests import Nest, read_nest
 NAME = "linalg-ext-vectorize-loops"
 
 _BETWEEN = ("arith.", "affine.apply", "index.")
-_VIEWS_AND_SIZES = frozenset(
-    f"memref.{name}"
-    for name in (
-        "alloc",
-        "alloca",
-        "cast",
-        "collapse_shape",
-        "dim",
-        "expand_shape",
-        "extract_strided_metadata",
-        "get_global",
-        "reinterpret_cast",
-        "subview",
-        "transpose",
-    )
-)
-"""Operations that may stand between nests: they touch no memory's contents."""
+"""What the names of operations begin with that may stand between nests, besides those on buffers
+that touch no element."""
 
 
 @module_pass(NAME, on=("linalg.generic", "memref.copy"))
@@ -145,7 +131,7 @@ def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
                 yield [nest]
                 continue
             report.leave(operation.name, nest.reason)
-        elif operation.name.startswith(_BETWEEN) or operation.name in _VIEWS_AND_SIZES:
+        elif operation.name.startswith(_BETWEEN) or operation.name in TOUCH_NOTHING:
             continue
         if run:
             yield run

@@ -40,6 +40,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.buffers import buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.long_sums import (
     ADDITIONS,
@@ -53,8 +54,7 @@ from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
-from ._bounds import as_index, first_lanes, is_same, whole_steps
-from ._roots import root_of
+from ._bounds import first_lanes, is_same, whole_steps
 from ._rows import as_row, load_row, on_rows, store_row
 from .combiners import Combiner, combiner_by
 from .loop_nests import SHORTEST, is_in_rows, unfit_memory
@@ -152,11 +152,11 @@ class _Scan:
         if is_same(whole, last):
             self._replace_by(carried)
         elif has_masks:
-            left = first_lanes(lanes, arith.subi(end, as_index(whole)))
-            total = self._round(as_index(whole), as_row(carried, lanes), left)
+            left = first_lanes(lanes, arith.subi(end, index(whole)))
+            total = self._round(index(whole), as_row(carried, lanes), left)
             self._replace_by(vector.extract(total, [], [0]))
         else:
-            self.loop.operands[0], self.loop.operands[3] = as_index(whole), carried
+            self.loop.operands[0], self.loop.operands[3] = index(whole), carried
 
     def _vectors(self, first: Any, whole: Any, lanes: int, carried: Any) -> Any:
         """Emit the loop over whole vectors, in blocks while there are many; gives the total."""
@@ -164,9 +164,9 @@ class _Scan:
         if self.combine.adds_floats(carried.type):
             middle = whole_steps(first, whole, _BLOCK * lanes)
         if not is_same(middle, first):
-            carried = self._blocks(as_index(first), as_index(middle), lanes, carried)
+            carried = self._blocks(index(first), index(middle), lanes, carried)
         if not is_same(middle, whole):
-            carried = self._rounds(as_index(middle), as_index(whole), lanes, carried, None)
+            carried = self._rounds(index(middle), index(whole), lanes, carried, None)
         return carried
 
     def _rounds(self, low: Any, high: Any, lanes: int, carried: Any, base: Any | None) -> Any:
@@ -394,7 +394,7 @@ def _overlap(ops: Sequence[Any]) -> str | None:
         for store in stores if op.name in (_LOAD, _STORE) else ():
             memory, *where = list(op.operands)[op.name == _STORE :]
             _, target, *there = store.operands
-            if op == store or not root_of(memory).may_alias(root_of(target)):
+            if op == store or not may_alias(buffer_of(memory), buffer_of(target)):
                 continue
             if memory != target or where != there or number > ops.index(store):
                 return "what it writes may be read or written in another round"

@@ -1,0 +1,282 @@
+"""Buffers: which one a value views, which may be one memory, and which ops reach them.
+
+    %c = memref.alloc() : memref<4x4xf32>
+    %v = memref.assume_alignment %c, 64 : memref<4x4xf32>
+    %s = memref.subview %v[0, 0] [2, 4] [1, 1] : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1]>>
+
+`buffer_of(%s)` is the allocation. Where a view lies in it is told by `linalg_ext.structured.views`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from linalg_ext.bindings import ir
+from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.views import view_ops
+from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
+from linalg_ext.symbolic.index_sets import intersection, is_empty
+from linalg_ext.transforms.ir_utils.entry_status import STATUS
+from linalg_ext.transforms.ir_utils.generics import input_count
+from linalg_ext.transforms.ir_utils.walking import select
+
+VIEW_OPS = view_ops.VIEW_OPS | frozenset(
+    {
+        *("memref.assume_alignment", "memref.cast", "memref.collapse_shape", "memref.expand_shape"),
+        *("memref.extract_strided_metadata", "memref.memory_space_cast", "memref.reinterpret_cast"),
+        *("memref.reshape", "memref.subview", "memref.transpose", "memref.view"),
+        "vector.type_cast",
+    }
+)
+"""Ops whose results in memory are views of their first operand."""
+
+PURE_VIEW_OPS = VIEW_OPS - {"memref.reshape"}
+"""View ops that read no memory: the shape that `memref.reshape` takes is in another buffer."""
+
+ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
+SOURCES = ALLOCATIONS | {"memref.get_global"}
+"""Ops that give a buffer."""
+
+SIZES = frozenset({"memref.dim", "memref.rank"})
+
+TOUCH_NOTHING = PURE_VIEW_OPS | SOURCES | SIZES
+"""Ops on buffers that neither read nor write an element."""
+
+Kind = Literal["allocation", "argument", "global", "unknown"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The memory behind a memref.
+
+    Attributes:
+        value: the memref that all views are of; two of one global are two values, and one buffer.
+        kind: "argument" is one of the function around it.
+        key: the value, or the name of a global.
+    """
+
+    value: Any = field(compare=False)
+    kind: Kind
+    key: Any
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it is an allocation, of which no value from before knows."""
+        return self.kind == "allocation"
+
+
+def buffer_of(value: ir.Value) -> Buffer:
+    """Return the buffer that a memref is, or is a view of."""
+    op = producer(value)
+    while op is not None and op.name in VIEW_OPS:
+        value = op.operands[0]
+        op = producer(value)
+    if op is None:
+        return Buffer(value, "argument" if _is_given(value) else "unknown", value)
+    if op.name in ALLOCATIONS:
+        return Buffer(value, "allocation", value)
+    if op.name == "memref.get_global":
+        return Buffer(value, "global", ir.FlatSymbolRefAttr(op.attributes["name"]).value)
+    return Buffer(value, "unknown", value)
+
+
+def _is_given(value: ir.Value) -> bool:
+    """Tell whether an argument of a block is one of a function, not of a branch inside it."""
+    block = ir.BlockArgument(value).owner
+    function = block.owner
+    if function is None or function.operation.name != "func.func":
+        return False
+    return bool(block == function.operation.regions[0].blocks[0])
+
+
+def is_one_to_one(view: ir.Value) -> bool:
+    """Tell whether no two indices of a memref are one element of its buffer."""
+    op = producer(view)
+    while op is not None and op.name in VIEW_OPS:
+        if op.name == "memref.reinterpret_cast":
+            return False
+        op = producer(op.operands[0])
+    return True
+
+
+def global_of(buffer: Buffer) -> ir.Operation | None:
+    """Return the `memref.global` of a buffer; None for one of another kind."""
+    if buffer.kind != "global":
+        return None
+    around = buffer.value.owner.operation.parent
+    while around is not None:
+        if around.operation.name.endswith("module"):
+            symbols = ir.SymbolTable(around.operation)
+            return symbols[buffer.key].operation if buffer.key in symbols else None
+        around = around.operation.parent
+    return None
+
+
+class Aliases:
+    """Answers which buffers may be one memory, as long as no function gets another caller."""
+
+    def __init__(self) -> None:
+        self._native: dict[ir.Operation, bool] = {}
+
+    def may_alias(self, one: Buffer, other: Buffer) -> bool:
+        """Tell whether two buffers may share memory that somebody writes.
+
+        In whichever iterations of the loops around them. Arguments of a public function that none
+        of the module calls do not overlap: the call checks what is written.
+        """
+        if one == other:
+            return True
+        kinds = {one.kind, other.kind}
+        if "unknown" not in kinds:
+            if "allocation" in kinds or kinds == {"global"}:
+                return False
+            if kinds == {"argument"} and self._is_of_native_callers(one):
+                return False
+        return not (_is_constant(one) or _is_constant(other))
+
+    def _is_of_native_callers(self, argument: Buffer) -> bool:
+        function = argument.value.owner.owner.operation
+        if function not in self._native:
+            is_private = "sym_visibility" in function.attributes
+            is_entry = STATUS in function.attributes
+            self._native[function] = is_entry or not (is_private or _is_called(function))
+        return self._native[function]
+
+
+def may_alias(one: Buffer, other: Buffer) -> bool:
+    """Tell whether two buffers may share memory that somebody writes; see `Aliases`."""
+    return Aliases().may_alias(one, other)
+
+
+def _is_constant(buffer: Buffer) -> bool:
+    variable = global_of(buffer)
+    return variable is not None and "constant" in variable.attributes
+
+
+def _is_called(function: ir.Operation) -> bool:
+    """Tell whether anything around a function names it: it may then get one buffer twice."""
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    around = function.parent
+    if around is None:
+        return True
+    calls = select(around.operation, lambda op: op.name in ("func.call", "func.constant"))
+    callees = (op.attributes["callee" if op.name == "func.call" else "value"] for op in calls)
+    return any(ir.FlatSymbolRefAttr(callee).value == name for callee in callees)
+
+
+def are_apart(one: ir.Value, other: ir.Value) -> bool:
+    """Tell whether two memrefs are known to be parts of one view that share no element."""
+    read = ViewReader()
+    base = shared_base(one, other, read)
+    if base is None:
+        return False
+    first, second = placement(one, read, base).tile, placement(other, read, base).tile
+    if not all(isinstance(stride, int) for stride in (*first.strides, *second.strides)):
+        return False
+    return is_empty(intersection(first, second)) is True
+
+
+def is_memory(value: ir.Value) -> bool:
+    """Tell whether a value is a memref."""
+    return isinstance(value.type, ir.MemRefType | ir.UnrankedMemRefType)
+
+
+def names_through(op: ir.Operation) -> list[ir.Value]:
+    """Return the results by which the memory of an operand may be reached: views, and others."""
+    return [result for result in op.results if is_memory(result)]
+
+
+def uses_of(buffer: ir.Value) -> Iterator[ir.OpOperand]:
+    """Yield each use of a memref, and of all that may be another name for its memory."""
+    names = {buffer: None}
+    waiting = [buffer]
+    while waiting:
+        for use in waiting.pop().uses:
+            yield use
+            new = [name for name in names_through(use.owner.operation) if name not in names]
+            names.update(dict.fromkeys(new))
+            waiting += new
+
+
+_READS = frozenset(
+    {
+        *("affine.load", "affine.vector_load", "memref.load", "memref.prefetch"),
+        *("vector.gather", "vector.load", "vector.maskedload", "vector.transfer_read"),
+        *("arith.select", *VIEW_OPS, *SIZES),
+    }
+)
+
+
+def may_write(op: ir.Operation, operand: int) -> bool:
+    """Tell whether an op may write the memory of an operand; of unknown ops it is taken to.
+
+    The ops in its regions are asked for themselves.
+    """
+    if op.name in _READS:
+        return False
+    if op.name == "memref.copy":
+        return operand != 0
+    if op.name == "bufferization.to_tensor":
+        return "writable" in op.attributes
+    if op.name.startswith("linalg."):
+        return operand >= input_count(op)
+    return True
+
+
+_KNOWN = ("memref.", "linalg.", "vector.", "affine.", "func.", "arith.", "amx.", "x86")
+"""Before the names of ops that reach a buffer while they run, or give a view of it, and no more."""
+
+_ENDS = (".yield", ".return", ".condition")
+"""At the end of the names of ops that hand a buffer on to another region."""
+
+_KEEP_ADDRESSES = frozenset(
+    f"arith.{name}" for name in ("addi", "subi", "andi", "ori", "index_cast", "select")
+)
+"""Ops of which an address can be got back; of a remainder or of a comparison it cannot."""
+
+_ADDRESS = "memref.extract_aligned_pointer_as_index"
+
+
+def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None:
+    """Return the ops that reach the memory of an allocation; None where it may outlive them.
+
+    It may where it is handed on to another block, freed under another name, or its address is
+    taken by what is not known here.
+
+    Args:
+        buffer: what the allocation gave.
+        handed_over: whether functions may be given it as a struct: those that share loops are.
+    """
+    found: list[Any] = []
+    waiting = [buffer]
+    while waiting:
+        value = waiting.pop()
+        is_address = not is_memory(value)
+        for use in value.uses:
+            op = use.owner.operation
+            found.append(op)
+            if op.name == "memref.dealloc" and value == buffer:
+                continue
+            if handed_over and (is_address or op.name == "builtin.unrealized_conversion_cast"):
+                continue
+            if _loses(op, value, is_address=is_address):
+                return None
+            if is_address or op.name == _ADDRESS:
+                is_kept = op.name == _ADDRESS or op.name in _KEEP_ADDRESSES
+                waiting += op.results if is_kept else ()
+            else:
+                waiting += names_through(op)
+    return found
+
+
+def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
+    """Tell whether it cannot be told what becomes of the buffer."""
+    if op.name.endswith(_ENDS) or op.name == "memref.dealloc":
+        return True
+    if is_address:
+        return bool(op.name.startswith(("llvm.", "func.")))
+    is_stored = op.name == "memref.store" and op.operands[0] == value
+    is_carried = len(op.regions) and not op.name.startswith(("linalg.", "memref."))
+    return is_stored or bool(is_carried) or not op.name.startswith(_KNOWN)
