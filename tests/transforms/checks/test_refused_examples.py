@@ -23,7 +23,7 @@ from linalg_ext.module import Module
     ],
 )
 def test_what_is_shown_is_refused(name: str, error: type[LinalgExtError]) -> None:
-    file = import_module(f"linalg_ext.transforms.legalization.{name}")
+    file = import_module(f"linalg_ext.transforms.checks.{name}")
     module = Module.parse(refused(file), trusted=True, legalize=False)
     before = str(module)
     with target.using("avx2"), pytest.raises(error):
