@@ -57,6 +57,11 @@ def attribute_of(op: ir.Operation, name: str) -> ir.Attribute | None:
         attribute: ir.Attribute = op.attributes[name]
     except KeyError:
         return None
+    except TypeError:
+        # The bindings have no class for some attributes, such as `array<ui8: 4>`.
+        raise ArgumentError(
+            f"{name} is an attribute without a class in the bindings", expected="array<i64: ...>"
+        ) from None
     return attribute
 
 

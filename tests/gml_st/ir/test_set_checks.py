@@ -174,6 +174,10 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         (tile(of="%x", whole="tensor<64x32xf32>"), 'expected !gml_st.subset<"8x8xf32">'),
         (tile(of="%i", whole="index"), "index is no set of elements"),
         (tile().replace("static_strides", "strides"), "static_strides is missing"),
+        (
+            tile().replace("static_sizes = array<i64: 8, 8>", "static_sizes = array<ui8: 8, 8>"),
+            "static_sizes is an attribute without a class in the bindings",
+        ),
         (tile().replace("array<i64: 8, 8>", "7 : i64"), "static_sizes = 7 : i64"),
         (
             tile().replace("operandSegmentSizes = array<i32: 1, 0, 0, 0>", "other = 1"),
