@@ -25,9 +25,10 @@ def test_every_pass_of_the_page_exists_and_every_one_on_subsets_is_there() -> No
     named = set(re.findall(r"`(linalg-ext-[\w-]+)`", PAGE))
     passes = all_passes()
     assert named <= set(passes)
-    folder = REPOSITORY / "transforms" / "subsets"
+    folder = REPOSITORY / "transforms" / "gml_st"
     files = {f"linalg-ext-{file.stem.replace('_', '-')}" for file in folder.glob("[!_]*.py")}
-    assert files == named
+    assert files & set(passes) == named
+    assert len(named) > 15
 
 
 def test_every_op_of_the_table_exists() -> None:
