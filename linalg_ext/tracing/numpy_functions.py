@@ -27,8 +27,9 @@ from linalg_ext.tracing import (
     sorting,
     splitting,
 )
-from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import xp
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
@@ -87,8 +88,14 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = F
     value, factor = as_traced(a), as_traced(weights)
     if factor.ndim == 1 and value.ndim > 1 and axis is not None:
         factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
-    total = xp.sum(value * factor, axis, keepdims=keepdims)
-    return total / np.sum(xp.broadcast_to(factor, value.shape), axis, keepdims=keepdims)
+    dtype = common_dtype("average", [value, factor])
+    if value.dtype.kind in "iub":
+        dtype = np.result_type(dtype if dtype.kind == "c" else np.float64, np.float64)
+    products = cast_to(value, dtype) * cast_to(factor, dtype)
+    weight = np.sum(xp.broadcast_to(cast_to(factor, dtype), value.shape), axis, keepdims=keepdims)
+    # NumPy raises a ZeroDivisionError.
+    demand(xp.all(weight != 0), "average: weights sum to zero")
+    return np.sum(products, axis, keepdims=keepdims) / weight
 
 
 _SIMPLE: Mapping[str, Callable[..., Any]] = {

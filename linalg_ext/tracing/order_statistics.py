@@ -296,6 +296,9 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Traced:
                 )
             back = searchsorted(edges[::-1], x, "right" if right else "left")
             return len(edges) - back
+    elif bins.ndim == 1:
+        # NumPy raises a ValueError for bins in no order, and takes those that fall, too.
+        demand(xp.all(bins[1:] >= bins[:-1]), "digitize: traced bins have to grow")
     return searchsorted(bins, x, side)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import DTypeError
+from linalg_ext.errors import DTypeError, ExecutionError
 
 FLAGS = np.array([True, False, True])
 
@@ -79,3 +79,24 @@ def test_refused_as_by_numpy(function: Callable[[Any], Any], message: str) -> No
         function(FLAGS)
     with pytest.raises(DTypeError, match=message):
         lx.jit(function)(FLAGS)
+
+
+@pytest.mark.parametrize("weights", [np.float32, np.int8, np.bool_, np.complex64])
+@pytest.mark.parametrize("values", [np.float32, np.float16, np.int8, np.bool_, np.complex64])
+def test_averages_have_the_dtype_of_numpys(values: Any, weights: Any) -> None:
+    x, w = np.array([1, 2, 4]).astype(values), np.array([1, 1, 2]).astype(weights)
+    expected = np.average(x, weights=w)
+    found = lx.jit(lambda x, w: np.average(x, weights=w))(x, w)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_weights_that_sum_to_zero_and_bins_in_no_order_are_errors_of_the_run() -> None:
+    x = np.arange(3.0)
+    average = lx.jit(lambda x, w: np.average(x, weights=w))
+    with pytest.raises(ExecutionError, match="weights sum to zero"):
+        average(x, np.array([1.0, -1.0, 0.0]))
+    places = lx.jit(np.digitize)
+    np.testing.assert_array_equal(places(x, np.array([0.5, 1.5])), [0, 1, 2])
+    with pytest.raises(ExecutionError, match="traced bins have to grow"):
+        places(x, np.array([1.5, 0.5, 2.5]))
