@@ -1,8 +1,8 @@
 """Take large buffers from memory that outlives the call, and give them back to it.
 
-malloc returns large buffers to the system, or maps them anew for every call: each first write to a
-page is a fault then, and a page to be cleared. A buffer whose size only the run tells is looked at
-there. A buffer that a loop carries, a block hands on or the caller gets is malloc's.
+malloc returns large buffers to the system, or maps them again for every call. Each first write to a
+page is then a fault, and the page has to be cleared. The size of a dynamic buffer is tested at run
+time. A buffer that a loop carries, a block passes on or the caller gets stays with malloc.
 
 before:
     func.func @f(%n: index, %x: f32) {
@@ -23,7 +23,8 @@ after:
       return
     }
 
-A function that has a way out for failures writes down what it has, and gives all of it back there.
+A function with several returns, such as one for failures, records its buffers in a list. It gives
+all of them back at each return.
 
 before:
     func.func @f(%ok: i1) {
