@@ -168,7 +168,7 @@ def _has_loops(function: ir.Operation) -> bool:
 
 
 def suggest_opt_level(instructions: int) -> int:
-    """The engine's optimization level for a module of so many LLVM operations.
+    """Return the engine's optimization level for a module of `instructions` LLVM operations.
 
     All is inlined into one function, and LLVM's time grows faster than its length: 10,000
     operations take it 0.3 s at level 0, 4 s at 2, 15 s at 3.
@@ -179,7 +179,7 @@ def suggest_opt_level(instructions: int) -> int:
 
 
 def stage_text(module: ir.Module) -> str:
-    """The text of a module for people: large constants are elided."""
+    """Return the text of a module for readers: large constants are elided."""
     text = module.operation.get_asm(
         large_elements_limit=LARGE_ELEMENTS, large_resource_limit=LARGE_ELEMENTS
     )
