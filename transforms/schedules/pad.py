@@ -45,8 +45,8 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
             right for sums of products, the smallest number for maxima.
 
     Raises:
-        ScheduleError: the numbers do not fit the loops, the op is on buffers or reaches memory that
-            is no operand, or a reduction that is no sum of products would be padded with 0.
+        ScheduleError: the numbers do not fit the loops, or the op is on buffers. The op reaches
+            memory that is not an operand. Or 0 would pad a reduction that is no sum of products.
     """
     loops = check_maps(op, "pad")
     check_tensors(op, "pad")
