@@ -69,15 +69,15 @@ LARGE_ELEMENTS = 32
 
 @dataclass(frozen=True)
 class LoweringInfo:
-    """What the caller of `lower_to_llvm` must know of the result.
+    """The facts about a lowered module that the caller of `lower_to_llvm` needs.
 
     Attributes:
         assertions: the message of status 1, 2, ...; status 0 is success.
-        out_of_memory: the status that says that a buffer could not be allocated, if there is one.
+        out_of_memory: the status of a failed allocation; None where there is none.
         instructions: the number of LLVM operations.
         suggested_opt_level: the optimization level for the engine.
-        seconds: how long each stage took.
-        reports: of our passes that ran, in that order.
+        seconds: the time of each stage.
+        reports: the reports of our passes, in the order in which they ran.
     """
 
     assertions: tuple[str, ...] = ()
@@ -143,9 +143,9 @@ def after_checks(stage: str) -> tuple[str, ...]:
 
 
 def _is_all_planned(module: ir.Module) -> bool:
-    """Whether all loops are those of nests, which LLVM's optimizer makes no faster.
+    """Return whether there are nests, and all loops are theirs: LLVM's optimizer gains nothing.
 
-    They are vectors and registers already, and its time grows faster than their length.
+    Nests use vectors and registers already. The optimizer's time grows faster than their length.
     """
     functions = [op.operation for op in module.body.operations]
     nests = [function for function in functions if PLAN in function.attributes]
@@ -168,7 +168,7 @@ def _has_loops(function: ir.Operation) -> bool:
 
 
 def suggest_opt_level(instructions: int) -> int:
-    """The engine's optimization level for a module of so many LLVM operations.
+    """Return the engine's optimization level for a module of `instructions` LLVM operations.
 
     All is inlined into one function, and LLVM's time grows faster than its length: 10,000
     operations take it 0.3 s at level 0, 4 s at 2, 15 s at 3.
@@ -179,7 +179,7 @@ def suggest_opt_level(instructions: int) -> int:
 
 
 def stage_text(module: ir.Module) -> str:
-    """The text of a module for people: large constants are elided."""
+    """Return the text of a module for readers: large constants are elided."""
     text = module.operation.get_asm(
         large_elements_limit=LARGE_ELEMENTS, large_resource_limit=LARGE_ELEMENTS
     )

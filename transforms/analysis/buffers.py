@@ -1,10 +1,10 @@
-"""Buffers: which one a value views, which may be one memory, and which ops reach them.
+"""Buffers: the buffer that a value views, buffers that may alias, and the ops that reach them.
 
     %c = memref.alloc() : memref<4x4xf32>
     %v = memref.assume_alignment %c, 64 : memref<4x4xf32>
     %s = memref.subview %v[0, 0] [2, 4] [1, 1] : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1]>>
 
-`buffer_of(%s)` is the allocation. Where a view lies in it is told by `linalg_ext.structured.views`.
+`buffer_of(%s)` is the allocation. `linalg_ext.structured.views` finds the place of a view in it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PURE_VIEW_OPS = VIEW_OPS - {"memref.reshape"}
 
 ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 SOURCES = ALLOCATIONS | {"memref.get_global"}
-"""Ops that give a buffer."""
+"""Ops whose result is a buffer."""
 
 SIZES = frozenset({"memref.dim", "memref.rank"})
 
@@ -52,8 +52,8 @@ class Buffer:
     """The memory behind a memref.
 
     Attributes:
-        value: the memref that all views are of; two of one global are two values, and one buffer.
-        kind: "argument" is one of the function around it.
+        value: the memref that all views are of; two values of one global are one buffer.
+        kind: the origin; "argument" is an argument of the function around it.
         key: the value, or the name of a global.
     """
 
@@ -63,7 +63,7 @@ class Buffer:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it is an allocation, of which no value from before knows."""
+        """True where the buffer is an allocation: no older value aliases it."""
         return self.kind == "allocation"
 
 
@@ -83,7 +83,7 @@ def buffer_of(value: ir.Value) -> Buffer:
 
 
 def _is_given(value: ir.Value) -> bool:
-    """Tell whether an argument of a block is one of a function, not of a branch inside it."""
+    """Return whether a block argument is one of a function, not of a branch inside it."""
     block = ir.BlockArgument(value).owner
     function = block.owner
     if function is None or function.operation.name != "func.func":
@@ -92,7 +92,7 @@ def _is_given(value: ir.Value) -> bool:
 
 
 def is_one_to_one(view: ir.Value) -> bool:
-    """Tell whether no two indices of a memref are one element of its buffer."""
+    """Return whether different indices of a memref are known to be different elements."""
     op = producer(view)
     while op is not None and op.name in VIEW_OPS:
         if op.name == "memref.reinterpret_cast":
@@ -115,16 +115,16 @@ def global_of(buffer: Buffer) -> ir.Operation | None:
 
 
 class Aliases:
-    """Answers which buffers may be one memory, as long as no function gets another caller."""
+    """An alias analysis of buffers, valid as long as no function gets another caller."""
 
     def __init__(self) -> None:
         self._native: dict[ir.Operation, bool] = {}
 
     def may_alias(self, one: Buffer, other: Buffer) -> bool:
-        """Tell whether two buffers may share memory that somebody writes.
+        """Return whether two buffers may alias, in any iterations, and one of them may be written.
 
-        In whichever iterations of the loops around them. Arguments of a public function that none
-        of the module calls do not overlap: the call checks what is written.
+        Arguments of a public function that nothing in the module calls do not overlap: the call
+        checks the buffers that are written.
         """
         if one == other:
             return True
@@ -146,7 +146,7 @@ class Aliases:
 
 
 def may_alias(one: Buffer, other: Buffer) -> bool:
-    """Tell whether two buffers may share memory that somebody writes; see `Aliases`."""
+    """Return whether two buffers may alias and one may be written; see `Aliases`."""
     return Aliases().may_alias(one, other)
 
 
@@ -156,7 +156,7 @@ def _is_constant(buffer: Buffer) -> bool:
 
 
 def _is_called(function: ir.Operation) -> bool:
-    """Tell whether anything around a function names it: it may then get one buffer twice."""
+    """Return whether an op around a function names it: it may then get one buffer twice."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     around = function.parent
     if around is None:
@@ -167,7 +167,7 @@ def _is_called(function: ir.Operation) -> bool:
 
 
 def are_apart(one: ir.Value, other: ir.Value) -> bool:
-    """Tell whether two memrefs are known to be parts of one view that share no element."""
+    """Return whether two memrefs are known to be disjoint parts of one view."""
     read = ViewReader()
     base = shared_base(one, other, read)
     if base is None:
@@ -179,7 +179,7 @@ def are_apart(one: ir.Value, other: ir.Value) -> bool:
 
 
 def is_memory(value: ir.Value) -> bool:
-    """Tell whether a value is a memref."""
+    """Return whether a value is a memref."""
     return isinstance(value.type, ir.MemRefType | ir.UnrankedMemRefType)
 
 
@@ -210,9 +210,9 @@ _READS = frozenset(
 
 
 def may_write(op: ir.Operation, operand: int) -> bool:
-    """Tell whether an op may write the memory of an operand; of unknown ops it is taken to.
+    """Return whether an op may write the memory of an operand; True for an unknown op.
 
-    The ops in its regions are asked for themselves.
+    The ops in its regions are not looked at.
     """
     if op.name in _READS:
         return False
@@ -226,15 +226,15 @@ def may_write(op: ir.Operation, operand: int) -> bool:
 
 
 _KNOWN = ("memref.", "linalg.", "vector.", "affine.", "func.", "arith.", "amx.", "x86")
-"""Before the names of ops that reach a buffer while they run, or give a view of it, and no more."""
+"""Name prefixes of ops that only access a buffer while they run, or return a view of it."""
 
 _ENDS = (".yield", ".return", ".condition")
-"""At the end of the names of ops that hand a buffer on to another region."""
+"""Name suffixes of ops that pass a buffer on to another region."""
 
 _KEEP_ADDRESSES = frozenset(
     f"arith.{name}" for name in ("addi", "subi", "andi", "ori", "index_cast", "select")
 )
-"""Ops of which an address can be got back; of a remainder or of a comparison it cannot."""
+"""Ops whose results still give the address; those of a remainder or a comparison do not."""
 
 _ADDRESS = "memref.extract_aligned_pointer_as_index"
 
@@ -242,12 +242,13 @@ _ADDRESS = "memref.extract_aligned_pointer_as_index"
 def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None:
     """Return the ops that reach the memory of an allocation; None where it may outlive them.
 
-    It may where it is handed on to another block, freed under another name, or its address is
-    taken by what is not known here.
+    It may outlive them where it is passed to another block, freed under another name, or an
+    unknown op takes its address.
 
     Args:
-        buffer: what the allocation gave.
-        handed_over: whether functions may be given it as a struct: those that share loops are.
+        buffer: the result of the allocation.
+        handed_over: whether it may be passed to functions as a struct. Functions that share loops
+            take it so.
     """
     found: list[Any] = []
     waiting = [buffer]
@@ -272,7 +273,7 @@ def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None
 
 
 def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
-    """Tell whether it cannot be told what becomes of the buffer."""
+    """Return whether the buffer can no longer be followed beyond an op."""
     if op.name.endswith(_ENDS) or op.name == "memref.dealloc":
         return True
     if is_address:

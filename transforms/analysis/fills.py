@@ -1,4 +1,4 @@
-"""Fills: the constant that an op wrote all over a buffer, and that nothing has touched since."""
+"""Fills: ops that write a constant to all of a buffer, which no later op has accessed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .buffers import TOUCH_NOTHING, Buffer, buffer_of, global_of, is_memory, may
 
 
 def comes_of(value: Any, name: str) -> bool:
-    """Whether a value comes of an op of that name."""
+    """Return whether a value is a result of an op of that name."""
     op = producer(value)
     return op is not None and op.name == name
 
 
 def is_computed(value: Any) -> bool:
-    """Whether a value comes of an element-wise op that does more than move its operand."""
+    """Return whether a value comes from an element-wise generic that does more than move it."""
     if not comes_of(value, "linalg.generic"):
         return False
     op = producer(value)
@@ -27,7 +27,7 @@ def is_computed(value: Any) -> bool:
 
 
 def preceding_zeros(op: Any) -> Any:
-    """The op that wrote zeros all over the output of `op`, which nothing has touched since.
+    """Return the op that wrote zeros to all of the output of `op`, if no op accessed it since.
 
     Args:
         op: a structured op on buffers with one output.
@@ -40,10 +40,14 @@ def preceding_zeros(op: Any) -> Any:
 
 
 def preceding_fill(op: Any) -> tuple[Any, str] | None:
-    """The op that wrote a constant all over the output of `op`, and the constant as MLIR writes it.
+    """Return the op that wrote a constant to all of the output of `op`, and the constant.
 
     Args:
-        op: a structured op on buffers with one output, which nothing else has touched since.
+        op: a structured op on buffers with one output.
+
+    Returns:
+        The op, and the constant as MLIR writes it; None where there is no such op, or an op
+        between the two may access the output.
     """
     output = op.operands[len(op.operands) - 1]
     siblings = [other.operation for other in op.block.operations]
@@ -58,14 +62,14 @@ def preceding_fill(op: Any) -> tuple[Any, str] | None:
 
 
 def leaves_alone(op: Any, output: Any) -> bool:
-    """Whether an op neither reads nor writes a buffer."""
+    """Return whether an op is known to neither read nor write a buffer."""
     if op.name in TOUCH_NOTHING or op.name.startswith("arith."):
         return True
     return _works_elsewhere(op, output)
 
 
 def fills_fresh(op: Any) -> bool:
-    """Whether an op writes a constant all over a buffer that was allocated for it."""
+    """Return whether a linalg op writes a constant to all of its output, and that is allocated."""
     if not op.name.startswith("linalg.") or not len(op.operands):
         return False
     output = op.operands[len(op.operands) - 1]
@@ -73,7 +77,7 @@ def fills_fresh(op: Any) -> bool:
 
 
 def _works_elsewhere(op: Any, output: Any) -> bool:
-    """Whether an op reads and writes other buffers than a fresh one, its operands alone."""
+    """Return whether an op accesses only its operands, and none of them aliases a fresh buffer."""
     buffer = buffer_of(output)
     if not buffer.is_fresh:
         return False
@@ -84,7 +88,7 @@ def _works_elsewhere(op: Any, output: Any) -> bool:
 
 
 def _is_older(buffer: Buffer, fresh: Buffer) -> bool:
-    """Whether a buffer was there when another was allocated: it is not that one, then."""
+    """Return whether a buffer existed before `fresh` was allocated, so that the two differ."""
     made = buffer.value.owner
     is_given = isinstance(made, ir.Block)
     op = fresh.value.owner.operation
@@ -96,14 +100,14 @@ def _is_older(buffer: Buffer, fresh: Buffer) -> bool:
 
 
 def _calls_nest(op: Any) -> bool:
-    """Whether an op calls a nest that was a structured op: it works on its operands alone."""
+    """Return whether an op calls a nest made of a structured op; it accesses only its operands."""
     if op.name != "func.call":
         return False
     return bool(ir.FlatSymbolRefAttr(op.attributes["callee"]).value.startswith(NESTS))
 
 
 def _filled_with(op: Any, output: Any) -> str | None:
-    """The constant that an op writes all over a buffer; None where it does not."""
+    """Return the constant that an op writes to all of a buffer; None where it does not."""
     if op.name == "memref.copy":
         return _constant_of_all(op.operands[0]) if op.operands[1] == output else None
     if not op.name.startswith("linalg.") or not len(op.operands) or len(op.results):
@@ -125,7 +129,7 @@ def _filled_with(op: Any, output: Any) -> str | None:
 
 
 def _covers(op: Any) -> bool:
-    """Whether the op writes every element of its output."""
+    """Return whether the map of the output is a permutation: every element is written."""
     return bool(maps_of(op)[-1].is_permutation)
 
 
@@ -134,14 +138,14 @@ ZEROS = ("0.000000e+00", "0")
 
 
 def _number(value: Any) -> str | None:
-    """A scalar constant as MLIR writes it, without its type; None for any other value."""
+    """Return a scalar constant as MLIR writes it, without its type; None for any other value."""
     if not comes_of(value, "arith.constant"):
         return None
     return str(producer(value).attributes["value"]).partition(":")[0].strip()
 
 
 def _constant_of_all(value: Any) -> str | None:
-    """The element of which a constant buffer is made; None where there is no such element."""
+    """Return the element that fills a constant global; None where the elements may differ."""
     variable = global_of(buffer_of(value))
     if variable is None:
         return None

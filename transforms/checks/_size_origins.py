@@ -88,7 +88,7 @@ def ends_of(position: Any) -> list[Origin]:
 
 
 def _least(number: Any) -> list[Origin]:
-    """A number, or those of which it is the least."""
+    """Return the origin of a number; for a minimum, the origins of its operands."""
     op = producer(number)
     if op is None or op.name != "arith.minsi":
         return [origin_of_number(number)]

@@ -1,8 +1,8 @@
-"""What must hold of the sizes of a structured op: its loops run over all of its operands.
+"""Checks of the sizes of a structured op: its loops stay within all of its operands.
 
-Loops are as long as the sizes that its maps give to them alone. Two sizes of one loop are equal,
-and an index that is computed, such as `d0 * 2 + d3` of a window, stays within its size. None of it
-hangs on how many rounds the loops have: a loop that does not run has sizes, too.
+The extent of a loop is the size of each dimension that its variable alone indexes. Two sizes of one
+loop are equal. A computed index, such as `d0 * 2 + d3` of a window, stays within its size. No check
+depends on the trip counts: a loop that does not run has sizes, too.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, nest,
 from ._assertions import Bounds, as_condition
 
 _FEW = 1 << 16
-"""So many places are looked at before the run."""
+"""The most places of an index that are checked one by one at compile time."""
 
 _MOST = 1 << 62
 
 
 def check_structured(op: Any, bounds: Bounds) -> None:
-    """An op with indexing maps."""
+    """Check the sizes of an op with indexing maps."""
     check_maps(op.operands, indexing_maps(op), bounds)
 
 
 def check_maps(operands: Sequence[Any], maps: Sequence[AffineMap], bounds: Bounds) -> None:
-    """Operands with a map for each."""
+    """Check the sizes of operands with an indexing map for each."""
     loops: dict[str, tuple[Any, int, int]] = {}
     computed: list[tuple[int, int]] = []
     for number, (value, map_) in enumerate(zip(operands, maps, strict=True)):

@@ -57,7 +57,7 @@ from ._sizes_of_structured import check_structured
 Check = Callable[[Any, Bounds], None]
 
 DIALECTS = ("linalg", "tensor", "memref", "vector", "bufferization", "linalg_ext", "gml_st")
-"""Those of which every op is in the table."""
+"""The dialects that have all of their ops in the table."""
 
 SIZES = "linalg-ext-check-sizes"
 ACCESSES = "linalg-ext-check-accesses"
@@ -368,5 +368,5 @@ def is_held(name: str) -> bool:
 
 
 def checked_by(part: str) -> Iterable[str]:
-    """The ops of which the sizes, or the accesses, are asked: `"sizes"`, `"accesses"`."""
+    """Return the ops that have a check of one part, `"sizes"` or `"accesses"`."""
     return [name for name, rule in RULES.items() if getattr(rule, part) is not None]

@@ -80,7 +80,7 @@ def _advance_all(block: Any, report: Report) -> None:
 
 
 def _place(value: Any, order: dict[Any, int]) -> int:
-    """The place of what a value hangs on; before all else where it hangs on nothing large."""
+    """Return the place of the last op that a value needs; -1 where it needs none in `order`."""
     op = producer(value)
     if op is None or op not in order:
         return -1

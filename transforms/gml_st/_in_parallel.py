@@ -21,7 +21,7 @@ from ._set_elements import Place
 
 
 def reason_for_order(nest: Nest) -> str | None:
-    """Why iterations have to keep their order; None where `lower_in_parallel` may be used."""
+    """Return the reason for sequential iterations; None where `lower_in_parallel` may be used."""
     view = nest.terminator
     if not nest.parallel:
         return "no iterator is parallel"
@@ -46,7 +46,7 @@ def reason_for_order(nest: Nest) -> str | None:
 
 
 def lower_in_parallel(nest: Nest) -> list[ir.Value]:
-    """Build the loop at the insertion point, with the body of the loop; its results."""
+    """Build an `scf.forall` with the body of the nest, and return its results."""
     lower, upper, step = (
         [_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)
     )

@@ -40,7 +40,7 @@ NAME = "linalg-ext-fold-constants-into-subsets"
 
 @rewrite(NAME, on=("gml_st.tile", "gml_st.point", "gml_st.space"))
 def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
-    """Say in the op what constants its operands are."""
+    """Fold constant operands of an op into its static attributes."""
     try:
         new = _folded(op.operation)
     except ArgumentError as error:
@@ -58,7 +58,7 @@ def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Mat
 
 
 def _folded(op: ir.Operation) -> ir.Value | None:
-    """The set with what is known of it; None where that is nothing new."""
+    """Return the set with its constants as static numbers; None where none is new."""
     match op.name:
         case "gml_st.space":
             space = SpaceView.of(op)

@@ -54,7 +54,7 @@ NAME = "linalg-ext-fold-dims-of-subset-loops"
 
 @rewrite(NAME, on=("tensor.dim", "memref.dim"))
 def fold_dims_of_subset_loops(op: ir.OpView, rewriter: Rewriter) -> bool:
-    """Ask for the size of what a loop was given."""
+    """Replace the size of a result or argument of a loop by that of the loop's operand."""
     source, dim = op.operation.operands
     given = _given(source)
     if given is None:

@@ -95,7 +95,7 @@ class Fusion:
         self.report.changed[name] += 1
         self._worklist.is_fused(producer)
         if self.loop.name == "gml_st.loop":
-            # An input that nobody reads any more would keep the producer, and all before it.
+            # An unused input would keep the producer, and all before it.
             self.loop = without_unused_inputs(self.loop)
         if any(True for result in producer.results for _ in result.uses):
             self._worklist.leave(producer)

@@ -125,7 +125,7 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
     numbers = _numbers_after(state)
 
     def number(item: int) -> int:
-        # What the move took away has no number: the inverse makes it anew, by the next one.
+        # An item that the move removed has no number: the inverse makes it with the next one.
         return item if item == ROOT else numbers.setdefault(item, len(numbers))
 
     return inverse.renumbered(number)

@@ -1,4 +1,4 @@
-"""What an op does, read from its indexing maps and its body."""
+"""The work of an op, read from its indexing maps and its body."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ._work import CONTRACTION, FREE, LOOPS, MOVE, NOTHING, WINDOW, Access, Work
 
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)([^,]+)(?:, .*)?>")
 _OTHER_BYTES = 8.0
-"""Of elements that are no numbers of one width, such as complex ones."""
+"""Bytes assumed for an element that is not a plain number, such as a complex one."""
 
 UNKNOWN_SIZE = 128
-"""What a size is taken for that only the run will tell."""
+"""The size assumed where it is dynamic, or where no plain index gives it."""
 
 _VIEWS = frozenset(
     {
@@ -43,7 +43,7 @@ _SOFTMAX = (("simple", 4.0), ("exp", 1.0), ("divide", 1.0))
 
 
 def work_of(op: Any) -> Work:
-    """What an op does; for one that is not structured, the bytes of its operands and results."""
+    """Return the work of an op; for an unstructured op, the bytes of its operands and results."""
     if op.name in _FREE or (op.name.startswith(_FREE_DIALECTS) and not _gives_tensors(op)):
         return NOTHING
     if op.name in _VIEWS:
@@ -129,7 +129,7 @@ def _access(
 
 
 class _Body:
-    """The operations of one iteration."""
+    """The operations of one iteration of an op."""
 
     def __init__(self, operations: dict[str, float], is_multiply_add: bool) -> None:
         self.operations = operations
@@ -138,12 +138,12 @@ class _Body:
         self._unused: set[int] = set()
 
     def uses_old(self, position: int) -> bool:
-        """Whether the old element of an operand is used."""
+        """Return whether the body uses the old element of an operand; True without a body."""
         return position not in self._unused
 
     @classmethod
     def of(cls, op: Any) -> _Body:
-        """Of an op of linalg by its region; of one of ours, a product of its operands."""
+        """Read the body of a linalg op; an op of `linalg_ext` counts as one simple operation."""
         if op.name in extension_ops.NAMES:
             return cls({"simple": 1.0}, op.name.endswith("contract"))
         block = op.regions[0].blocks[0]
@@ -161,7 +161,7 @@ class _Body:
 
 
 def _is_multiply_add(ops: list[Any], block: Any) -> bool:
-    """Whether the body adds a product of elements, converted or not, to the old element."""
+    """Return whether the body adds a product to the old element; its factors may be converted."""
     end = ops[-1].operands
     if len(end) != 1 or isinstance(end[0].owner, ir.Block):
         return False
@@ -176,7 +176,7 @@ def _is_multiply_add(ops: list[Any], block: Any) -> bool:
 
 
 def _moved(op: Any) -> Work:
-    """An op known by its tensors alone: each is moved once, all axes by loops of their own."""
+    """Return the work of an op of which only the tensors are known: each is moved once."""
     results = [each for each in op.results if isinstance(each.type, ir.RankedTensorType)]
     if not results:
         return NOTHING
@@ -216,7 +216,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _bytes(type_text: str) -> tuple[float, float]:
-    """Bytes of an element of a tensor, and of all of it, from the text of its type."""
+    """Return the bytes of an element of a tensor, and of all of it, from the text of its type."""
     found = _TENSOR.fullmatch(type_text)
     sizes, element = found.groups() if found else ("", "")
     try:

@@ -216,7 +216,10 @@ class State:
         return inverse
 
     def why_not(self, move: Move) -> str | None:
-        """Why a move is not legal now; None where it is. The state stays as it is."""
+        """Return the reason that a move is illegal now; None where it is legal.
+
+        The state does not change.
+        """
         try:
             self.apply(move)
         except GroupingError as error:

@@ -51,7 +51,7 @@ def greedy(x: Exploration) -> None:
             is_known = age(move) == then
         except GroupingError:  # what it names is gone
             continue
-        # Where that was changed, it was tried anew then.
+        # Where that was changed, it was tried again then.
         if is_known:
             changed = x.make(move)
             ages.update(changed)

@@ -1,4 +1,4 @@
-"""What several passes ask of an op with indexing maps, and how they build one."""
+"""Ops with indexing maps: helpers that read them and build them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from .walking import producer
 
 
 def maps_of(op: Any) -> list[Any]:
-    """The indexing map of each operand, those of the outputs last."""
+    """Return the indexing map of each operand, those of the outputs last."""
     return [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
 
 
 def parallel_loops(op: Any) -> tuple[bool, ...]:
-    """Of each loop of a `linalg.generic`, outermost first, whether it is parallel."""
+    """Return for each loop of a `linalg.generic`, outermost first, whether it is parallel."""
     return tuple("parallel" in str(one) for one in ir.ArrayAttr(op.attributes["iterator_types"]))
 
 
 def extents_of(op: Any) -> dict[int, int | None]:
-    """How many rounds each loop of an op has; None where only the run tells."""
+    """Return the trip count of each loop of an op; None where it is dynamic.
+
+    A loop that no operand has as a plain index is left out.
+    """
     found: dict[int, int | None] = {}
     for value, map_ in zip(op.operands, maps_of(op), strict=True):
         if not isinstance(value.type, ir.ShapedType):
@@ -36,9 +39,9 @@ def extents_of(op: Any) -> dict[int, int | None]:
 
 
 def input_count(op: Any) -> int:
-    """How many operands of a structured op are inputs, the outputs coming after them.
+    """Return the number of inputs of a structured op; its outputs follow them.
 
-    None are of an op that does not tell.
+    The number is 0 for an op whose inputs are not known.
     """
     if "operandSegmentSizes" in op.attributes:
         return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
@@ -50,7 +53,7 @@ def input_count(op: Any) -> int:
 
 
 def iterators(kinds: Iterable[str]) -> ir.ArrayAttr:
-    """The attribute that says what each loop is: "parallel" or "reduction"."""
+    """Return the attribute of the kinds of loops, "parallel" or "reduction" each."""
     return ir.ArrayAttr.get(
         [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
     )
@@ -59,28 +62,28 @@ def iterators(kinds: Iterable[str]) -> ir.ArrayAttr:
 def generic_on_tensors(
     inputs: Sequence[Any], output: Any, maps: ir.ArrayAttr, kinds: Iterable[str]
 ) -> Any:
-    """A `linalg.generic` with one result, whose body is still to be made."""
+    """Build a `linalg.generic` with one result; the caller builds its body."""
     return linalg.GenericOp([output.type], list(inputs), [output], maps, iterators(kinds))
 
 
 def loop_of(position: Any) -> int:
-    """The loop whose position a `linalg.index` is."""
+    """Return the number of the loop whose position a `linalg.index` is."""
     return int(ir.IntegerAttr(position.attributes["dim"]).value)
 
 
 def inside(value: Any, body: Any) -> Any:
-    """The op of a body that a value comes of; None for what comes from elsewhere."""
+    """Return the op of a body that computes a value; None for a value from elsewhere."""
     op = producer(value)
     return op if op is not None and op.block == body else None
 
 
 def computed_anew(value: Any, body: Any, known: dict[Any, Any]) -> Any:
-    """A value of a body, computed once more at the insertion point.
+    """Compute a value of a body once more at the insertion point, and return it.
 
     Args:
-        value: of the body, or from outside of it, which stays as it is.
+        value: a value of the body; one from outside is returned as it is.
         body: the block.
-        known: what values of the body are here; what is computed is added to it.
+        known: the values that replace those of the body; each new one is added.
     """
     if value in known:
         return known[value]

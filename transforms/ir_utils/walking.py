@@ -1,4 +1,4 @@
-"""Finding operations, and saying where they stand."""
+"""Searches for operations, and the text that locates one in an error message."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ producer: Callable[[Any], Any] = values.producer
 
 
 def operations(root: Any, names: Collection[str]) -> list[Any]:
-    """All operations below `root` (an operation, an op view or a module) whose name is in `names`.
+    """Return the operations in `root` (an operation, op view or module) whose name is in `names`.
 
-    In the order of the text, an operation before those in its regions. The list is made before
-    anything is changed: a caller may erase an operation of the list once it is done with it.
+    They are in the order of the text, an operation before those in its regions. The list is made
+    before anything is changed: a caller may erase an operation once it is done with it.
     """
     return select(root, lambda op: op.name in names)
 
 
 def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
-    """All operations below `root` that `keep` says True to, as `operations` does."""
+    """Return the operations in `root` for which `keep` is true, in the order of `operations`."""
     found: list[Any] = []
 
     def visit(op: Any) -> Any:
@@ -36,7 +36,7 @@ def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
 
 
 def count_operations(root: Any) -> int:
-    """Return how many operations there are, `root` and all below it."""
+    """Return the number of operations: `root` and all nested in it."""
     count = 0
 
     def visit(_: Any) -> Any:
@@ -49,20 +49,20 @@ def count_operations(root: Any) -> int:
 
 
 def functions(module: Any) -> list[Any]:
-    """The `func.func` operations of a module that have a body."""
+    """Return the `func.func` operations of a module that have a body."""
     ops = (op.operation for op in module.operation.regions[0].blocks[0].operations)
     return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
 
 
 def replace_op(op: Any, *values: Any) -> None:
-    """Put values in the place of the results of `op`, one for each, and erase `op`."""
+    """Replace the results of `op` by values, one for each, and erase `op`."""
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
 
 
 def replace_operands(op: Any, new: Mapping[Any, Any]) -> None:
-    """Put new values in the place of operands, of `op` and of all that is in it."""
+    """Replace operands of `op` and of all operations nested in it by new values."""
 
     def visit(inner: Any) -> Any:
         for place, value in enumerate(inner.operands):
@@ -74,18 +74,18 @@ def replace_operands(op: Any, new: Mapping[Any, Any]) -> None:
 
 
 def element_type(type_: Any) -> Any:
-    """The element type of a shaped type; any other type is its own element."""
+    """Return the element type of a shaped type, and any other type itself."""
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_
 
 
 def text_of(op: Any) -> str:
-    """The head of an operation's text, on one line."""
+    """Return the head of an operation's text on one line of at most 160 characters."""
     head = " ".join(line_of(op.operation, large=4).split())
     return head if len(head) <= 160 else head[:157] + "..."
 
 
 def place(op: Any) -> str:
-    """Where an operation stands, for an error: its location and the head of its text."""
+    """Return the location of an operation, if known, and the head of its text, for an error."""
     head = text_of(op)
     location = str(op.operation.location)
     location = location.removeprefix("loc(").removesuffix(")")

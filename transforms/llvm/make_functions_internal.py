@@ -1,8 +1,8 @@
-"""Make functions internal that no other code calls: LLVM may then change what they take.
+"""Make functions internal that no other code calls: LLVM may then change their parameters.
 
-An entry takes each buffer as a pointer, an offset, sizes and strides, a thousand values for a model
-with a hundred parameters, of which it uses the pointers alone. LLVM has each of them in a place of
-the stack for as long as others may call the function.
+An entry takes each buffer as a pointer, an offset, sizes and strides. These are a thousand values
+for a model with a hundred parameters, and the entry uses only the pointers. LLVM keeps each of them
+in a place of the stack for as long as other code may call the function.
 
 before:
     llvm.func @entry(%status: !llvm.ptr) attributes {linalg_ext.status, llvm.emit_c_interface} {

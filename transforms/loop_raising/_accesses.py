@@ -1,4 +1,4 @@
-"""What statements of a loop read and write, and whether the order of two of them matters."""
+"""Memory accesses of the statements of a loop, and the dependences between them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PURE_OPS = (TOUCH_NOTHING - ALLOCATIONS) | {
 
 @dataclass(frozen=True)
 class Access:
-    """An element, or any part, of some memory that one op touches.
+    """An access of one op to one element, or to any part, of a buffer.
 
     Attributes:
-        buffer: behind views of it; None for memory of which nothing is known.
-        indices: of the one element that is touched; None for any part.
+        buffer: the buffer behind all views; None for unknown memory.
+        indices: the indices of the one element; None for any part.
     """
 
     buffer: Buffer | None
@@ -42,13 +42,13 @@ class Access:
     is_written: bool
 
     def is_by_name_of(self, other: Access) -> bool:
-        """Whether both reach their memory by one name: what a structured op reads and writes."""
+        """Return whether both accesses are to the same buffer through the same SSA value."""
         mine, its = self.buffer, other.buffer
         return mine is not None and its is not None and mine.value == its.value
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether an op only computes: it may be repeated, moved and left out."""
+    """Return whether an op only computes, so that it may be repeated, moved or left out."""
     return all(
         each.name in _PURE_OPS
         or (each.name.partition(".")[0] in _PURE and not any(map(is_memory, each.operands)))
@@ -57,27 +57,29 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def is_load(op: ir.Operation) -> bool:
-    """Whether an op does nothing but read one element."""
+    """Return whether an op only reads one element: a `memref.load`."""
     return op.name == _READS
 
 
 class Memory:
-    """What the statements of one function touch."""
+    """The memory that the statements of one function access."""
 
     def __init__(self) -> None:
         self.read = IndexReader()
         self._aliases = Aliases()
 
     def accesses(self, statement: ir.Operation) -> list[Access]:
-        """What a statement touches, with all that is nested in it."""
+        """Return the accesses of a statement and of all ops nested in it."""
         return [access for op in select(statement, lambda _: True) for access in self._of_op(op)]
 
     def may_meet(self, first: Access, second: Access, loop: ir.Operation, *, same: bool) -> bool:
-        """Whether an access may touch in some iteration what another touches in a later one.
+        """Return whether `first` may conflict in some iteration with `second` in a later one.
+
+        Two accesses conflict where they touch the same memory and one of them writes it.
 
         Args:
-            first, second: of statements in the body of `loop`.
-            loop: whose iterations are meant.
+            first, second: accesses of statements in the body of `loop`.
+            loop: the loop of the iterations.
             same: whether a second access in the same iteration counts too.
         """
         if not (first.is_written or second.is_written):
@@ -104,7 +106,7 @@ class Memory:
         return True
 
     def may_share(self, first: ir.Operation, second: ir.Operation) -> bool:
-        """Whether two statements may touch the same buffer, if at different places of it."""
+        """Return whether two statements may touch the same buffer, even at different elements."""
         return any(
             self._may_alias(one.buffer, other.buffer)
             for one in self.accesses(first)
@@ -112,7 +114,7 @@ class Memory:
         )
 
     def may_overwrite(self, first: ir.Operation, second: ir.Operation) -> bool:
-        """Whether a statement may write to a buffer that another touches."""
+        """Return whether the first statement may write to a buffer that the second touches."""
         return any(
             one.is_written and self._may_alias(one.buffer, other.buffer)
             for one in self.accesses(first)
@@ -120,7 +122,7 @@ class Memory:
         )
 
     def is_read_only(self, load: ir.Operation, loop: ir.Operation) -> bool:
-        """Whether nothing in a loop writes what a load in it reads."""
+        """Return whether no statement of a loop writes the elements that a load in it reads."""
         (read,) = self.accesses(load)
         body = loop.regions[0].blocks[0].operations
         written = [a for each in body for a in self.accesses(each.operation) if a.is_written]

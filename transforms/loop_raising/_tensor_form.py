@@ -17,7 +17,7 @@ _KNOWN = frozenset(f"memref.{name}" for name in ["subview", "alloca", "load", "s
 
 
 def why_not_on_tensors(block: ir.Block) -> MatchFailure | None:
-    """Why the ops of a block cannot be written on tensors; None where they can."""
+    """Return the reason that the ops of a block have no form on tensors; None where they have."""
     for each in block.operations:
         op = each.operation
         for inner in (op, *select(op, lambda _: True)):
@@ -36,11 +36,11 @@ class TensorForm:
         self._values: dict[ir.Value, ir.Value] = dict(known)
 
     def begin(self, argument: ir.Value, value: ir.Value | None) -> None:
-        """Say what an argument of the block is: of a memref, what it begins as.
+        """Set the value of an argument of the block; for a memref, its first tensor.
 
         Args:
-            argument: of the block.
-            value: None for a memref that is written before it is read.
+            argument: an argument of the block.
+            value: the value; None for a memref that is written before it is read.
         """
         if value is None:
             self._tensors[argument] = _empty(argument, [])
@@ -127,7 +127,7 @@ class TensorForm:
         return self._values.get(value, value)
 
     def _hold(self, buffer: ir.Value, value: ir.Value) -> None:
-        """Say what a buffer, or a view of one, holds from here on."""
+        """Set the current tensor of a buffer, or of a view of one."""
         view = self._views.get(buffer)
         if view is None:
             self._tensors[buffer] = value

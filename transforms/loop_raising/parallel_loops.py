@@ -41,12 +41,12 @@ class _Raising(Protocol):
 
 
 def in_sequence(root: ir.Operation, report: Report, raise_: _Raising) -> None:
-    """Write those parallel loops as nests of `scf.for` of which `raise_` leaves no loop.
+    """Write parallel loops as nests of `scf.for` where `raise_` raises all loops of the nest.
 
     Args:
         root: an op.
-        report: of a pass.
-        raise_: raises loops in an op. It is tried on copies of `root`.
+        report: the report of a pass.
+        raise_: the function that raises loops in an op. It is tried on copies of `root`.
     """
     loops = operations(root, [PARALLEL])
     if not loops:
@@ -81,7 +81,7 @@ def _why(loop: ir.Operation, tried: Report) -> str:
 def _left_of(
     root: ir.Operation, chosen: Collection[int], raise_: Callable[[ir.Operation], object]
 ) -> set[int]:
-    """The loops of which something is left when all these are written as `scf.for`."""
+    """Return the loops that are not raised when all `chosen` ones are written as `scf.for`."""
     stands = root.parent is not None
     copy = (root.clone(ip=ir.InsertionPoint(root)) if stands else root.clone()).operation
     try:

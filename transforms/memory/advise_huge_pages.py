@@ -1,7 +1,7 @@
-"""Ask Linux for huge pages under large allocations: the first write to a page is a fault.
+"""Advise Linux to use huge pages for large allocations: the first write to a page is a fault.
 
-A buffer of 64 MiB is 16,384 faults in pages of 4 KiB, which take longer than most kernels need to
-fill it, and 32 in huge pages. A buffer whose size only the run can tell is asked for there.
+A buffer of 64 MiB takes 16,384 faults in pages of 4 KiB, and 32 in huge pages. The former take
+longer than most kernels need to fill the buffer. A buffer of dynamic size is tested at run time.
 
 before:
     %a = memref.alloc() : memref<4096x4096xf32>

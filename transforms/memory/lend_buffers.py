@@ -1,8 +1,8 @@
 """Take large buffers from memory that outlives the call, and give them back to it.
 
-malloc returns large buffers to the system, or maps them anew for every call: each first write to a
-page is a fault then, and a page to be cleared. A buffer whose size only the run tells is looked at
-there. A buffer that a loop carries, a block hands on or the caller gets is malloc's.
+malloc returns large buffers to the system, or maps them again for every call. Each first write to a
+page is then a fault, and the page has to be cleared. The size of a dynamic buffer is tested at run
+time. A buffer that a loop carries, a block passes on or the caller gets stays with malloc.
 
 before:
     func.func @f(%n: index, %x: f32) {
@@ -23,7 +23,8 @@ after:
       return
     }
 
-A function that has a way out for failures writes down what it has, and gives all of it back there.
+A function with several returns, such as one for failures, records its buffers in a list. It gives
+all of them back at each return.
 
 before:
     func.func @f(%ok: i1) {
@@ -82,8 +83,11 @@ from ._workspace_functions import DESCRIPTOR, GIVE, GIVE_ALL, TAKE, declare
 NAME = "linalg-ext-lend-buffers"
 
 _MOST_NOTED = 1024
-"""Of one function: the list is on the stack, 40 bytes a buffer. A failure of one with more loses
-what it has."""
+"""The most buffers of one function that are listed to be given back on a failure.
+
+The list is on the stack and takes 40 bytes a buffer. A function with more buffers loses those that
+it has when it fails.
+"""
 
 
 @module_pass(NAME, on="memref.alloc")
@@ -109,14 +113,14 @@ def lend_buffers(module: ir.Operation) -> Report:
 
 
 class _Buffer(NamedTuple):
-    """An allocation, and where it is freed."""
+    """An allocation and its deallocations."""
 
     allocation: Any
     frees: list[Any]
 
 
 def _borrowed(allocation: Any) -> _Buffer | None:
-    """An allocation that the pool may serve; None where malloc has to."""
+    """Return an allocation that the pool may serve; None where malloc has to serve it."""
     type_ = allocation.results[0].type
     static = static_bytes(type_)
     least = LEAST_BYTES if type_.has_static_shape else 1
@@ -153,7 +157,7 @@ def _lend(function: Any, buffers: list[_Buffer]) -> None:
 
 
 def _take(allocation: Any) -> Any:
-    """Put a view of memory of the pool in the place of an allocation; that memory."""
+    """Replace an allocation by a view of memory of the pool, and return that memory."""
     type_ = allocation.results[0].type
     sizes = list(allocation.operands)
     with allocation.location, ir.InsertionPoint(allocation):
@@ -167,10 +171,10 @@ def _take(allocation: Any) -> Any:
 
 
 class _Lent:
-    """What a function has borrowed, as it writes it down."""
+    """The list on the stack in which a function records the buffers that it has borrowed."""
 
     def __init__(self, function: Any, count: int) -> None:
-        """Make room for so many buffers, at the beginning of the function."""
+        """Allocate a list of `count` buffers at the beginning of the function."""
         with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
             descriptor = ir.Type.parse(DESCRIPTOR)
             zero = ir.Operation.create("llvm.mlir.zero", results=[descriptor]).results[0]
@@ -181,16 +185,16 @@ class _Lent:
                 memref.StoreOp(self._none, self._list, [place])
 
     def note(self, number: int, room: Any) -> None:
-        """Write down, behind what made it, that a buffer is had."""
+        """Record a buffer in the list, after the op that borrows it."""
         with room.owner.location, ir.InsertionPoint.after(room.owner):
             memref.StoreOp(room, self._list, [self._places[number]])
 
     def strike_out(self, number: int) -> None:
-        """Write down that a buffer is had no more."""
+        """Remove a buffer from the list."""
         memref.StoreOp(self._none, self._list, [self._places[number]])
 
     def give_back_at(self, ends: list[Any]) -> None:
-        """Give back all that is had where the function ends."""
+        """Give back all listed buffers where the function ends."""
         open_type = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], _room_type())
         for end in ends:
             with end.location, ir.InsertionPoint(end):

@@ -28,10 +28,10 @@ from linalg_ext.transforms.ir_utils.walking import functions, operations, replac
 NAME = "linalg-ext-move-small-buffers-to-stack"
 
 BUFFER_LIMIT_BYTES = 4 * 1024
-"""The largest buffer that goes to the stack."""
+"""The size of the largest buffer that goes to the stack."""
 
 FRAME_LIMIT_BYTES = 32 * 1024
-"""What the buffers of one function take of the stack at most."""
+"""The most bytes of the stack that the moved buffers of one function take."""
 
 _ONE_AT_A_TIME = ("scf.for", "scf.if", "scf.while")
 _ALLOC, _DEALLOC = "memref.alloc", "memref.dealloc"
@@ -57,7 +57,7 @@ def move_small_buffers_to_stack(module: ir.Operation) -> Report:
 
 
 def _reason(alloc: Any, size: int) -> str | None:
-    """Why an allocation stays on the heap; None if it need not."""
+    """Return the reason for which an allocation stays on the heap; None if there is none."""
     if len(alloc.operands) or size > BUFFER_LIMIT_BYTES:
         return "it is large, or of open size"
     if not _is_one_at_a_time(alloc):
@@ -75,7 +75,7 @@ def _bytes(alloc: Any) -> int:
 
 
 def _is_one_at_a_time(alloc: Any) -> bool:
-    """Whether between it and its function is nothing but loops and branches."""
+    """Return whether only sequential loops and branches enclose an op in its function."""
     parent = alloc.parent
     while parent.name in _ONE_AT_A_TIME:
         parent = parent.operation.parent

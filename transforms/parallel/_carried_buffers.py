@@ -1,8 +1,8 @@
-"""Carried buffers: what a loop hands from round to round, and whether it is memory of its own.
+"""Buffers that a loop carries from one iteration to the next, and their aliases.
 
-Arguments of an entry and allocations are memory of their own. What a loop carries is what it began
-with, or what the round before allocated: memory of its own, too, as long as nothing in the loop
-reaches what it began with by another name.
+Arguments of an entry and allocations do not alias. A carried buffer is the one that the loop began
+with, or one that the iteration before allocated. It does not alias either, as long as no op in the
+loop reaches the first buffer by another name.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, uses_of
 
 
 def may_be_read(buffer: Buffer) -> bool:
-    """Whether nothing writes the memory of a buffer but by its name."""
+    """Return whether only views of a buffer may write its memory."""
     return buffer.kind != "unknown" or _is_carried_apart(buffer.value)
 
 
 def may_be_written(buffer: Buffer) -> bool:
-    """Whether nothing reaches the memory of a buffer but by its name, or where that is checked."""
+    """Return whether a buffer is an allocation or an argument.
+
+    An allocation has no alias, and the call checks the aliases of an argument.
+    """
     return buffer.kind in ("allocation", "argument")
 
 
 def _is_carried_apart(argument: Any) -> bool:
-    """Whether an argument of a block is what a loop carries, told apart from all else in it."""
+    """Return whether an `scf.for` carries a block argument that nothing in the loop aliases."""
     body = argument.owner
     if not isinstance(body, ir.Block):
         return False
@@ -44,7 +47,7 @@ def _is_carried_apart(argument: Any) -> bool:
 
 
 def _handed_on(loop: Any, argument: Any) -> list[Buffer]:
-    """The buffers that a carried one is in the first round, and in the others."""
+    """Return the buffers that a carried one is in the first iteration, and in the others."""
     carried = argument.arg_number - 1
     operands = list(loop.operands)
     ended = list(argument.owner.operations)[-1].operation
@@ -52,7 +55,7 @@ def _handed_on(loop: Any, argument: Any) -> list[Buffer]:
 
 
 def _is_fresh(buffer: Buffer, body: Any) -> bool:
-    """Whether a buffer is allocated anew in each round of a loop."""
+    """Return whether each iteration of a loop allocates the buffer."""
     owner = buffer.value.owner
     return (
         not isinstance(owner, ir.Block)
@@ -62,7 +65,7 @@ def _is_fresh(buffer: Buffer, body: Any) -> bool:
 
 
 def _is_left_alone(buffer: Buffer, loop: Any) -> bool:
-    """Whether a loop begins with a buffer, and does nothing else with it."""
+    """Return whether an allocation or argument is used by no op inside a loop."""
     users = [use.owner.operation for use in uses_of(buffer.value)]
     return may_be_written(buffer) and all(
         user == loop or not _is_inside(user, loop) for user in users

@@ -18,9 +18,9 @@ from ._work_steps import Access, Step
 WORTH_SHARING = 30_000.0
 """Work, in nanoseconds of one core, from which on more than one thread is used.
 
-To share a loop takes 3 us. A thread that still waits for the next loop begins at once, one that
-sleeps after 10 us or more, in which the caller goes on with the slices. What lies in the caches
-takes half as long as the estimate says.
+To share a loop takes 3 us. A thread that still waits for the next loop begins at once. One that
+sleeps begins after 10 us or more, while the caller goes on with the slices. Data in the caches take
+half the estimated time.
 """
 
 LEAST_SLICE = 8_000.0
@@ -57,14 +57,12 @@ class Work:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the time, or the length of the loops, is known only at run time."""
+        """True where a loop of a step is of dynamic extent."""
         return any(step.is_open for step in self.steps)
 
     @property
     def packs(self) -> bool:
-        """Return whether a slice does over again what others did: it packs what it shares with
-        them.
-        """
+        """True where slices repeat work: each packs the operands that it shares with others."""
         return any(step.is_contraction for step in self.steps)
 
     @property
@@ -75,7 +73,7 @@ class Work:
 
     @property
     def granule(self) -> int:
-        """Steps of which a slice should be a multiple."""
+        """The number of steps that should divide the size of a slice."""
         steps = zip(self.steps, self.loops, strict=True)
         return max(step.granule(loop) for step, loop in steps)
 
@@ -104,8 +102,8 @@ def cut_into(extent: int, granule: int, slices: int) -> Cut:
     """Cut a loop into nearly `slices` slices, and never more.
 
     Args:
-        extent: its steps.
-        granule: steps of which a slice should be a multiple.
+        extent: the steps of the loop.
+        granule: the number of steps that should divide the size of a slice.
         slices: the most slices.
     """
     size = -(-extent // slices)

@@ -1,7 +1,7 @@
-"""What of an entry can be shared: rows of structured ops, and how they are best put together.
+"""Rows of structured ops that threads can share, and their division into regions.
 
-Between two ops of a row nothing happens that hangs on memory. A row is cut into regions: the ops of
-one are cut into slices together, see `_partition`, and a region begins when the one before is done.
+No op between two ops of a row accesses memory. A row is divided into regions. The ops of a region
+are cut into slices together, see `_partition`. A region begins when the one before is done.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ._partition import Work, find_work
 from ._work_steps import Step, far, step_of
 
 WAIT = 3_000.0
-"""Nanoseconds from the end of a region to the begin of the next."""
+"""Nanoseconds from the end of a region to the beginning of the next."""
 
 _MOST_STEPS = 24
-"""Of a region: to find out how it is best cut takes time that grows with the square of them."""
+"""The most steps of a region: the time to find its best cut grows with their square."""
 
 _STRUCTURED = frozenset({"linalg.generic", "memref.copy"})
 
@@ -32,7 +32,7 @@ _HARMLESS = TOUCH_NOTHING | {"memref.dealloc"}
 """Operations on buffers that neither read nor write one."""
 
 _SCALAR = ("affine.", "arith.", "cf.assert", "complex.", "index.", "math.", "scf.", "vector.")
-"""What operations begin with that reach no memory but through operands that are buffers."""
+"""Name prefixes of operations that access memory only through operands that are buffers."""
 
 
 @dataclass(eq=False)
@@ -52,24 +52,24 @@ class Row:
 
 @dataclass(eq=False)
 class Region:
-    """Steps that are done together: cut as `work` says, or by one thread where that is None."""
+    """Steps that run together: cut by `work`, or on one thread where that is None."""
 
     steps: list[Step]
     work: Work | None
 
 
 def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
-    """All rows of an entry on buffers, those in the bodies of its loops and branches too.
+    """Return all rows of an entry on buffers, also those in bodies of its loops and branches.
 
     Args:
         entry: a function.
-        reasons: takes why ops cannot be in one.
+        reasons: the set that receives the reasons for which ops cannot be in a row.
     """
     return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
 
 
 def parallel_loops(entry: ir.Operation) -> list[Any]:
-    """The outermost parallel loops of an entry."""
+    """Return the outermost parallel loops of an entry."""
     return [
         op
         for block in _blocks(entry)
@@ -79,7 +79,7 @@ def parallel_loops(entry: ir.Operation) -> list[Any]:
 
 
 def _blocks(op: Any) -> Iterator[Any]:
-    """The blocks of an operation and of what is nested in it, but for bodies of parallel loops."""
+    """Yield the blocks of an operation and of nested `scf` ops, except parallel loops."""
     for region in op.regions:
         for block in region.blocks:
             yield block
@@ -121,7 +121,7 @@ def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
 
 
 def _reaches_no_memory(op: Any) -> bool:
-    """Whether an operation, with all that is nested in it, leaves the memory of buffers alone."""
+    """Return whether an operation and all nested in it access no memory of buffers."""
     if op.name in _HARMLESS:
         return True
     is_harmless = True
@@ -141,9 +141,9 @@ def _reaches_no_memory(op: Any) -> bool:
 
 
 def regions(steps: Sequence[Step], threads: int) -> list[Region]:
-    """How a row is best shared by so many threads.
+    """Divide the steps of a row into the regions that `threads` threads run fastest.
 
-    A step joins the region before it where that costs less than to wait for all slices of it.
+    A step joins the region before it where that costs less than waiting for all of its slices.
     """
     found: list[Region] = []
     for items in _items(steps):
@@ -166,7 +166,7 @@ def _region(steps: list[Step], threads: int) -> Region:
 
 
 def _joint(one: Region, other: Region, threads: int) -> Region | None:
-    """Both regions as one; None where they are better apart."""
+    """Return both regions as one; None where two regions are faster."""
     steps = [*one.steps, *other.steps]
     if one.work is None and other.work is None:
         return Region(steps, None)
@@ -183,9 +183,9 @@ def _joint(one: Region, other: Region, threads: int) -> Region | None:
 
 
 def _nanoseconds_between(one: Region, other: Region) -> float:
-    """About what it takes one core to write, and read, what one region leaves to the other.
+    """Estimate the time of one core to write and read the buffers that `other` takes from `one`.
 
-    Together a slice has it at hand, in its caches or even in registers.
+    In a joint region, a slice has them in its caches or even in registers.
     """
     written = {a.buffer: a for step in one.steps for a in step.accesses if a.is_written}
     reached = {a.buffer for step in other.steps for a in step.accesses}
@@ -193,7 +193,7 @@ def _nanoseconds_between(one: Region, other: Region) -> float:
 
 
 def _nanoseconds(region: Region, threads: int) -> float:
-    """About what a region takes so many threads."""
+    """Estimate the time of a region on `threads` threads."""
     if region.work is not None:
         return region.work.nanoseconds_of_slice(threads)
     target = current()
@@ -201,10 +201,10 @@ def _nanoseconds(region: Region, threads: int) -> float:
 
 
 def _items(steps: Sequence[Step]) -> list[list[Step]]:
-    """Steps in an order that means the same, each fill with what first needs it.
+    """Reorder steps without a change of meaning: each fill joins the step that first needs it.
 
-    A fill whose buffer is first reached through another view comes first of all: where it stands it
-    might part what belongs together.
+    A fill whose buffer is first reached through another view comes first of all: in its own place
+    it might separate steps that belong together.
     """
     first: list[list[Step]] = []
     others: list[list[Step]] = []
@@ -227,7 +227,7 @@ def _items(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def _may_move(steps: Sequence[Step], at: int) -> bool:
-    """Whether a step fills one buffer that none before it reaches."""
+    """Return whether a step only fills one buffer, which no step before it reaches."""
     step = steps[at]
     if not step.fills or len(step.accesses) != 1:
         return False

@@ -1,4 +1,4 @@
-"""The structured ops of an entry on buffers: their loops, what they reach, and what they cost."""
+"""The structured ops of an entry on buffers: their loops, accesses and costs."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _LINE = 64
 """Bytes of a line of a cache."""
 
 _PANEL_PRICE = 1.5
-"""What a byte of a contraction's panel of columns costs, one of its rows being 1."""
+"""The cost of a byte of a contraction's panel of columns, where one of its rows costs 1."""
 
 _IN_PIECES = 1.1
-"""What a slice costs that is many pieces of memory, one in one piece being 1."""
+"""The cost of a slice of many pieces of memory, where a slice of one piece costs 1."""
 
 _FAR, _NEAR = 20e9, 100e9
 """Bytes that a core moves in a second, from memory and from its second cache."""
@@ -45,10 +45,10 @@ _PACKED = 10.0
 """Bytes that a core packs in a nanosecond."""
 
 _SIMPLE = frozenset({"simple", "divide"})
-"""What a body computes by single instructions."""
+"""Kinds of operation that a body computes by single instructions."""
 
 _USUAL_SIZE = 1024
-"""What a size that only the run tells is taken for, where one way is weighed against another."""
+"""The size assumed for a dynamic dimension when costs are compared."""
 
 Linear = Mapping[int, int]
 """The coefficient of each loop in an index."""
@@ -60,9 +60,9 @@ class Access:
 
     Attributes:
         value: the operand.
-        buffer: what it belongs to: itself, or what it is a view of.
-        indices: along each axis a sum of loops; None where it is something else.
-        element_bytes: of its buffer.
+        buffer: the buffer that the operand is, or is a view of.
+        indices: for each axis a sum of loops; None for any other index.
+        element_bytes: the bytes of an element of the buffer.
     """
 
     value: Any
@@ -73,7 +73,7 @@ class Access:
 
     @property
     def bytes(self) -> int:
-        """Of the operand, where open sizes are as is usual."""
+        """The bytes of the operand, with `_USUAL_SIZE` for each dynamic size."""
         type_ = self.value.type
         sizes = (
             _USUAL_SIZE if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
@@ -83,25 +83,25 @@ class Access:
 
     @property
     def unit_stride_loop(self) -> int | None:
-        """The loop along which neighbours in memory lie, in a buffer in row-major order."""
+        """The loop that moves by one element along the last axis; None where there is none."""
         last = self.indices[-1] if self.indices else None
         return next((loop for loop, factor in (last or {}).items() if factor == 1), None)
 
     def has(self, loop: int) -> bool:
-        """Whether a loop moves along the buffer."""
+        """Return whether an index depends on a loop, or may depend on it."""
         return any(index is None or loop in index for index in self.indices)
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A structured op: its loops and what it reaches.
+    """A structured op: its loops and its accesses.
 
     Attributes:
-        sizes: of each loop; None where only the run tells.
-        measures: for each loop an operand and an axis of it that are as long.
-        parallel: which loops are.
-        fixed: loops that the body asks the position of.
-        operations: how many of each kind the body has.
+        sizes: the extent of each loop; None where it is dynamic.
+        measures: for each loop an operand and an axis of it that has the same extent.
+        parallel: the parallel loops.
+        fixed: loops whose position the body reads.
+        operations: the number of operations of each kind in the body.
     """
 
     op: Any
@@ -114,27 +114,27 @@ class Step:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of each loop: as many steps as are known, or as are usual."""
+        """The extent of each loop, with `_USUAL_SIZE` for each that is dynamic."""
         return tuple(_USUAL_SIZE if size is None else size for size in self.sizes)
 
     @property
     def is_open(self) -> bool:
-        """Whether only the run tells how long it takes."""
+        """True where the extent of a loop is dynamic."""
         return None in self.sizes
 
     @property
     def fills(self) -> bool:
-        """Whether it reads no buffer."""
+        """True where the op reads no buffer as an input."""
         return all(access.is_written for access in self.accesses)
 
     @property
     def candidates(self) -> list[int]:
-        """The loops along which it may be cut."""
+        """The loops along which the op may be cut."""
         return [at for at in range(len(self.sizes)) if at in self.parallel - self.fixed]
 
     @property
     def is_contraction(self) -> bool:
-        """Whether it sums over operands none of which has all of its parallel loops."""
+        """True for a reduction of two inputs or more, none of which has all parallel loops."""
         inputs = [access for access in self.accesses if not access.is_written]
         return (
             len(self.parallel) < len(self.sizes)
@@ -144,13 +144,13 @@ class Step:
 
     @cached_property
     def _moved(self) -> int:
-        """The bytes that it reaches; asked for once for each way to share it."""
+        """The bytes that the op reaches; cached, since each way to share the op needs them."""
         return sum(
             access.element_bytes * _reached(access, self.extents) for access in self.accesses
         )
 
     def nanoseconds(self, target: Target) -> float:
-        """About what it takes one core."""
+        """Estimate the time of the op on one core."""
         rates = figures(target)
         moving = self._moved / rates.level_of(self._moved).read
         # Of elements that are half as wide as f32 a vector has twice as many.
@@ -161,7 +161,7 @@ class Step:
         return 1e9 * max(moving, math.prod(self.extents) * width * each)
 
     def nanoseconds_of_slice(self, loop: int, slices: int) -> float:
-        """About what the longest of so many slices along a loop takes one core."""
+        """Estimate the time of one core for the longest of `slices` slices along a loop."""
         extent = max(1, self.extents[loop])
         alone = self.nanoseconds(current()) * -(-extent // slices) / extent
         if self.is_contraction:
@@ -172,10 +172,10 @@ class Step:
         return alone if is_whole else alone * _IN_PIECES
 
     def _repeated(self, loop: int) -> float:
-        """The price, in bytes, of what every slice along a loop reaches again.
+        """Return the price, in bytes, of the operands that every slice along a loop reaches again.
 
-        What a contraction packs along its columns is the panel that lives in the last cache: two
-        threads that both have it cost more than two that pack the same rows.
+        A contraction packs its columns into the panel that lives in the last cache. Two threads
+        that both have that panel cost more than two that pack the same rows.
         """
         (columns,) = [a.unit_stride_loop for a in self.accesses if a.is_written][:1] or [None]
         price = 0.0
@@ -186,7 +186,7 @@ class Step:
         return price
 
     def granule(self, loop: int) -> int:
-        """Steps of a loop that fill a line of a cache, where a line lies along the loop; else 1."""
+        """Return the steps of a loop that fill a cache line, where a line lies along it; else 1."""
         return max(
             (
                 max(1, _LINE // access.element_bytes)
@@ -198,7 +198,7 @@ class Step:
 
 
 def step_of(op: ir.Operation) -> Step | str:
-    """A structured op as a step, or why it is none that can be cut."""
+    """Return a structured op as a step, or the reason for which it cannot be cut."""
     operands = list(op.operands)
     if op.name == "memref.copy":
         if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
@@ -249,9 +249,9 @@ def step_of(op: ir.Operation) -> Step | str:
 
 @functools.lru_cache(maxsize=16)
 def figures(target: Target) -> Figures:
-    """Return what a core does in a second, as measured; by usual figures where nobody did.
+    """Return the measured rates of a core per second, or usual figures where none are measured.
 
-    The bounds from which on threads are used, in `_partition`, were tuned with the usual ones.
+    The bounds in `_partition` from which on threads are used were tuned with the usual figures.
     """
     if target.figures is not None:
         return target.figures
@@ -270,12 +270,12 @@ def figures(target: Target) -> Figures:
 
 
 def far(moved: float) -> float:
-    """Nanoseconds that a core takes to move so many bytes from memory, or to it."""
+    """Return the nanoseconds that a core takes to move `moved` bytes from memory, or to it."""
     return 1e9 * moved / figures(current()).levels[-1].read
 
 
 def _reached(access: Access, extents: Sequence[int]) -> int:
-    """How many elements of its buffer an operand reaches, where the loops have these extents."""
+    """Return the number of elements that an operand reaches, where the loops have `extents`."""
     return math.prod(
         1 + sum(abs(factor) * (extents[loop] - 1) for loop, factor in (index or {}).items())
         for index in access.indices
@@ -283,7 +283,7 @@ def _reached(access: Access, extents: Sequence[int]) -> int:
 
 
 def _sum_of_loops(map_: AffineMap, index: AffineExpr) -> Linear | None:
-    """An index as a sum of loops; None where it is none, or has a constant part."""
+    """Return an index as a sum of loops; None where it is none, or has a constant part."""
     linear = linear_terms(index)
     if linear is None or linear[1]:
         return None
@@ -300,12 +300,12 @@ def _is_strided(type_: Any) -> bool:
 
 @dataclass
 class _Body:
-    """What the body of a structured op does.
+    """The operations of the body of a structured op.
 
     Attributes:
-        positions: the loops whose position it asks.
-        operations: how many of each kind it has.
-        reaches_memory: whether it reads memory of its own accord.
+        positions: the loops whose position the body reads.
+        operations: the number of operations of each kind.
+        reaches_memory: True where an op in the body has a memref operand.
     """
 
     positions: set[int] = field(default_factory=set)

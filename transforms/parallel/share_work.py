@@ -1,4 +1,4 @@
-"""Cut the work of an entry into slices, any of which any thread may do.
+"""Cut the work of an entry into slices, each of which any thread may run.
 
 before:
     func.func @entry(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %status: memref<1xi64>)
@@ -35,13 +35,12 @@ after:
       return
     }
 
-What of an entry is one loop, or several one after the other, `_shared_regions` finds out: each
-begins when all slices of the one before are done. Where shapes are static they stay so; where the
-slices are not all of one size, the last has a copy of the code. Where shapes are open, how many
-slices there are hangs on the sizes of the call: one, where the work is small. A buffer that one
-loop alone needs becomes one of the slice. A loop that is parallel already, and long, is shared as
-it is. The steps of a loop that carries buffers from round to round, a recurrent layer say, are
-shared one by one.
+`_shared_regions` divides an entry into loops that are shared one after the other. Each begins when
+all slices of the one before are done. Static shapes stay static; where the slices are not all of
+one size, the last has a copy of the code. Where shapes are dynamic, the number of slices depends on
+the sizes of the call: it is 1 where the work is small. A buffer that only one loop needs becomes
+one of the slice. A long loop that is parallel already is shared as it is. The steps of a loop that
+carries buffers between iterations, such as a recurrent layer, are shared one by one.
 
 `linalg-ext-outline-shared-loops` makes the loops calls of the threads.
 """

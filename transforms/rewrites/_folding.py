@@ -260,7 +260,7 @@ def _squeezed(value: ir.Value, units: Sequence[int]) -> ir.Value:
 
 
 def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str | None:
-    """Why what looks like a view of some kinds is none."""
+    """Return the reason that an input that looks like a view of some kinds is none, if any."""
     for value in inputs:
         if isinstance(value.type, ir.MemRefType):
             for use in value.uses:

@@ -46,7 +46,7 @@ def bind_declarations(module: ir.Operation, libraries: Sequence[Library], report
 
 
 def _refusal(op: Any, native: NativeFunction) -> str | None:
-    """Why a declaration is not one of a function; None where it is."""
+    """Return the reason that a declaration does not match a function; None where it does."""
     function = native.function
     if isinstance(function, Gemm):
         return "it takes pointers and sizes"

@@ -46,5 +46,5 @@ def put_in_place(op: ir.Operation, new: ir.Operation, rewriter: Rewriter) -> boo
     if len(op.results):
         rewriter.replace_op(op, new)
     else:
-        rewriter.erase_op(op)  # it wrote to memrefs: nobody uses anything of it
+        rewriter.erase_op(op)  # it wrote to memrefs and has no results to replace
     return True

@@ -53,7 +53,7 @@ def has_body(op: ir.Operation) -> bool:
 
 
 def why_not(op: ir.Operation, maps: Sequence[AffineMap]) -> str | None:
-    """Why an op cannot be given maps; None where it seems that it can."""
+    """Return the reason that an op cannot take the maps; None where it seems that it can."""
     if holds_maps(op.name):
         return refusal(op.name, maps)
     if _elementwise(op) is None:
@@ -69,7 +69,7 @@ def with_maps(
     outputs: Sequence[ir.Value],
     maps: Sequence[AffineMap],
 ) -> ir.Operation | None:
-    """The op on other operands with other maps, at the current insertion point; None if not so.
+    """Build the op on other operands with other maps at the insertion point; None if impossible.
 
     Discardable attributes stay. The old op is left as it is.
     """

@@ -29,7 +29,7 @@ def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
     if not any(is_unit(value, axis) for value, axis in held):
         return False
     if not all(is_unit(value, axis) for value, axis in held):
-        return False  # a dynamic size beside a static one: nobody has said yet that it is one
+        return False  # a dynamic size next to a static one: it is not known to be 1
     given = [
         v if axis is None else squeezed(v, [axis]) for v, axis in zip(inputs, axes, strict=False)
     ]

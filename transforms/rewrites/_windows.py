@@ -1,7 +1,7 @@
 """Operands that a contraction reads by windows, as operands that it reads by plain dimensions.
 
-A convolution is a contraction where its windows do not overlap: then each element of the image is
-read for one place of the result, and the image needs but another shape. Nothing is copied.
+A convolution is a contraction where its windows do not overlap. Each element of the image is then
+read for one place of the result, and the image needs only another shape. Nothing is copied.
 
     oh + kh, kh of size 1          the image as it is
     2 * oh + kh, kh of size 1      every other element: tensor.extract_slice
@@ -27,18 +27,18 @@ Labels = tuple[str, ...]
 
 
 class Overlapping(Exception):
-    """Why an operand is not read by plain dimensions; caught where that was asked."""
+    """The reason that an operand is not read by plain dimensions; the caller catches it."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """How one dimension of an operand is read.
+    """The part of one dimension of an operand that is read.
 
     Attributes:
-        dims: none where one place of it is read; one; or two, that it is to be split into.
+        dims: empty where one element is read; else one loop dimension, or two to split it into.
         offset: the first element that is read.
-        stride: how far it is to the next one.
-        is_whole: whether it is read as it is, from end to end.
+        stride: the distance to the next element.
+        is_whole: True where the dimension is read from end to end, without a change.
     """
 
     dims: Labels
@@ -49,26 +49,26 @@ class Axis:
 
 @dataclass(frozen=True)
 class View:
-    """How an operand is read: an axis for each of its dimensions."""
+    """The part of an operand that is read: an axis for each of its dimensions."""
 
     axes: tuple[Axis, ...]
 
     @property
     def labels(self) -> Labels:
-        """The plain dimensions that it is read by."""
+        """The plain dimensions by which the operand is read."""
         return tuple(dim for axis in self.axes for dim in axis.dims)
 
     @property
     def is_identity(self) -> bool:
-        """Whether the operand is read by plain dimensions as it stands."""
+        """True where the operand is read by plain dimensions without a change."""
         return all(axis.is_whole for axis in self.axes)
 
 
 class Extents:
-    """How far each dimension of an iteration space runs.
+    """The extent of each dimension of an iteration space.
 
     Args:
-        operands: the operands and the indices that each is read or written by.
+        operands: the operands, each with the indices by which it is read or written.
     """
 
     def __init__(self, operands: Sequence[tuple[ir.Value, Indices]]) -> None:
@@ -92,11 +92,11 @@ class Extents:
 
     @property
     def units(self) -> frozenset[str]:
-        """Dimensions of a window that run over one place alone: they are not needed."""
+        """Dimensions of a window that have extent 1: they are not needed."""
         return frozenset(dim for dim in self.windowed if self.static.get(dim) == 1)
 
     def size(self, dim: str) -> ir.Value | int:
-        """The extent of a dimension: a number, or a value made at the current insertion point."""
+        """Return the extent of a dimension: a number, or a value made at the insertion point."""
         if dim in self.static:
             return self.static[dim]
         value, axis = self._owners[dim]
@@ -104,15 +104,15 @@ class Extents:
         return size
 
     def is_known(self, dim: str) -> bool:
-        """Whether some operand is as long as the dimension runs."""
+        """Return whether some operand has the dimension as a plain index, and so its extent."""
         return dim in self._owners
 
 
 def view_of(value: ir.Value, indices: Indices, extents: Extents) -> View:
-    """How an operand is read by plain dimensions.
+    """Return the view by which an operand is read by plain dimensions.
 
     Raises:
-        Overlapping: it is not; says which index is in the way.
+        Overlapping: there is none; the message names the index or the dimension.
     """
     shape = ir.ShapedType(value.type) if indices else None
     axes = []
@@ -164,7 +164,7 @@ def _product(sizes: Sequence[int | None]) -> int | None:
 
 
 def viewed(value: ir.Value, view: View, extents: Extents) -> ir.Value:
-    """The operand that a view describes, made at the current insertion point without a copy."""
+    """Build the operand that a view describes at the insertion point, without a copy."""
     if view.is_identity:
         return value
     value = _sliced(value, view, extents)
@@ -201,7 +201,7 @@ def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
 
 
 def dropped(value: ir.Value, axes: Collection[int]) -> ir.Value:
-    """A tensor without some of its dimensions, which are of size 1."""
+    """Collapse some dimensions of size 1 of a tensor, and return the result."""
     if not axes:
         return value
     shape = ir.ShapedType(value.type)
@@ -213,12 +213,12 @@ def dropped(value: ir.Value, axes: Collection[int]) -> ir.Value:
 
 
 def restored(value: ir.Value, like: ir.Value, axes: Collection[int]) -> ir.Value:
-    """What `dropped` gave, with the dimensions of size 1 again.
+    """Restore the dimensions of size 1 that `dropped` removed.
 
     Args:
-        value: of the shape that `dropped(like, axes)` has.
-        like: a tensor of the type that is wanted.
-        axes: the dimensions.
+        value: a tensor of the shape of `dropped(like, axes)`.
+        like: a tensor of the wanted type.
+        axes: the dimensions to restore.
     """
     if not axes:
         return value
@@ -235,7 +235,7 @@ def restored(value: ir.Value, like: ir.Value, axes: Collection[int]) -> ir.Value
 
 
 def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
-    """A tensor with two dimensions for each that is read by two."""
+    """Split each dimension of a tensor that is read by two dimensions into two."""
     if all(len(axis.dims) == 1 for axis in axes):
         return value
     sizes = [extents.size(dim) for axis in axes for dim in axis.dims]
@@ -257,7 +257,7 @@ def _expanded(
 
 
 def _groups(rank: int, kept: Sequence[int]) -> list[list[int]]:
-    """For each dimension that is kept, those that collapse into it."""
+    """Return for each dimension that is kept the dimensions that collapse into it."""
     if not kept:
         return []
     starts = [0, *kept[1:]]

@@ -1,4 +1,4 @@
-"""Which function of a registered library an op calls, if any."""
+"""The choice of a function of a registered library for an op."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Chosen:
 
     Attributes:
         native: the function.
-        inputs: how many operands are inputs.
-        operands: of the op, inputs first.
-        product: how the op indexes its operands, for a matrix product.
+        inputs: the number of operands that are inputs.
+        operands: the types of the operands of the op, inputs first.
+        product: the dimensions of the operands, for a matrix product.
     """
 
     native: NativeFunction
@@ -46,10 +46,10 @@ class Chosen:
 
 
 def choose(op: Any, libraries: Sequence[Library]) -> Chosen | str | None:
-    """The function that an op calls; why it calls none; None where no library is concerned.
+    """Return the function that an op calls, the reason for none, or None where no library matters.
 
     Raises:
-        LibraryError: it asks for a function by its name that does not take its operands.
+        LibraryError: the op names a function that does not take its operands.
     """
     name = _asked(op)
     inputs = _input_count(op)
@@ -67,7 +67,7 @@ def choose(op: Any, libraries: Sequence[Library]) -> Chosen | str | None:
 
 
 def _asked(op: Any) -> str | None:
-    """The function that an op says it calls."""
+    """Return the name of the function in the `library_call` attribute of an op, if any."""
     if ASKS not in op.attributes:
         return None
     attribute = op.attributes[ASKS]
@@ -75,7 +75,7 @@ def _asked(op: Any) -> str | None:
 
 
 def operand_type(type_: ir.Type) -> OperandType:
-    """An operand's type as libraries know types; a layout that they do not know is any layout."""
+    """Return the type of an operand as a library describes it; unknown layouts are any layout."""
     if not isinstance(type_, ir.ShapedType) or isinstance(type_, ir.VectorType):
         return OperandType(str(type_))
     shape = tuple(
@@ -94,7 +94,7 @@ def _is_dense(type_: ir.MemRefType) -> bool:
 
 
 def _input_count(op: Any) -> int | None:
-    """How many operands are inputs; None for an op without indexing maps."""
+    """Return the number of inputs; None for an op without a region or a map for each operand."""
     maps = linalg.get_indexing_maps(op)
     if maps is None or len(maps) != len(op.operands) or not len(op.regions):
         return None
@@ -102,7 +102,7 @@ def _input_count(op: Any) -> int | None:
 
 
 def _is_in_memory(op: Any) -> bool:
-    """Whether the operands are tensors alone, or strided memrefs alone, but for scalars."""
+    """Return whether all operands but scalars are plain tensors, or all are strided memrefs."""
     types = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
     return all(map(_is_plain_tensor, types)) or all(map(_is_strided, types))
 
@@ -199,7 +199,7 @@ def _matrix_product(recognized: RecognizedOp) -> Contraction | None:
 
 
 def _computes(recognized: RecognizedOp, key: OpDefinition) -> bool:
-    """Whether an op is what a definition says, its operands in that order."""
+    """Return whether an op is equivalent to a definition, with its operands in that order."""
     values = (*recognized.inputs, *recognized.outputs)
     ranked = at_rank(key, len(recognized.definition.outputs[0].shape))
     wanted = (*ranked.inputs, *ranked.outputs)

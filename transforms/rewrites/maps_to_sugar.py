@@ -1,4 +1,4 @@
-"""Say by sugar what the indexing maps of `linalg_ext.elementwise` say: the way back.
+"""Replace indexing maps of `linalg_ext.elementwise` by sugar: the inverse of `sugar_to_maps`.
 
 before:
     %r = linalg_ext.elementwise ins(%x : tensor<16xf32>, %y : tensor<64x16xf32>)
@@ -10,7 +10,7 @@ after:
            outs(%o : tensor<16x64xf32>) kind = add broadcast_a = [1] permutation_b = [1, 0]
            -> tensor<16x64xf32>
 
-Sugar says transposes and broadcasts; an op with another map (a diagonal) is left.
+Sugar expresses transposes and broadcasts; an op with another map (a diagonal) is left.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def propagate_compute_type(root: ir.Operation) -> Report:
     ops = [op for op in ops_with_compute_type(root) if len(op.results) and _is_readable(op)]
     chain = _Chain(report, {op.results[0]: str(compute_type_of(op)) for op in ops})
     for op in ops:
-        stated = _stated(op)  # anew: what it writes to may have been replaced meanwhile
+        stated = _stated(op)  # again: its output may have been replaced meanwhile
         if stated is not None:
             chain.rebuild(stated)
     chain.erase_replaced()

@@ -108,12 +108,12 @@ def check_linear(op: ir.Operation, step: str, loop: int) -> None:
 
 
 def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
-    """Operands of which upstream takes the right part for a tile: its first place to its last.
+    """Check that upstream takes the right part of each operand for a tile: first place to last.
 
     Args:
-        op: what is cut.
-        step: that cuts it.
-        sizes: of its tiles; 0 where a loop stays whole, `DYNAMIC` where that is not known.
+        op: the op that is cut.
+        step: the step that cuts it.
+        sizes: the sizes of the tiles; 0 for a loop that stays whole, `DYNAMIC` where unknown.
 
     Raises:
         ScheduleError: an operand is read backwards, or its last place is not the highest, as a

@@ -26,7 +26,7 @@ _SHARED = frozenset({"target", "root"})
 
 
 class Doubt(NamedTuple):
-    """Why upstream may say no to an op, told if it does: it gives no reason itself."""
+    """The likely reason for upstream to refuse an op: upstream gives none itself."""
 
     what: str
     hint: str | None = None

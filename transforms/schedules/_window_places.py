@@ -1,4 +1,4 @@
-"""Which loops are to be taken out of an op, so that what is left is read by plain dimensions.
+"""The loops to take out of an op, so that the rest reads its operands by plain dimensions.
 
 input  (n, oh + kh, 2 * ow + kw, c)     unrolled: kh, kw
 place  kh = 0, kw = 2                   input (n, oh, ow, c), a slice of it from 0 and 2 on,
@@ -19,20 +19,20 @@ from linalg_ext.symbolic.integers import Number
 from ._facts import DYNAMIC, Loops
 
 _MOST_CANDIDATES = 10
-"""Loops that are tried to be taken out in all their combinations."""
+"""The most loops whose combinations are all tried."""
 
 _MANY = 1 << 20
-"""How often a loop runs of which that is not known."""
+"""The trip count assumed for a loop of unknown trip count."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """How one dimension of an operand is read at one place.
+    """The part of one dimension of an operand that is read at one place.
 
     Attributes:
-        dim: the dimension that it is read along; None where one element of it is read.
+        dim: the loop dimension along which it is read; None where one element of it is read.
         offset: the first element that is read.
-        stride: how far it is to the next one.
+        stride: the distance to the next element.
     """
 
     dim: str | None
@@ -41,19 +41,19 @@ class Axis:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it may be read from end to end: whether it is, its size says."""
+        """True where the dimension may be read from end to end; that depends on its size, too."""
         return self.dim is not None and self.offset == 0 and self.stride == 1
 
 
 @dataclass(frozen=True)
 class Places:
-    """Which loops are taken out of an op.
+    """The loops that are taken out of an op.
 
     Attributes:
-        dims: those that are unrolled, outermost first.
-        counts: how many copies each makes.
-        looped: those that become loops around the copies, outermost first.
-        kept: the dimensions that are left.
+        dims: the dimensions that are unrolled, outermost first.
+        counts: the number of copies that each makes.
+        looped: the dimensions that become loops around the copies, outermost first.
+        kept: the dimensions that stay in the op.
     """
 
     dims: tuple[str, ...]
@@ -62,7 +62,7 @@ class Places:
     kept: tuple[str, ...]
 
     def __iter__(self) -> Iterator[dict[str, int]]:
-        """The places that are unrolled, in the order of the loops."""
+        """Yield the places that are unrolled, in the order of the loops."""
         for numbers in itertools.product(*map(range, self.counts)):
             yield dict(zip(self.dims, numbers, strict=True))
 
@@ -70,20 +70,20 @@ class Places:
         return math.prod(self.counts)
 
     def left_of(self, map_: AffineMap) -> AffineMap:
-        """What is left of an indexing map, whichever the place is."""
+        """Return the rest of an indexing map; it is the same at every place."""
         axes = axes_at(map_, dict.fromkeys((*self.dims, *self.looped), 0)) or []
         read = tuple(AffineDim(axis.dim) for axis in axes if axis.dim is not None)
         return AffineMap(self.kept, (), read)
 
 
 def is_plain(map_: AffineMap) -> bool:
-    """Whether all indices are dimensions, each at most once, or constants."""
+    """Return whether all indices are constants or dimensions, each dimension at most once."""
     dims = [index for index in map_.results if not isinstance(index, AffineConst)]
     return all(isinstance(index, AffineDim) for index in dims) and len(set(dims)) == len(dims)
 
 
 def axes_at(map_: AffineMap, place: Mapping[str, Number]) -> list[Axis] | None:
-    """How an operand is read where some dimensions are numbers; None: not as a slice."""
+    """Return the axes of the slice that is read at a place; None where it is no slice."""
     axes = [_axis(index, place) for index in map_.results]
     found = [axis for axis in axes if axis is not None]
     dims = [axis.dim for axis in found if axis.dim is not None]
@@ -115,17 +115,18 @@ def places_of(
     limit: int,
     looped: Collection[str] = (),
 ) -> Places | None:
-    """The loops without which all is read by plain dimensions; None: they make too many copies.
+    """Choose the loops without which all operands are read by plain dimensions.
 
-    Parallel loops are kept where they can be: each of their places writes a slice of the result of
-    its own. Of what is left to choose from, the fewest copies are made.
+    Parallel loops are kept where they can be: each of their places writes its own slice of the
+    result. Among the choices left, the one with the fewest copies is taken. The result is None
+    where all choices make more copies than `limit`.
 
     Args:
-        maps: of all operands.
-        loops: of the op.
-        most: how often each loop runs at most; `DYNAMIC` where that is not known.
-        limit: of copies.
-        looped: the dimensions that become loops, whatever else is chosen.
+        maps: the indexing maps of all operands.
+        loops: the loops of the op.
+        most: the largest trip count of each loop; `DYNAMIC` where that is not known.
+        limit: the most copies.
+        looped: the dimensions that become loops in any case.
     """
     of_name = dict(zip(maps[0].dims, most, strict=True))
     chosen = _chosen(maps, loops, of_name, looped, limit)
@@ -140,7 +141,10 @@ def places_of(
 def in_loops(
     maps: Sequence[AffineMap], loops: Loops, most: Sequence[int], looped: Collection[str]
 ) -> Places | None:
-    """The same with loops in the place of copies, however often they run; None: there are none."""
+    """Choose as `places_of` does, with loops of any trip count in place of copies.
+
+    The result is None where no choice leaves plain dimensions.
+    """
     sizes = [_MANY if size == DYNAMIC else size for size in most]
     of_name = dict(zip(maps[0].dims, sizes, strict=True))
     chosen = _chosen(maps, loops, of_name, looped, None)
@@ -157,7 +161,7 @@ def _chosen(
     gone: Collection[str],
     limit: int | None,
 ) -> tuple[str, ...] | None:
-    """The dimensions that are best taken out, beside those that are gone already."""
+    """Return the best dimensions to take out, besides those that are gone already."""
     open_ = [dim for dim in most if dim not in gone and _is_candidate(dim, maps)]
     names = list(most)
     best: tuple[tuple[int, int, int], tuple[str, ...]] | None = None
@@ -177,7 +181,7 @@ def _chosen(
 
 
 def _is_candidate(dim: str, maps: Sequence[AffineMap]) -> bool:
-    """Whether a dimension stands in an index that is no plain one, or twice in a map."""
+    """Return whether a dimension is part of a computed index, or is an index twice in a map."""
     return any(
         (dim in index.dims and not isinstance(index, AffineDim))
         or [each for each in map_.results if each == AffineDim(dim)][1:]
@@ -187,9 +191,9 @@ def _is_candidate(dim: str, maps: Sequence[AffineMap]) -> bool:
 
 
 def reading(maps: Sequence[AffineMap], loops: Loops) -> tuple[int, AffineExpr, list[int]]:
-    """The first operand that is read by no plain dimensions, at which index, and its loops.
+    """Return the first operand that is not read by plain dimensions, its index, and its loops.
 
-    The loops are those of reductions, where there are any in a sum.
+    Where the index is a sum with reduction loops, only those loops are returned.
     """
     for number, map_ in enumerate(maps):
         for index in map_.results:

@@ -38,12 +38,12 @@ _WRITABLE = "bufferization.writable"
 
 @schedule_step("linalg-ext-bufferize", whole=True)
 def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
-    """Put a buffer in the place of every tensor; an op writes in place where nobody sees it.
+    """Replace every tensor by a buffer; an op writes in place where no other use can see it.
 
     Args:
-        module: its functions take and give buffers afterwards.
-        in_place: functions may write to their arguments. Otherwise a caller's arrays stay as they
-            are, which costs a copy of what an op would write to.
+        module: the module; its functions take and return buffers afterwards.
+        in_place: True where functions may write to their arguments. Otherwise a caller's arrays do
+            not change, which costs a copy of each argument that an op would write to.
 
     Raises:
         ScheduleError: an op cannot be bufferized, such as ones of this library's dialects; or it

@@ -40,13 +40,13 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
 
     Args:
         op: a structured op on tensors.
-        multiples: of which each loop's range becomes one; 0 leaves a loop alone.
-        value: what the padding holds. Padding of a reduction must not change its result: 0 is right
-            for sums of products, the smallest number for maxima.
+        multiples: the number of which each loop's range becomes a multiple; 0 leaves it alone.
+        value: the elements of the padding. Padding of a reduction must not change its result: 0 is
+            right for sums of products, the smallest number for maxima.
 
     Raises:
-        ScheduleError: the numbers do not fit the loops, the op is on buffers or reaches memory that
-            is no operand, or a reduction that is no sum of products would be padded with 0.
+        ScheduleError: the numbers do not fit the loops, or the op is on buffers. The op reaches
+            memory that is not an operand. Or 0 would pad a reduction that is no sum of products.
     """
     loops = check_maps(op, "pad")
     check_tensors(op, "pad")

@@ -42,14 +42,14 @@ from .step import schedule_step
 
 @schedule_step("linalg-ext-raise-loops", whole=True, public=False)
 def raise_loops(module: ir.Operation) -> list[ir.Operation]:
-    """Write loops of scf and affine, on buffers or tensors, as `linalg.generic`: each that is one.
+    """Raise loops of scf and affine, on buffers or tensors, to `linalg.generic` where they are one.
 
-    Sums that loops carry are put in memory, and nests that are not perfect taken apart first. Of
-    parallel loops those are raised of which no loop is left. Nests that carry tensors, or read
-    elements of them, become ops on tensors.
+    Sums that loops carry are put in memory, and imperfect nests are split first. A parallel loop is
+    raised only as a whole. Nests that carry tensors, or read elements of them, become ops on
+    tensors.
 
     Raises:
-        ScheduleError: no loop could be raised; says of each why.
+        ScheduleError: no loop could be raised; the message gives the reason for each.
     """
     to_scf(module)
     report = Report(raise_perfect_nests.pass_name)

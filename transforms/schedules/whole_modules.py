@@ -73,7 +73,7 @@ def fold_unit_extents(module: ir.Operation) -> Passes:
 
 @schedule_step("linalg-ext-simplify", whole=True)
 def simplify(module: ir.Operation) -> Passes:
-    """Fold constants, drop what nobody uses and what is said twice.
+    """Fold constants, and remove unused and repeated operations.
 
     before:
         %x = arith.addf %a, %a : f32

@@ -262,6 +262,6 @@ class MergeSort:
 
 
 def _advanced(left: Any, right: Any, is_right: Any, step: int) -> tuple[Any, Any]:
-    """Two places, of which the one that was taken from moves on."""
+    """Return both positions, with the one of the side that was taken from advanced by `step`."""
     by_right = arith.select(is_right, index(step), index(0))
     return add(left, sub(step, by_right)), add(right, by_right)

@@ -1,11 +1,12 @@
-"""By what keys a comparator orders elements, found out from its operations.
+"""The keys by which a comparator orders elements, derived from its operations.
 
-A comparator is read as a truth table. Each of its comparisons is of one function of both elements,
-a key: `compare(key(a), key(b))`. Whether a comes before b then hangs on how the keys relate alone,
-less, equal or greater, or one of them is no number; a few cases, and all are tried. Where the table
-is that of an order by one key, and by the next where that one is equal, and so on, the keys are
-given with their directions; however the comparator is written, as a chain of `or` and `and`, by
-`select`, negated. Where it is not, there are none.
+A comparator is read as a truth table. Each of its comparisons applies one function, a key, to both
+elements: `compare(key(a), key(b))`. The order of a and b then depends only on the relations of
+their keys: less, equal, greater, or one of them is not a number. These are a few cases, and all are
+tried. The table may be that of a lexicographic order: by one key, by the next where that one is
+equal, and so on. The result is then the keys with their directions. It does not depend on the form
+of the comparator: a chain of `or` and `and`, a `select`, a negation. For any other table there are
+no keys.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ class SortKey:
         return width_of(self.value.type) or 0
 
     def of(self, block: Any, elements: Sequence[Any]) -> Any:
-        """The key of an element of each tensor: an unsigned integer, smaller where it comes first.
+        """Build the key of an element of each tensor: an unsigned integer, smaller for the first.
 
-        Elements of which neither comes first have one key.
+        Elements that are equal in the order have equal keys.
         """
         known = dict(zip(list(block.arguments)[::2], elements, strict=True))
         key = computed_anew(self.value, block, known)
@@ -166,7 +167,7 @@ class _Reader:
         return True
 
     def _compared(self, op: Any) -> tuple[int, int, int] | None:
-        """The form that both operands of a comparison have, and of which element each is."""
+        """Return the form of both operands of a comparison, and the element of each."""
         if op.name not in ("arith.cmpi", "arith.cmpf") or width_of(op.operands[0].type) is None:
             return None
         left, right = (self._form(operand) for operand in op.operands)
@@ -178,7 +179,7 @@ class _Reader:
         return left[0], a, b
 
     def _form(self, value: Any) -> tuple[int, frozenset[int]] | None:
-        """The number of the form of a value, and of which elements it is made."""
+        """Return the number of the form of a value, and the elements that it depends on."""
         if value not in self._forms:
             self._forms[value] = self._new_form(value)
         return self._forms[value]
