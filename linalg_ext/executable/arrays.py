@@ -90,7 +90,7 @@ class ArrayArgument(Place):
         return clean if self._fits(clean) else self._copy(clean)
 
     def _fits(self, array: Array) -> bool:
-        """Whether the entry can read the array where it lies."""
+        """Return whether the entry can read the array in place."""
         return self.is_row_major(array)
 
     def _copy(self, array: Array) -> Array:

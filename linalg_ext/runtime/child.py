@@ -32,7 +32,7 @@ LOST = 1 << 16
 
 
 class Process(Protocol):
-    """What is asked of a child's process: a part of `subprocess.Popen`."""
+    """The interface of a child process: a part of `subprocess.Popen`."""
 
     returncode: int | None
 
@@ -265,7 +265,7 @@ def _signal_name(number: int) -> str:
 
 
 def imports() -> list[str]:
-    """What a child imports to know the dialects and passes that this process knows."""
+    """Return the modules that give a child the dialects and passes that this process has."""
     # Upstream registers the passes of some frameworks only when this is imported.
     extra = f"{_root()}.dialects.torch"
     context = sys.modules.get("linalg_ext.ir.context")

@@ -96,7 +96,7 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
 
 
 def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:
-    """Where each open dimension can be read off an argument.
+    """Record an argument and an axis from which each symbolic dimension can be read.
 
     Raises:
         ArgumentError: one occurs in larger expressions alone.

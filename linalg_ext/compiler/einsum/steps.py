@@ -168,10 +168,10 @@ def combine(
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """What the labels of two operands are to their product.
+    """The roles of the labels of two operands in their product.
 
     Attributes:
-        kept: all that the result has, in the order that is wanted of it.
+        kept: the labels of the result, in the order in which they are wanted.
         contracted: those to sum over, which both have.
         batch: those that both have and the result keeps.
         rows: those of the first operand alone.

@@ -24,7 +24,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime import ipc, serving
 
 _KEPT = 1024
-"""How many ends are remembered that nobody asked for."""
+"""The number of exit codes to remember that no request has asked for."""
 
 _EXAMPLE = """
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
