@@ -1,4 +1,4 @@
-"""What normalizes rows: a reduction of each, and the row again."""
+"""Normalizations of rows: a reduction of each row, then an element-wise operation on it."""
 
 from __future__ import annotations
 
