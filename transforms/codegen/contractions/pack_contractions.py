@@ -117,7 +117,10 @@ def _structured_ops(module: ir.Operation) -> list[Any]:
 
 
 def _may_contract(op: Any) -> bool:
-    """Whether an op has the operands of a product, and of what is computed of them if it sums."""
+    """Return whether an op has three shaped operands, as a product has.
+
+    A sum may have more: those from which its factors are computed.
+    """
     count = sum(isinstance(value.type, ir.ShapedType) for value in op.operands)
     if count > 3 and "iterator_types" in op.attributes:
         return "reduction" in str(op.attributes["iterator_types"])
