@@ -178,7 +178,7 @@ def table() -> Table:
     for size in footprints():
         for traffic in TRAFFIC:
             if traffic.streams and size < target.current().caches[-1].size:
-                continue  # nobody stores around a cache that holds everything
+                continue  # non-temporal stores are of no use where a cache holds everything
             rates = [bandwidth(size, count, traffic) for count in counts]
             name = f"{traffic.name}, {_size_text(size)}"
             shown.add_row(name, *(_rate_text(rate) for rate in rates), "GB/s")

@@ -1,4 +1,4 @@
-"""The module at points of the way down, kept small and shown when somebody asks."""
+"""Stages: the module after parts of its lowering, stored small and shown on request."""
 
 from __future__ import annotations
 

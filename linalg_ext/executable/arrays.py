@@ -222,7 +222,7 @@ class StridedArgument(ArrayArgument):
         for axis, stride in enumerate(self.strides):
             if stride is None or strides[axis] == stride:
                 continue
-            # The stride of an axis that nobody steps along is free.
+            # The stride of an axis without steps is free.
             if array.shape[axis] > 1 and array.size:
                 return None
             strides[axis] = stride

@@ -28,7 +28,7 @@ from linalg_ext.errors import CrashError
 _NOISE_LINES = 20
 
 LOST = 1 << 16
-"""The return code of a process of which nobody can tell any more how it ended."""
+"""The return code of a process whose exit status is lost."""
 
 
 class Process(Protocol):
@@ -214,7 +214,7 @@ class Helper:
             raise
 
     def stop(self) -> None:
-        """End the child once nobody talks to it."""
+        """End the child once no request to it is running."""
         with self.lock:
             self.end()
 
@@ -226,10 +226,10 @@ class Helper:
             child.close()
 
     def forget(self) -> None:
-        """Let go of the child, which ends where nobody talks to it any more.
+        """Release the child, which ends once no process holds the other end of its socket.
 
-        In a forked process it is the parent's. It asks nobody anything: the garbage collector may
-        call it anywhere.
+        In a forked process the child belongs to the parent. No request is sent: the garbage
+        collector may call this anywhere.
         """
         child, self.child = self.child, None
         self.lock = threading.Lock()

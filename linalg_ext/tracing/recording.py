@@ -42,7 +42,7 @@ def compiled(
         recording: an earlier trace of the function for these arguments; a copy of it is compiled.
     """
     if recording is None and tuning is None:
-        # A module is used up by its compilation: this one nobody else sees, so it is not copied.
+        # A module is used up by its compilation: no other code sees this one, so it is not copied.
         with borrowed_context() as loan:
             own = record(function, call, loan.context)
             return Compiled(

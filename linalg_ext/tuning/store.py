@@ -93,7 +93,7 @@ def key_of(target: Target, problem: str, threads: int) -> str:
 
 
 def _replace(file: Path, text: str) -> None:
-    """All of the new text or all of the old one, whenever somebody reads."""
+    """Write a file in one step: a reader gets all of the new text or all of the old one."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

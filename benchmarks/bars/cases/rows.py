@@ -13,7 +13,7 @@ from benchmarks.peers import Array
 
 try:
     from numba import prange
-except ImportError:  # then nobody runs what needs it
+except ImportError:  # then no case that needs it runs
     prange = range
 
 

@@ -211,7 +211,7 @@ def _roles(a: tuple[str, ...], b: tuple[str, ...], keep: tuple[str, ...]) -> _Ro
 
 
 def _spread(a: Labelled, b: Labelled, keep: Collection[str]) -> Labelled:
-    """`a` with the labels that `b` alone has and nobody needs later: broadcast along them."""
+    """`a` with the labels that `b` alone has and no later step needs: broadcast along them."""
     missing = [label for label in b.labels if label not in a.labels and label not in keep]
     if not missing:
         return a

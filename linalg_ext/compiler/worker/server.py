@@ -126,7 +126,7 @@ class _Server:
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # Of the threads that NumPy starts for linear algebra: nobody uses them here.
+        # It warns of the threads that NumPy starts for linear algebra: this process uses none.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 

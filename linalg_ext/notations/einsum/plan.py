@@ -236,7 +236,7 @@ class _Builder:
         return self._add((a[0], b[0]), (a[1], b[1]), kept)
 
     def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
-        """An operand summed over the labels that nobody else has, and read along its diagonals."""
+        """An operand summed over the labels that it alone has, and read along its diagonals."""
         number, labels = operand
         own = [x for x in labels if x != BROADCAST]
         kept = tuple(x for x in dict.fromkeys(own) if x in needed)

@@ -49,7 +49,7 @@ def in_order(ops: list[Any]) -> tuple[Any, ...]:
 
 
 def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
-    """Check that nobody else reads the scores, or what is computed of them."""
+    """Check that no other op reads the scores, or values computed from them."""
     of_scores = [scores]
     for op in ops:
         if op == last or op.name == "arith.constant":

@@ -241,7 +241,7 @@ def _obstacle(argument: Argument, keys: int) -> str | None:
 
 
 def _erase(attention: Attention, zeros: Any) -> None:
-    """Erase what the nest does now, and the buffers that nobody has any more."""
+    """Erase the ops that the nest replaces, and the buffers without uses."""
     buffers: list[Any] = []
     ops = [op for op in attention.ops if op != attention.op]
     attention.op.erase()

@@ -52,7 +52,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     """The op after a contraction that may be done with it; None where there is none.
 
     Args:
-        op: the contraction; its result goes to a buffer that nobody else needs, or is overwritten.
+        op: the contraction; its result goes to a buffer that no other op needs, or is overwritten.
         dims: the dimension of each axis of its result.
         zeros: what fills the result before.
     """

@@ -215,7 +215,7 @@ def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -
         is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(2 * _BLOCK))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            # The other branch can do without a buffer between, and then nobody else may use it.
+            # The other branch can do without a buffer between, and then no other op may use it.
             is_between = found is not None and found.destination != output
             own = output
             if is_between:

@@ -159,7 +159,7 @@ class NestEmitter:
                 self._emit_op(sum_.add())
             scf.YieldOp([])
         for sum_ in sums.values():
-            # Not before the loop that reads it: memory that nobody else uses is not written.
+            # Not before the loop that reads it: memory that no other op uses is not written.
             with ir.InsertionPoint(outer):
                 self._emit_op(sum_.forget())
 
@@ -328,7 +328,7 @@ class NestEmitter:
         return self._shrunk[allocation]
 
     def _clean_up(self) -> None:
-        """Give back the smaller buffers where the larger ones were; erase what nobody uses."""
+        """Free the smaller buffers where the larger ones were freed; erase what has no uses."""
         for view in reversed(self._collapser.views):
             _erase_unused(view)
         for allocation, small in self._shrunk.items():

@@ -49,7 +49,7 @@ class VectorLoop:
     Args:
         members: nests that share loop `depth`, their last; those with fewer loops are done once,
             before it. One nest may stand here several times, at several positions.
-        unused: memory that nobody reads but from a register of the same round.
+        unused: memory that is read only from a register of the same round.
         vector_bits: of a register.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
