@@ -46,8 +46,10 @@ ALL = (
     "grouping-cost",
     "instructions",
 )
-"""What runs where no part is named; the contractions are among the bars, models take long, and
-accuracy changes with the code alone."""
+"""The parts that run by default.
+
+The contractions are among the bars, models take long, and accuracy changes with the code alone.
+"""
 
 PARTS = (*ALL, "contractions", "models", "accuracy")
 

@@ -1,4 +1,4 @@
-"""How far sums are from what is exact, beside NumPy, PyTorch and JAX.
+"""Errors of sums against the exact results, compared with NumPy, PyTorch and JAX.
 
     python -m benchmarks accuracy               # 1,000 to 100,000,000 elements; 3 GB, some minutes
     python -m benchmarks accuracy variance      # reductions whose name contains a word
@@ -6,10 +6,10 @@
 
 Numbers are drawn from [0, 1) and from [1000, 1001), in f32, with three seeds up to a million
 elements, and one for more. An error is relative to the exact result, which is made of sums in f64
-and `math.fsum`; the largest over the draws, and over the elements of a result, is shown, in units
-of 2^-23, the distance from 1 to the next f32. A result that is rounded once is at most half of that
-off. Ours is worse than a peer's where it is more than twice as large and more than two units:
-smaller ones are luck.
+and `math.fsum`. The table shows the largest over the draws, and over the elements of a result. Its
+unit is 2^-23, the distance from 1 to the next f32. The error of a result that is rounded once is at
+most half a unit. Ours is worse than a peer's where it is more than twice as large and more than two
+units: smaller differences are chance.
 
 The table goes to `accuracy.md` in the folder for results, for docs/numbers.md.
 """

@@ -1,10 +1,10 @@
-"""What a call costs beside the work: each way of calling, and NumPy's own, in turn.
+"""The overhead of calls: each way of calling, and NumPy's own, in turn.
 
     python -m benchmarks calls
 
-The arrays have four elements, of which the native code takes some nanoseconds. Times are those of
-the quickest of many rounds in which all ways take their turns: what else the machine does makes
-some slower, and none quicker. The second table has calls that go through Python, the last one
+The arrays have four elements, on which the native code takes some nanoseconds. All ways take turns
+in many rounds, and the time of each is that of its quickest round: other load on the machine makes
+some slower, and none quicker. The second table has calls that go through Python. Its last one is
 several threads that call one kernel.
 """
 

@@ -1,4 +1,4 @@
-"""What is measured, and against whom."""
+"""Benchmarks, each with its peer."""
 
 from __future__ import annotations
 

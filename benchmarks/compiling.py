@@ -1,4 +1,4 @@
-"""What a user waits for: tracing and compiling a function for shapes that are new."""
+"""The time to trace and compile a function for new shapes."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ WORKS: dict[str, Callable[[], Callable[[], object]]] = {
         lambda a, b: lx.einsum("mk,kn->mn", a, b), 2, 2
     ),
 }
-"""What makes each work: the first shape is compiled then."""
+"""Functions that make each work; making it compiles the first shape."""

@@ -29,9 +29,9 @@ from linalg_ext.transforms.ir_utils.walking import select
 
 ROWS, COLUMNS = 4096, 2048
 MOST_BYTES, MOST_TIME = 0.4, 0.85
-"""What the fused module may move and take at most, beside the unfused one.
+"""The most bytes and time of the fused module, as shares of the unfused one's.
 
-Both compute the same, which is most of the time; neither faults in pages anew.
+Both compute the same, which is most of the time. Neither faults in new pages.
 """
 
 _HALF, _WHOLE, _SUMS = (

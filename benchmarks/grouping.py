@@ -49,8 +49,10 @@ from linalg_ext.transforms.grouping._model import given_bytes
 from linalg_ext.transforms.grouping._rates import arithmetic
 
 GAIN, LOSS = 1.3, 1.03
-"""How much faster than greedy the measured grouping is at least, over all; and how much slower at
-most in any case, than greedy and than the pipeline."""
+"""The least gain over greedy of the measured grouping, over all cases, and its largest loss.
+
+The loss is that in any one case, against greedy and against the pipeline.
+"""
 
 NAMED = {
     "attention": ((1024, 64), (1024, 64), (1024, 64)),
@@ -93,7 +95,7 @@ class Row:
     least: float
 
     def gain(self, over: str, way: str = "measured") -> float:
-        """How many times as fast as one way another is."""
+        """Return the speedup of one way over another."""
         return self.seconds[over] / self.seconds[way]
 
 
@@ -163,12 +165,15 @@ def measured(case: Case, *, rounds: int) -> Row:
 
 
 def _compiled(found: Found, module: lx.Module) -> lx.Module:
-    """What a compilation that searches makes of a module."""
+    """Return the module that a compilation with a search makes of `module`."""
     return found.realize(module.clone()) if found.is_worth_it else module
 
 
 def least_seconds(graph: Graph) -> float:
-    """What no grouping goes below: the large operations once, or what goes in and out moved."""
+    """Return a lower bound on the time of any grouping.
+
+    It is the time of the large operations, each once, or that of moving the inputs and results.
+    """
     model = TargetModel(threads=1)
     figures = model.figures
     computing = sum(

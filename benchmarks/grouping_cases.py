@@ -1,4 +1,4 @@
-"""What groupings are tried on: functions, and modules that PyTorch exported."""
+"""The cases of the grouping benchmark: functions, and modules that PyTorch exported."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ from linalg_ext.transforms.grouping import (
 from linalg_ext.transforms.grouping._work import FREE, LOOPS
 
 BAR = 0.8
-"""What the rank correlation should be at least."""
+"""The least rank correlation that passes."""
 
 NOISE = 1.15
 """Times of one case that differ by less than this factor are not ranked against each other."""
@@ -204,7 +204,7 @@ def _within(pairs: Sequence[Pair]) -> float | None:
 
 
 def _factors(pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
-    """How plans differ from the first of their case: by the model, and by the machine."""
+    """Return the ratios of plans to the first of their case: by the model, and by the machine."""
     costs, times = [], []
     for first, *others in _by_case(pairs):
         costs += [pair.cost / first.cost for pair in others]

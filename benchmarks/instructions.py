@@ -1,14 +1,14 @@
-"""What the hot loops of some kernels are made of: counts that no noise of a machine disturbs.
+"""Instruction counts of the hot loops of some kernels, free of a machine's noise.
 
     python -m benchmarks instructions             # as they are now, beside those on record
     python -m benchmarks.instructions --record    # put them on record: benchmarks/instructions.json
     valgrind --tool=callgrind python -m benchmarks.instructions --run "matmul f32"   # executed ones
 
-The code is made for AVX2 and for AVX-512, whatever this machine is, and taken apart; of each kernel
-the innermost loop with the most arithmetic on vectors counts. The record holds, for each, the
-instructions of one round, the multiply-adds among them, what is loaded and stored, and what is
-there by mistake: registers spilled to the stack, gathers, calls. Valgrind knows no AVX-512: kernels
-that it runs are made for AVX2.
+The code is compiled for AVX2 and for AVX-512, whatever this machine is, and disassembled. The loop
+that counts is, in each kernel, the innermost one with the most arithmetic on vectors. The record
+holds, for each loop, the instructions of one round, the multiply-adds among them, and the loads and
+stores. It also holds what is there by mistake: registers spilled to the stack, gathers, calls.
+Valgrind knows no AVX-512: kernels that it runs are compiled for AVX2.
 """
 
 from __future__ import annotations

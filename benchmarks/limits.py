@@ -1,11 +1,11 @@
-"""What this machine can do at the most: arithmetic and bandwidth, measured by kernels of our own.
+"""The limits of this machine: peak arithmetic and bandwidth, measured by kernels of our own.
 
     python -m benchmarks limits
 
-No result of any library can be faster, so ratios to these say how much is left. Arithmetic is a
-loop of multiply-adds on registers alone, as many at a time as hide their latency. Bandwidth is
-counted as a program sees it: bytes read and bytes written; what the caches read before they write
-a line is not counted (as in J. McCalpin's STREAM).
+No result of any library can be faster, so ratios to these limits show the room that is left.
+Arithmetic is a loop of multiply-adds on registers alone, as many at a time as hide their latency.
+Bandwidth is counted as a program sees it: bytes read and bytes written. The bytes that the caches
+read before they write a line are not counted (as in J. McCalpin's STREAM).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Traffic:
 
     @property
     def arrays(self) -> int:
-        """How many arrays there are."""
+        """The number of arrays."""
         return self.inputs + 1
 
 
@@ -108,7 +108,7 @@ def bandwidth(
 def traffic_work(
     footprint: int, threads: int = 1, traffic: Traffic = COPY, *, repeats: int = 1
 ) -> tuple[list[Callable[[], object]], int]:
-    """What each thread has to call, and the bytes that all of them then move.
+    """Return a work for each thread, and the bytes that all of them together move.
 
     For measuring the bandwidth in turn with something else: see `benchmarks.timing.compare`.
     """
@@ -125,7 +125,7 @@ def traffic_work(
 
 @dataclass(frozen=True)
 class Limits:
-    """What was measured, for some number of threads.
+    """The limits that were measured for some number of threads.
 
     Attributes:
         flops: for each element type, operations a second.
@@ -137,7 +137,10 @@ class Limits:
     copies: dict[int, float]
 
     def bytes_per_second(self, footprint: int) -> float:
-        """Of a copy with the smallest footprint measured that is not smaller, or the largest."""
+        """Return the bandwidth of a copy with a footprint.
+
+        It is that of the smallest footprint measured that is not smaller, or of the largest.
+        """
         fitting = [size for size in self.copies if size >= footprint]
         return self.copies[min(fitting) if fitting else max(self.copies)]
 
@@ -175,7 +178,7 @@ def table() -> Table:
     for size in footprints():
         for traffic in TRAFFIC:
             if traffic.streams and size < target.current().caches[-1].size:
-                continue  # nobody stores around a cache that holds everything
+                continue  # non-temporal stores are of no use where a cache holds everything
             rates = [bandwidth(size, count, traffic) for count in counts]
             name = f"{traffic.name}, {_size_text(size)}"
             shown.add_row(name, *(_rate_text(rate) for rate in rates), "GB/s")
@@ -243,7 +246,7 @@ def _traffic_kernel(traffic: Traffic) -> Any:
 
 
 def _seconds(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """How long it takes from the first start to the last end, in each round, one thread a work."""
+    """Return the seconds of each round, from the first start to the last end, one thread a work."""
     times: list[list[tuple[float, float]]] = []
     barrier = threading.Barrier(len(works))
 

@@ -26,7 +26,7 @@ PEERS = ("torch", "inductor", "jax", "numba", "iree")
 """Besides NumPy."""
 
 _PARTS = {"iree": ("iree", "iree.compiler", "iree.runtime")}
-"""What must be there of a peer that is not one package."""
+"""The packages that a peer needs, where they are not one package of its name."""
 
 _threads = 1
 
@@ -49,7 +49,7 @@ def _is_installed(name: str) -> bool:
 
 
 def work(peer: str, functions: Mapping[str, Function], arrays: Sequence[Array]) -> Work | None:
-    """What a peer runs for a case; None where the case says nothing for it.
+    """Return the work of a peer for a case; None where the case has no function for it.
 
     Args:
         peer: its name.
@@ -170,7 +170,7 @@ def set_threads(threads: int) -> None:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """What must be set before a process starts, for its peers to use so many threads."""
+    """Return the environment variables of a process whose peers use a number of threads."""
     single = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     return {
         **dict.fromkeys(

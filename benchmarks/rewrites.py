@@ -28,7 +28,7 @@ PREPARED = {
     "propagate_compute_type": ("infer_compute_type",),
     "materialize_compute_type": ("infer_compute_type",),
 }
-"""What a rewrite runs after, so that it has something to match."""
+"""The rewrites that run before a rewrite, so that it has something to match."""
 
 REWRITES = (
     "fold_transposes",

@@ -24,7 +24,7 @@ _FAR = 256 << 20
 
 @dataclass(frozen=True)
 class Scaling:
-    """What several threads gain.
+    """The gain from several threads.
 
     Attributes:
         alone: seconds on one thread.

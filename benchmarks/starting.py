@@ -1,11 +1,11 @@
-"""How long a process takes to its first result: nothing kept on disk, and all of it.
+"""The time of a process to its first result, with an empty disk cache and with a full one.
 
     python -m benchmarks starting
 
-Each start is a process of its own. Its time runs from `import linalg_ext`, NumPy being loaded, to
-the first result, whatever had to be imported, found or compiled on the way. The folder of kept
-kernels is a new one, and so is that of Python's bytecode, which is filled before anything is
-measured.
+Each start is a process of its own. Its time runs from `import linalg_ext`, with NumPy loaded, to
+the first result, whatever had to be imported, found or compiled on the way. The folder of the
+kernel cache is a new one, and so is that of Python's bytecode, which is filled before the first
+measurement.
 """
 
 from __future__ import annotations

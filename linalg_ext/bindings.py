@@ -103,7 +103,7 @@ def provider() -> str:
 def alias_as_mlir() -> None:
     """Serve `import mlir...` from the provider in use, as the very same module objects.
 
-    Opt-in. Code that somebody wrote against `mlir.*` then runs unchanged beside this library, even
+    Opt-in. Code written against `mlir.*` then runs unchanged beside this library, even
     where only the `torch-mlir` wheel is installed. Does nothing where the provider is `mlir`.
 
     Raises:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, NoReturn
 
 
 class SourceLocation(NamedTuple):
-    """A line of somebody's file: what an error points at."""
+    """A line of a source file, at which an error points."""
 
     file: str
     line: int
@@ -246,7 +246,7 @@ class SignatureError(LinalgExtError, TypeError):
 
 
 class UntrustedError(LinalgExtError, PermissionError):
-    """A module that nobody vouches for reaches beyond itself."""
+    """An untrusted module reaches beyond itself."""
 
 
 class CacheError(LinalgExtError, OSError):

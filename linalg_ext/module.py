@@ -79,7 +79,7 @@ class Module(Shown, shown_as="module"):
             allow_unregistered: let ops of unknown dialects pass, in the generic form.
             legalize: bring what exporters write, TOSA and StableHLO, to linalg on tensors.
             filename: what diagnostics call the text.
-            context: one that nobody else uses now, to put it in; a new one by default.
+            context: one that no other thread uses now, to put it in; a new one by default.
 
         Raises:
             ParseError: the text is not MLIR.

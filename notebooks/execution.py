@@ -19,7 +19,7 @@ from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
 Notebook: TypeAlias = Any
-"""What nbformat reads: a dict whose items are attributes, too."""
+"""A notebook as nbformat reads it: a dict whose items are attributes, too."""
 
 FOLDER = Path(__file__).parent
 NOTEBOOKS = tuple(sorted(FOLDER.glob("*.ipynb")))
@@ -29,7 +29,7 @@ VARIES = "varies"
 """The tag of a cell whose output is of this machine or this moment: stored, and not compared."""
 
 SECONDS = 60
-"""How long a cell may take."""
+"""The time limit of a cell."""
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -44,7 +44,7 @@ class _ThisInterpreter(AsyncKernelManager):
 
     @property
     def kernel_spec(self) -> KernelSpec:
-        """How a kernel is started."""
+        """The command that starts a kernel: this Python's ipykernel."""
         command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         return KernelSpec(argv=command, display_name="Python 3", language="python")
 
@@ -128,7 +128,7 @@ def with_kept_outputs(fresh: Notebook, stored: Notebook) -> Notebook:
 
 
 def differences(stored: Notebook, fresh: Notebook) -> str:
-    """What comes out now, as a diff to what is stored, over all cells but those that vary."""
+    """Return a diff of stored and fresh outputs, over all cells but those that vary."""
     lines: list[str] = []
     for number, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=True)):
         if old.cell_type == "code" and not varies(old):

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _here(threads: int, given: argparse.Namespace) -> list[Result]:
-    # What the environment asks for, not every peer heeds: nobody gets more processors than threads.
+    # Not every peer obeys the environment: no process gets more processors than threads.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     peers.set_threads(threads)
     found = []

@@ -43,7 +43,7 @@ class Case:
 
     @property
     def peers(self) -> dict[str, Function]:
-        """What each peer runs; IREE what is traced of ours, as plain linalg on tensors."""
+        """The function of each peer; IREE's is the trace of ours, as plain linalg on tensors."""
         traced = self.traced or self.ours
         if not isinstance(traced, JitFunction | StructuredOp) and self.traced is None:
             return dict(self.functions)

@@ -19,7 +19,7 @@ from benchmarks.peers import Array, Function
 from benchmarks.timing import Work
 
 SECONDS = 1.0
-"""How long the rounds of one case go on, at least."""
+"""The least time of the rounds of one case."""
 
 PATIENCE = 30.0
 """Seconds for the first call of a peer, compilation included where it happens then."""
@@ -33,7 +33,7 @@ FAR_BEHIND = 8.0
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured: seconds, medians over rounds.
+    """The measurements of a case: seconds, medians over rounds.
 
     Attributes:
         name: of the case.
@@ -91,7 +91,7 @@ def measure(case: Case, threads: int, *, seconds: float = SECONDS) -> Iterator[R
 def _works(
     case: Case, functions: Mapping[str, Function], arrays: Sequence[Array], expected: Array
 ) -> dict[str, Work]:
-    """What the peers run, each checked once; one that cannot is left out, and says so."""
+    """Return the work of each peer, checked once; leave out a peer that fails, with a message."""
     works: dict[str, Work] = {}
     for name in peers.installed():
         try:

@@ -38,7 +38,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 _NARROW = {"bfloat16": "bf16", "i1": "i8", "u1": "u8.s8", "f8": "f64"}
-"""What limits call an element type; where there is no instruction for it, it is of f32."""
+"""The limits' names of element types; an element type that has no instruction counts as f32."""
 
 
 def with_limit(result: Result, known: limits.Limits) -> Result:

@@ -30,7 +30,7 @@ SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a family.
+    """The measurements of a family.
 
     Attributes:
         family: its name.
@@ -125,7 +125,7 @@ def _captured(model: Any, arguments: tuple[Any, ...]) -> float:
 
 
 def _fused(net: Any) -> tuple[int, str]:
-    """How many ops of linalg a model has, and what they became."""
+    """Return the number of linalg ops in a model, and a text that counts what they became."""
     (kernel,) = net.kernels
     ops = len(re.findall(r"= linalg\.(?!index|yield)", str(net.modules[0])))
     loops = kernel.as_text("loops")

@@ -1,4 +1,4 @@
-"""What was measured, as tables in Markdown."""
+"""Tables of measurements, in Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def header() -> str:
 
 
 def coverage(outcomes: Sequence[Outcome]) -> str:
-    """What came through, what became of it, and how long that took: one row a family."""
+    """Return the table of coverage: the error or the accuracy, ops and times, one row a family."""
     rows = []
     for one in _firsts(outcomes):
         if one.error:
@@ -47,7 +47,7 @@ def coverage(outcomes: Sequence[Outcome]) -> str:
 
 
 def speed(outcomes: Sequence[Outcome]) -> str:
-    """How many times as long each peer takes, for each number of threads."""
+    """Return the table of speed: the time of each peer by ours, for each number of threads."""
     counts = sorted({one.threads for one in outcomes})
     peers = [peer for peer in PEERS if any(peer in one.ratios for one in outcomes)]
     titles = ["family"]

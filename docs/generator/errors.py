@@ -130,7 +130,7 @@ def _execute(example: str, names: dict[str, Any], file: str) -> None:
 
 
 def _run(example: str) -> str:
-    """What the last error of a command says; the empty string where there is none."""
+    """Run a command and return the message of its last error, or the empty string for none."""
     command = example.removeprefix("$ ")
     environment = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds: pages are added, navigation filled in, examples run."""
+"""MkDocs' hooks during a build: they add pages, fill in the navigation and run examples."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _stem(module: str) -> str:
 
 
 def _home(value: Any) -> str:
-    """Where a name is defined: the tool that reads docstrings does not follow lazy names."""
+    """Return the dotted name of a definition: mkdocstrings does not follow lazy names."""
     if not isinstance(value, type) and not inspect.isroutine(value):
         value = type(value)
     return f"{value.__module__}.{value.__qualname__}"
@@ -78,7 +78,7 @@ def _lead(value: Any) -> str:
 
 
 def _directive(identifier: str, **options: object) -> str:
-    """What the tool that reads docstrings replaces by them."""
+    """Return a directive, which mkdocstrings replaces by the docstrings of `identifier`."""
     lines = [f"::: {identifier}"]
     if options:
         lines += ["    options:", *(f"      {name}: {value}" for name, value in options.items())]

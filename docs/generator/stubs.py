@@ -1,7 +1,7 @@
-"""What editors complete and show: stubs of what is found when the program runs.
+"""Stubs for editors: completions and signatures of names that exist only at run time.
 
-`python -m docs.generator.stubs` writes them anew, beside the files that they are of. A test holds
-them to what is there.
+`python -m docs.generator.stubs` writes them next to the files that they describe. A test compares
+them with the running program.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROOMS = sorted(
 """The packages and modules of `lx.transforms`, beside its passes."""
 
 _KEYWORDS = {"threads": "int | None"}
-"""Of what every op takes by keyword, what is no array or dtype."""
+"""Types of the keywords that every op takes, for those that are neither array nor dtype."""
 
 
 def ops() -> str:

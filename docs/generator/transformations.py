@@ -19,7 +19,7 @@ _SELECTING = {
     "function": "only in this function",
     "position": "which of those found, in the order of the text; -1 is the last",
 }
-"""What every step takes as a pass, to choose ops."""
+"""The options of every step that, as a pass, select ops."""
 
 FOLDERS = {
     "rewrites": "Rewrites",

@@ -147,7 +147,7 @@ def remove(key: str) -> None:
 
 @contextmanager
 def _warning() -> Iterator[None]:
-    """Warn, once, that nothing is kept, and why; not of a folder that nobody asked for."""
+    """Warn, once, that nothing is cached, and why; not where the default folder is unusable."""
     try:
         yield
     except CacheError as error:

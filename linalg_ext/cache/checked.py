@@ -1,8 +1,8 @@
-"""Files that nobody else can change: opened level by level, each level checked as it is opened.
+"""Files that no other user can change: opened level by level, each level checked as it is opened.
 
 Every folder on the way to a file is opened below the one before it (`openat`), and what was opened
 is asked who owns it and who may write to it (`fstat`): what was checked is what is used, whatever
-the names come to mean meanwhile. A link is followed where nobody else could have put it there.
+the names come to mean meanwhile. A link is followed where no other user could have put it there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rule(NamedTuple):
     Attributes:
         what: it is, for the message, after its path.
         hint: for the message, where the place as a whole is wrong.
-        why: nobody else may write to it.
+        why: no other user may write to it.
         may_be_roots: whether it may belong to the administrator, as all that is above it may.
         error: the kind to raise.
     """
@@ -102,7 +102,7 @@ class Folder:
 
 
 def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False) -> Folder:
-    """Open a folder that nobody else can change, or put another one in the place of.
+    """Open a folder that no other user can change, or put another one in the place of.
 
     Args:
         path: of it.
@@ -131,7 +131,7 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """Read a file that nobody else can change or replace.
+    """Read a file that no other user can change or replace.
 
     Raises:
         CacheError: or the kind that the rule names, saying who could change it, and where.
@@ -217,8 +217,8 @@ def _parts(path: str) -> list[str]:
 def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | None:
     """Return the target of a link of this user or the administrator; None for no link.
 
-    Nobody else can change it meanwhile: the folder that it is in was checked, and where others may
-    write to that, it is sticky.
+    No other user can change it meanwhile: the folder that it is in was checked, and where others
+    may write to that, it is sticky.
     """
     found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if not stat.S_ISLNK(found.st_mode):
@@ -242,7 +242,7 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
             expected=f"a {kind} of your own: {rule.why}",
             hint=rule.hint,
         )
-    # Of a folder such as /tmp, nobody can rename what belongs to somebody else.
+    # In a folder such as /tmp, no user can rename what belongs to another one.
     is_sticky = not is_ours and found.st_mode & stat.S_ISVTX
     if found.st_mode & _OTHERS_WRITE and not is_sticky:
         kind = _kind(found)

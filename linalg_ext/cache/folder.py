@@ -97,7 +97,7 @@ def opened(folder: Path) -> Folder:
     """Open the folder for compiled code, made for this user alone where it is missing.
 
     Raises:
-        CacheError: somebody else could write to it, or it cannot be made or used.
+        CacheError: another user could write to it, or it cannot be made or used.
     """
     try:
         return open_folder(folder, RULE, make=True)

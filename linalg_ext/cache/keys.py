@@ -42,7 +42,7 @@ def digest(*parts: object) -> str:
         *parts: texts, bytes, numbers, None, and tuples, lists, sets and dicts of these.
 
     Raises:
-        TypeError: something else is among them, whose value nobody knows.
+        TypeError: something else is among them, whose value is not known.
     """
     state = blake2b(digest_size=_BYTES)
     for piece in _pieces(parts):

@@ -6,7 +6,7 @@
 
 An entry comes into being whole, by the renaming of a folder, and leaves whole; it is never changed.
 Any number of processes may use one store at once. What cannot be read is as good as not there, and
-so is an entry that somebody else could have changed.
+so is an entry that another user could have changed.
 
 Each time something is read or written, every folder down to it is opened anew, below the one
 before, and checked: see `linalg_ext.cache.checked`. What is made is for this user alone.
@@ -321,7 +321,7 @@ def _write(shelf: Folder, entry: Entry, name: str) -> int:
 def _remove(shelf: Folder, key: str) -> None:
     import shutil
 
-    # Out of the way first: nobody sees a half of it.
+    # Out of the way first: no reader sees a half of it.
     at = shelf.descriptor
     grave = f"{_UNFINISHED}{os.urandom(8).hex()}"
     with contextlib.suppress(OSError):

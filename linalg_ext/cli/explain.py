@@ -181,7 +181,7 @@ def _measured(
     try:
         given = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
         with waiting(f"running {kernel.signature.name}"):
-            # Nobody vouches for it: neither its crash nor what it writes is to be ours.
+            # It is untrusted: neither its crash nor its writes may reach this process.
             measured = kernel if found.apart is None else found.apart()
             return measure(measured, given, threads=threads)
     except LinalgExtError as error:

@@ -1,7 +1,7 @@
-"""Which memory arguments a function may write.
+"""The memory arguments that a function may write.
 
-Found by following every use of an argument, through views of it and calls. What is not known to
-read only counts as a write.
+The analysis follows every use of an argument, through views of it and calls. A use that is not
+known to read only counts as a write.
 """
 
 from __future__ import annotations

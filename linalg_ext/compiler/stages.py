@@ -1,4 +1,4 @@
-"""The module at points of the way down, kept small and shown when somebody asks."""
+"""Stages: the module after parts of its lowering, stored small and shown on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linalg_ext.transforms.ir_utils.walking import count_operations
 from linalg_ext.transforms.pipelines import stage_text
 
 LARGE_BYTES = 1 << 20
-"""Of a module with more than this the text is kept, large constants elided."""
+"""The size of a module's bytecode above which its text is kept, large constants elided."""
 
 
 def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
@@ -38,7 +38,7 @@ def text_of(bytecode: bytes, allow_unregistered: bool) -> str:
 
 
 def size_of(bytecode: bytes, allow_unregistered: bool) -> int:
-    """How many ops a module has."""
+    """Return the number of ops in a module, without the module itself."""
     return count_operations(_parsed(bytecode, allow_unregistered).ir.operation) - 1
 
 

@@ -1,4 +1,4 @@
-"""Neutral elements: what an accumulating op starts from where nobody gives an initial value."""
+"""Neutral elements: the initial values of accumulating ops where a caller gives none."""
 
 from __future__ import annotations
 

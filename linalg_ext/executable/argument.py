@@ -1,4 +1,4 @@
-"""What the arguments of a call have in common: a name, and a way to say no."""
+"""The base class of the arguments of a call: a name, and errors for values that do not fit."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class ArrayArgument(Place):
         return clean if self._fits(clean) else self._copy(clean)
 
     def _fits(self, array: Array) -> bool:
-        """Whether the entry can read the array where it lies."""
+        """Return whether the entry can read the array in place."""
         return self.is_row_major(array)
 
     def _copy(self, array: Array) -> Array:
@@ -222,7 +222,7 @@ class StridedArgument(ArrayArgument):
         for axis, stride in enumerate(self.strides):
             if stride is None or strides[axis] == stride:
                 continue
-            # The stride of an axis that nobody steps along is free.
+            # The stride of an axis without steps is free.
             if array.shape[axis] > 1 and array.size:
                 return None
             strides[axis] = stride

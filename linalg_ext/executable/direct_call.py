@@ -34,7 +34,7 @@ WRITABLE = READABLE | 0x400
 
 
 class Callee(NamedTuple):
-    """What a call of a kernel runs.
+    """The compiled function that a call of a kernel runs, and its arguments and results.
 
     Attributes:
         code: has the function, and must live as long.
@@ -140,7 +140,7 @@ class DirectCall(ShortCall):
             for at, each in enumerate(self._arrays)
             if each.type.element.is_sub_byte
         )
-        """Of those whose bytes have unused bits: these must be clear."""
+        """Arrays whose bytes have unused bits, which must be zero, with their element types."""
 
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """See `ShortCall.__call__`."""

@@ -181,12 +181,12 @@ class _Returned:
 
 
 class _Form(NamedTuple):
-    """How a result lies in memory.
+    """The memory layout of a result.
 
     Attributes:
         words: its offset, sizes and strides.
         shape: its sizes.
-        nbytes: of its elements, if they are to be copied as they lie; else 0.
+        nbytes: of its elements, if they are copied in one block; else 0.
     """
 
     words: list[int]
@@ -210,5 +210,5 @@ def open_call(callee: Callee, returned: Sequence[ResultSlot]) -> OpenCall | None
 
 @functools.lru_cache(maxsize=1 << 10)
 def _layout(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of a descriptor of an array in row-major order: its offset, its sizes and its strides."""
+    """Return the offset, sizes and strides in the descriptor of an array in row-major order."""
     return 0, *shape, *contiguous_strides(shape)

@@ -277,14 +277,15 @@ class Kernel(Shown, shown_as="kernel"):
             ) from None
 
     def explain(self, threads: int = 1) -> Explanation:
-        """Which plan each of its ops got, and why: tiles, blocks, packing, vectors, stores.
+        """Return the plan of each op, with its reasons: tiles, blocks, packing, vectors, stores.
 
-        With the work, the time that a model of the machine gives, the nearest plans that were not
-        taken, and why ops were left to plain loops. `print` it; `rich` and notebooks show a table.
+        It also has the work, the time that a model of the machine gives, and the nearest plans that
+        were not taken. For ops in plain loops it gives the reason. `print` it; `rich` and notebooks
+        show a table.
 
         Args:
-            threads: of the call that is meant: for more than one, the plans of the slices of its
-                loops, whose code is compiled where it is not there yet.
+            threads: of the call that is meant. For more than one, the plans are of the slices of
+                its loops, whose code is compiled where it is missing.
 
         Raises:
             ArgumentError: no number of threads.
@@ -431,7 +432,7 @@ def kernel_of(
     is_kept: bool = False,
     recipe: Recipe | None = None,
 ) -> Kernel:
-    """What `data_of` gave, as a kernel again."""
+    """Rebuild a kernel from the result of `data_of`."""
     told = data.get("explanation")
     return Kernel(
         signature_of(data["signature"]),
@@ -450,7 +451,7 @@ def kernel_of(
 
 
 def _argument_of(parameter: Parameter) -> Argument:
-    """What takes the values of a parameter."""
+    """Return the argument that converts the values of a parameter."""
     if not isinstance(parameter.type, ArrayType):
         return ScalarArgument(parameter, parameter.type)
     if parameter.type.strides is not None:

@@ -42,7 +42,7 @@ def signature_data(signature: Signature) -> Data:
 
 
 def signature_of(data: Mapping[str, Any]) -> Signature:
-    """What `signature_data` gave, as a signature again."""
+    """Rebuild a signature from the result of `signature_data`."""
     parameters = [
         Parameter(index, _type_of(each), each["is_written"])
         for index, each in enumerate(data["parameters"])
@@ -62,7 +62,7 @@ def entry_data(entry: Entry) -> Data:
 
 
 def entry_of(data: Mapping[str, Any]) -> Entry:
-    """What `entry_data` gave, as an entry again."""
+    """Rebuild an entry from the result of `entry_data`."""
     return Entry(data["symbol"], tuple(data["destinations"]), tuple(data["returned"]))
 
 
@@ -84,7 +84,7 @@ def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
 
 
 def stages_of(data: Sequence[Mapping[str, Any]], contents: bytes) -> list[Stage]:
-    """What `stages_data` gave, as stages again."""
+    """Rebuild stages from the result of `stages_data`."""
     stages, start = [], 0
     for each in data:
         content = contents[start : start + each["bytes"]]
@@ -113,7 +113,7 @@ def explanation_data(explanation: Explanation) -> Data:
 
 
 def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
-    """What `explanation_data` gave, as an explanation again."""
+    """Rebuild an explanation from the result of `explanation_data`."""
     from linalg_ext.executable.description.explanation import Explanation
 
     return Explanation(
@@ -126,7 +126,7 @@ def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
 
 
 def work_data(work: Work) -> tuple[Data, bytes]:
-    """What can be cut, as plain data, and its module."""
+    """Return work that threads can share, as plain data, and its module in bytecode."""
     data = {
         "name": work.name,
         "symbol": work.symbol,
@@ -138,7 +138,7 @@ def work_data(work: Work) -> tuple[Data, bytes]:
 
 
 def work_of(data: Mapping[str, Any], bytecode: bytes) -> Work:
-    """What `work_data` gave, as work again."""
+    """Rebuild work from the result of `work_data`."""
     return Work(
         bytecode,
         data["name"],

@@ -26,12 +26,12 @@ _NUMBERS = (float, int)
 
 _MOST_CALLS = 4096
 _MOST_ITEMS = 64
-"""Of an array that is an attribute."""
+"""The most elements of an integer array in an attribute whose values become part of a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """How a call was resolved.
+    """A resolved call: its kernel, and how the arguments are passed to it.
 
     Attributes:
         direct: the short way into the kernel, if there is one.
@@ -50,7 +50,7 @@ class _Known:
     records: Records = field(default_factory=Records)
 
     def arguments(self, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
-        """What the kernel takes in a call like this one.
+        """Return the arguments of the kernel for a call like this one.
 
         Raises:
             OverflowError: a number that is out of the range of what it is converted to.
@@ -66,7 +66,7 @@ class _Known:
 
 
 class KnownCalls:
-    """What an op asks first: has a call like this one been resolved, and to which kernel?"""
+    """The calls of an op that are already resolved to kernels; an op looks here first."""
 
     def __init__(self, op: Any) -> None:
         """Nothing is known of `op` yet; native code answers its calls once they come again."""

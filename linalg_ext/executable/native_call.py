@@ -40,7 +40,7 @@ _IMMUTABLE = (int, float, complex, str, bytes, type(None), type, np.dtype, range
 
 
 def kernel_record(call: DirectCall, world: int) -> Record | None:
-    """What native code must know of a kernel; None where its calls have to go through Python.
+    """Return the record by which native code runs a kernel; None where calls go through Python.
 
     Args:
         call: the short way into it.
@@ -65,7 +65,9 @@ def known_record(
     keywords: Mapping[str, Any] = MappingProxyType({}),
     by_name: Mapping[str, int] = MappingProxyType({}),
 ) -> Record | None:
-    """What native code must know of calls that are resolved as one call was.
+    """Return the record by which native code runs calls that resolve as one call did.
+
+    None where such calls go through Python.
 
     Args:
         call: the short way into the kernel of that call.
@@ -73,8 +75,8 @@ def known_record(
         operands: of that call: arrays, which others must be like, and numbers of whose types
             others must be.
         dtypes: for each number what it is converted to first, if to anything.
-        out: where its result went, or None: others must say so too, or not either. By default
-            both fit.
+        out: where the result of that call went, or None for a call without `out=`. Other calls must
+            do the same. By default both fit.
         settings: variables, and what they must be.
         keywords: of the call, but for `out`, in order: others must give the same, but for operands.
         by_name: which operands came as keywords.
@@ -152,7 +154,7 @@ def record_of(
     as_number: bool = False,
     names: Sequence[str] = (),
 ) -> Record | None:
-    """What native code must know to run a kernel; None where calls have to go through Python.
+    """Return the record by which native code runs a callee; None where calls go through Python.
 
     Args:
         callee: what it runs.

@@ -96,7 +96,7 @@ class ResultSlot(Place):
             )
 
     def finish(self, array: Array, out: Array | None) -> Any:
-        """What the caller gets for `array`, which holds the result."""
+        """Return the caller's result, given the `array` that holds it."""
         if out is None:
             return array[()] if self.is_scalar else array
         if out is not array:

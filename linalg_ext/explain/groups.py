@@ -40,7 +40,7 @@ def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
         return f"<p>No graph: {escape(error.what)}.</p>"
     found = _found(kernel)
     if found is None:
-        # Of a kernel that was kept nobody knows which op of the module is which in its groups.
+        # For a cached kernel it is not known which op of the module is which in its groups.
         drawn = given if given.state.groups or taken is None else taken
         return _flow(drawn)
     drawn = of_state(given.state if taken is None else found.state, lines, found.model)

@@ -29,7 +29,7 @@ class LocatedText:
     Attributes:
         lines: of the text.
         ends: for each line that opens a region, the line that closes it, both from 0.
-        places: for each line, the places that its op comes of; none where nobody knows.
+        places: for each line, the places that its op comes of; none where they are not known.
     """
 
     lines: tuple[str, ...]
@@ -65,7 +65,7 @@ def of_operation(op: Any) -> LocatedText:
 
 
 def of_stage(stage: Stage) -> LocatedText:
-    """The text of a stage; where only that was kept, nobody knows the places."""
+    """The text of a stage; the places are not known where only the text was kept."""
     return of_module(module_of(stage)) if stage.bytecode else of_printed(stage.text)
 
 

@@ -2,7 +2,7 @@
 
 Every module and every compilation has a context of its own, with multithreading off in it: a
 Python verifier under a threaded pass manager deadlocks. Making one takes 6 ms, as much as a small
-kernel's passes: compilations, whose IR nobody else sees, borrow theirs.
+kernel's passes: compilations, whose IR no other code sees, borrow theirs.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def register_dialect(load: DialectLoader) -> None:
 
 
 def ensure_dialects(context: ir.Context) -> None:
-    """Load what `new_context` loads into a context that somebody else made; again does nothing."""
+    """Load what `new_context` loads into a context made elsewhere; a second call does nothing."""
     with _lock:
         for load in _loaders:
             load(context)

@@ -59,7 +59,7 @@ class OperandDef:
 
 
 class _NoElement(OperandDef):
-    """An operand that is no number itself: says so where somebody computes with it."""
+    """An operand that is no number itself: arithmetic with it raises an error."""
 
     _instead: str
 

@@ -99,7 +99,7 @@ def run_pipeline(
 
 
 def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
-    """`run_pipeline` where time counts: of a trusted pipeline, on a module that nobody else holds.
+    """Run a trusted pipeline on a module that no other code holds: a faster `run_pipeline`.
 
     The module is verified where a pass of ours changed it and in the end, not after every pass: the
     verifier takes longer than most of them. A pass of ours that looks at ops of which there are
@@ -347,7 +347,7 @@ def _saved(module: Module, name: str) -> Path:
             ages = {name: os.stat(name, dir_fd=at).st_mtime for name in os.listdir(at)}
             for old in sorted(ages, key=lambda name: ages[name])[:-_SAVED]:
                 os.unlink(old, dir_fd=at)
-    except OSError:  # the name is somebody else's, or another process was at it
+    except OSError:  # the name belongs to another user, or another process was at it
         place = Path(tempfile.mkdtemp(prefix="linalg-ext-"))
         (place / file).write_bytes(text)
     return place / file

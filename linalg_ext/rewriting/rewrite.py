@@ -163,7 +163,7 @@ class Rewrite(Transformation):
         return is_changed
 
     def _check_names(self, context: ir.Context) -> None:
-        ensure_dialects(context)  # it may be somebody else's, and a pattern may build ops of ours
+        ensure_dialects(context)  # it may be made elsewhere, and a pattern may build ops of ours
         # Upstream takes a name that no dialect has, and then never matches it.
         for name in self._names:
             if not context.is_registered_operation(name):

@@ -53,7 +53,7 @@ class Rewriter:
         self._let_go(op, values)
 
     def erase_op(self, op: ir.Operation | ir.OpView) -> None:
-        """Erase `op`, whose results nobody uses, when the pattern has returned.
+        """Erase `op`, whose results have no uses, when the pattern has returned.
 
         Raises:
             RewriteError: a result still has users.

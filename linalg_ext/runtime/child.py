@@ -28,11 +28,11 @@ from linalg_ext.errors import CrashError
 _NOISE_LINES = 20
 
 LOST = 1 << 16
-"""The return code of a process of which nobody can tell any more how it ended."""
+"""The return code of a process whose exit status is lost."""
 
 
 class Process(Protocol):
-    """What is asked of a child's process: a part of `subprocess.Popen`."""
+    """The interface of a child process: a part of `subprocess.Popen`."""
 
     returncode: int | None
 
@@ -214,7 +214,7 @@ class Helper:
             raise
 
     def stop(self) -> None:
-        """End the child once nobody talks to it."""
+        """End the child once no request to it is running."""
         with self.lock:
             self.end()
 
@@ -226,10 +226,10 @@ class Helper:
             child.close()
 
     def forget(self) -> None:
-        """Let go of the child, which ends where nobody talks to it any more.
+        """Release the child, which ends once no process holds the other end of its socket.
 
-        In a forked process it is the parent's. It asks nobody anything: the garbage collector may
-        call it anywhere.
+        In a forked process the child belongs to the parent. No request is sent: the garbage
+        collector may call this anywhere.
         """
         child, self.child = self.child, None
         self.lock = threading.Lock()
@@ -265,7 +265,7 @@ def _signal_name(number: int) -> str:
 
 
 def imports() -> list[str]:
-    """What a child imports to know the dialects and passes that this process knows."""
+    """Return the modules that give a child the dialects and passes that this process has."""
     # Upstream registers the passes of some frameworks only when this is imported.
     extra = f"{_root()}.dialects.torch"
     context = sys.modules.get("linalg_ext.ir.context")

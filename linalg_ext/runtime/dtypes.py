@@ -49,10 +49,10 @@ class ElementType(NamedTuple):
 
     @property
     def is_sub_byte(self) -> bool:
-        """Whether values leave bits of their byte unused.
+        """True where values leave bits of their byte unused.
 
-        LLVM reads rightly only where those bits are zero. ml_dtypes leaves anything in them and
-        ignores it; NumPy keeps those of a bool zero unless somebody made it from raw bytes.
+        LLVM reads them correctly only where those bits are zero. ml_dtypes leaves any value in them
+        and ignores it. NumPy keeps those of a bool zero, except in arrays made from raw bytes.
         """
         return self.width < 8
 
@@ -188,7 +188,7 @@ def dtype_named(value: Any) -> DType:
 
 
 def mlir_text(dtype: np.typing.DTypeLike) -> str:
-    """How MLIR spells `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8.
+    """Return MLIR's name of `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8.
 
     Raises:
         DTypeError: MLIR has no such element type, or the byte order is not the machine's.
@@ -205,7 +205,7 @@ def describe_dtype(dtype: DType) -> str:
 
 
 def cure_for(dtype: DType) -> str | None:
-    """How an array of a dtype that no element type stands for is made into one that can pass."""
+    """Return a hint to convert an array of a dtype without an element type; None for no hint."""
     if not dtype.isnative:
         return "convert it with array.astype(array.dtype.newbyteorder('='))"
     if dtype.names is not None:

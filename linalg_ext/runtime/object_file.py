@@ -28,7 +28,7 @@ _SYMBOLS, _RELOCATIONS, _NOTHING = 2, 4, 8
 _FUNCTION = 2
 _INITIALIZERS = (14, 15, 16)
 _INITIALIZERS_NAMES = (".init", ".fini", ".preinit_array", ".ctors", ".dtors")
-"""Of sections that the system's linker and loader take for such, whatever their kind."""
+"""Prefixes of the names of sections that linker and loader run as initializers, of any kind."""
 _WRITTEN, _LOADED, _EXECUTED = 1, 2, 4
 _UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
 

@@ -25,10 +25,10 @@ from linalg_ext.runtime import ipc
 from linalg_ext.runtime.child import Child, Helper, imports
 
 PARSE_SECONDS = 60
-"""How long the guard may take to parse one text."""
+"""The time limit of the guard for parsing one text."""
 
 RUN_SECONDS = 600
-"""How long the guard may take for one pipeline."""
+"""The time limit of the guard for one pipeline."""
 
 _START_SECONDS = 60
 _REMEMBERED = 4096
@@ -53,7 +53,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Result:
-    """What a pipeline made: a module in bytecode, warnings and remarks, and what it printed."""
+    """The result of a pipeline: a module in bytecode, warnings and remarks, and printed output."""
 
     bytecode: bytes
     diagnostics: tuple[Diagnostic, ...]

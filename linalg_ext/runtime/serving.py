@@ -45,7 +45,7 @@ def requests(channel: socket.socket) -> Iterator[tuple[dict[str, Any], bytes]]:
 def within(seconds: float) -> Iterator[None]:
     """End this process where the `with` block takes longer.
 
-    Should the parent be killed meanwhile, nobody else would stop what hangs.
+    Should the parent be killed meanwhile, no other process would stop one that hangs.
     """
     signal.setitimer(signal.ITIMER_REAL, seconds)
     yield

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_PIECES = 8
-"""Beyond them nobody wants a loop for each."""
+"""The most pieces that are worth a loop each."""
 
 
 class NotInPieces(ValueError):

@@ -1,4 +1,4 @@
-"""Figures of a machine that nobody measured, from its description alone.
+"""Figures of an unmeasured machine, from its description alone.
 
 They order plans sensibly; they are not the times that a run will take. Cycles are those of current
 server cores: what a core reads from each cache, how many instructions a function of mathematics is

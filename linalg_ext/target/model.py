@@ -101,7 +101,7 @@ class Target:
         huge_pages: who gets them: `always`, `madvise` (who asks), or `never`.
         cpu: LLVM's name of the CPU to schedule instructions for; empty where that is not known.
             Which instructions there are, the features alone say.
-        figures: what it does in a second, where somebody measured it; see `target.figures`.
+        figures: what it does in a second, where they were measured; see `target.figures`.
         notes: what passes left for later ones, by name.
 
     Raises:

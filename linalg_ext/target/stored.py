@@ -94,7 +94,7 @@ def save(target: Target, path: str | PathLike[str]) -> None:
     text = json.dumps(to_data(target), indent=1)
     place = Path(path)
     try:
-        # All of it or nothing, whenever somebody reads.
+        # All of it or nothing, whenever a reader comes.
         handle, fresh = tempfile.mkstemp(prefix=place.name, dir=place.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text + "\n")
@@ -129,7 +129,7 @@ def _described(content: bytes, where: str) -> Target:
 
 
 def _kept() -> Figures | None:
-    """The figures of this machine; None where nobody measured it, or what is kept is no use."""
+    """The figures of this machine; None where it was not measured, or they are unusable."""
     name = _file_name()
     path = figures_path()
     if name not in _measured and path is not None:

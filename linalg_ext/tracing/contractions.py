@@ -59,7 +59,7 @@ def contracted(
         pairs = zip(own, value.shape, strict=True)
         sizes.update((label, size) for label, size in pairs if label != BROADCAST)
     for value, own in zip(values, labels, strict=True):
-        # An axis that no tensor has must be one of somebody's, or nobody says how long it is.
+        # An axis that no tensor has is made one of this one, or its size would not be known.
         lone = [
             label
             for label, dim in zip(own, value.axes, strict=True)

@@ -34,7 +34,7 @@ def generic(
         with ir.InsertionPoint(block):
             linalg.YieldOp([element.value for element in body(list(block.arguments))])
     except BaseException:
-        # Half an op must not stay behind: somebody may catch the error, and go on.
+        # Half an op must not stay behind: a caller may catch the error, and go on.
         op.operation.erase()
         raise
     return list(op.results)

@@ -177,7 +177,7 @@ class JitFunction:
         return Lowered(record(self._function, call, new_context()), self._compiled_for)
 
     def explain(self, *arguments: Any, **named: Any) -> Explanation:
-        """Which plans the kernel for these arguments has, and why; compiled first where it is new.
+        """Return the plans of the kernel for these arguments, with reasons; compile it where new.
 
             print(layer.explain(x, w, b))
 

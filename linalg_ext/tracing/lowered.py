@@ -331,7 +331,7 @@ class Compiled:
             self._agreeing.add(shapes)
 
     def _origin(self, size: AnySize) -> str:
-        """Which arguments a size is made of."""
+        """Return a text that names the arguments and axes that a size comes from."""
         names = size.names if isinstance(size, Size) else ()
         places = [
             f"{name} is axis {axis} of {argument}"

@@ -42,7 +42,7 @@ def compiled(
         recording: an earlier trace of the function for these arguments; a copy of it is compiled.
     """
     if recording is None and tuning is None:
-        # A module is used up by its compilation: this one nobody else sees, so it is not copied.
+        # A module is used up by its compilation: no other code sees this one, so it is not copied.
         with borrowed_context() as loan:
             own = record(function, call, loan.context)
             return Compiled(
@@ -96,7 +96,7 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
 
 
 def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:
-    """Where each open dimension can be read off an argument.
+    """Record an argument and an axis from which each symbolic dimension can be read.
 
     Raises:
         ArgumentError: one occurs in larger expressions alone.

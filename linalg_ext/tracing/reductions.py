@@ -21,7 +21,7 @@ from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import Traced, xp
 from linalg_ext.tracing.unsupported import refuse, refuse_out
 
-UNSET: Any = np._NoValue  # what NumPy passes for what nobody gave
+UNSET: Any = np._NoValue  # NumPy's value of an argument that was not given
 
 UFUNCS = {
     "add": "add",

@@ -1,4 +1,4 @@
-"""What tuning found, in a file of the user's: JSON, beside a lock that processes share."""
+"""The store of tuning results: a JSON file of the user's, with a lock that processes share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
 
 FORMAT = 1
-"""What the file says of itself; another one is not read."""
+"""The format version in the file; a file of another one is not read."""
 
 
 def path() -> Path:
@@ -86,14 +86,14 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
 
 
 def key_of(target: Target, problem: str, threads: int) -> str:
-    """What an entry goes by: the machine, this library's version, the work, and the threads."""
+    """Return an entry's key: a hash of the machine, this library's version, work and threads."""
     machine = json.dumps(to_data(target), sort_keys=True)
     named = "\n".join([machine, library_version(), problem, str(threads)])
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
 def _replace(file: Path, text: str) -> None:
-    """All of the new text or all of the old one, whenever somebody reads."""
+    """Write a file in one step: a reader gets all of the new text or all of the old one."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

@@ -1,6 +1,6 @@
 """Classes that show more of themselves in notebooks and terminals than their text.
 
-`linalg_ext.explain` draws it, and is loaded when somebody looks, not before.
+`linalg_ext.explain` draws it, and is loaded when it is displayed, not before.
 """
 
 from __future__ import annotations

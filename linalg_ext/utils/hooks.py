@@ -24,7 +24,7 @@ def handler(task: str) -> Any:
     """The function that handles a task.
 
     Raises:
-        LookupError: nobody does.
+        LookupError: no function is registered for it.
     """
     module, _, function = _HANDLERS[task].partition(":")
     return getattr(import_module(module), function)

@@ -3,7 +3,7 @@
 A forked process has one thread, the one that forked. A lock that another thread held would be held
 in it for ever; so locks of the library are `Lock`s, which it finds free. What another thread was
 doing in LLVM's own code would be half done for ever, locks of LLVM's included; so a fork waits
-until nobody compiles.
+until no thread compiles.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _FORMAT = "%(asctime)s %(name)s: %(message)s"
 
 
 class Unheard:
-    """In the place of a logger where nobody listens: `logging` itself takes long to be loaded."""
+    """A stand-in for a logger without listeners: `logging` itself takes long to load."""
 
     def isEnabledFor(self, level: int) -> bool:  # as a logger has it
         """Never."""

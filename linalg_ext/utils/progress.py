@@ -15,7 +15,7 @@ PATIENCE = 1.0
 
 
 class Progress:
-    """Counts steps; shows them on the standard error where somebody looks and waits."""
+    """A counter of steps; a terminal shows it on the standard error after `PATIENCE` seconds."""
 
     def __init__(self, title: str, steps: int, clock: Callable[[], float]) -> None:
         """

@@ -118,7 +118,7 @@ class IsolatedKernel:
         return str(self._request({"do": "asm", "whole": whole})["asm"])
 
     def explain(self, threads: int = 1) -> Explanation:
-        """Which plan each of its ops got, and why, as a `Kernel` tells it.
+        """Return the plan of each op, with its reasons, as `Kernel.explain` does.
 
         Raises:
             ArgumentError: no number of threads.
@@ -385,7 +385,7 @@ class _ToldDecision:
 
     @classmethod
     def from_data(cls, data: Any) -> _ToldDecision:
-        """Of a title and a list of pairs."""
+        """Read a decision from its title and a list of pairs."""
         title, rows = data
         return cls(title, tuple((name, text) for name, text in rows))
 

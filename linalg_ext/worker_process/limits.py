@@ -1,4 +1,4 @@
-"""What a process apart may use."""
+"""Limits on the resources of a worker process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linalg_ext.runtime.serving import lower_limit
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a process that runs what nobody vouches for.
+    """Bounds on a process that runs untrusted code.
 
     Attributes:
         seconds: of the clock, for one compilation and for each call.
@@ -41,7 +41,7 @@ class Limits:
             raise ArgumentError(f"stack is {self.stack} bytes", expected=f"at least {_LEAST_STACK}")
 
     def named(self, error: LinalgExtError) -> LinalgExtError:
-        """An error of the process, which names the bound that it met, where that was memory."""
+        """Add the bound on memory to an error of the process, where memory was short; return it."""
         notes = error.diagnostics if isinstance(error, IRError) else error.notes
         if _OF_MEMORY.search("\n".join([error.what, *map(str, notes)])):
             limit = int(self.memory)
@@ -52,7 +52,7 @@ class Limits:
 
 
 _OF_MEMORY = re.compile(r"bad_alloc|MemoryError|[Oo]ut of memory|no memory|allocate memory|SIGKILL")
-"""What is said where there was none to be had; the system's own way to end a process, too."""
+"""Messages of a failed allocation; SIGKILL is among them, as the system ends a process by it."""
 
 _MOST = {"seconds": 10**9, "memory": 1 << 60, "stack": 1 << 60}
 """More than these, and the system does not understand them."""

@@ -1,4 +1,4 @@
-"""What puts values in order: sorts, orders, the first few, medians."""
+"""Sorting and selection: sorts, argsorts, the first few, medians."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FEW = 100
 
 
 def cases() -> Iterator[Case]:
-    """Of one long row, of many rows, of a few of many."""
+    """Yield cases of one long row, of many rows, and of a few of many."""
     for shape in ((1_000_000,), (1000, 1000), (50_000, 16)):
         text = "x".join(map(str, shape))
         for dtype, kind in (("f4", "f32"), ("i4", "i32")):

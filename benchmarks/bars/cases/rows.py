@@ -1,4 +1,4 @@
-"""What normalizes rows: a reduction of each, and the row again."""
+"""Normalizations of rows: a reduction of each row, then an element-wise operation on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.peers import Array
 
 try:
     from numba import prange
-except ImportError:  # then nobody runs what needs it
+except ImportError:  # then no case that needs it runs
     prange = range
 
 

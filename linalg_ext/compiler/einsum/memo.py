@@ -39,7 +39,7 @@ _MOST_CALLS = 2048
 
 @dataclass(slots=True)
 class _Known:
-    """What a call comes to.
+    """A resolved call: its kernel, and how operands and result are passed to it.
 
     Attributes:
         kernel: what computes it.
@@ -47,7 +47,7 @@ class _Known:
             size 1.
         shape: of the result as it is written.
         dtype: of the result.
-        back: the axes by which a result that the call makes is transposed; empty for none.
+        back: the permutation that transposes a result that the call allocates; empty for none.
         records: by which native code answers such calls.
     """
 
@@ -160,7 +160,7 @@ def remember(
 
 
 def _found(key: _Key) -> _Known | None:
-    """What a call comes to, where another process has kept it."""
+    """Read the resolved call of a key from the disk cache; None where no process has stored it."""
     if key in _sought:
         return None
     entry = kernel_cache.read(_kept_key(key))

@@ -25,7 +25,7 @@ SPECIALIZING_PAYS = 1 << 26
 """Products of one contraction after which it is compiled for itself."""
 
 CALL = 1 << 20
-"""What a call costs beside its products, in products: small contractions come often."""
+"""The overhead of a call, in products: it makes frequent small contractions earn a kernel."""
 
 _MOST_KERNELS = 512
 
@@ -74,7 +74,7 @@ _kernels: KernelsThatPay[_Key] = KernelsThatPay()
 
 
 def is_packed(algebra: Algebra) -> bool:
-    """Whether contractions in an algebra become packed nests."""
+    """Return whether contractions in an algebra become packed nests."""
     return algebra.kind.name == "+*" and algebra.dtype in (np.float32, np.float64)
 
 
@@ -129,7 +129,7 @@ def _described(array: Array, labels: tuple[str, ...]) -> _Operand:
 
 
 def _is_plain(array: Array) -> bool:
-    """Whether a memref type can say how an array lies in memory."""
+    """Return whether a memref type can describe the layout of an array."""
     return array.flags.aligned and all(
         stride > 0 and stride % array.itemsize == 0 for stride in array.strides
     )
@@ -141,5 +141,5 @@ def kept_key(
     output: tuple[str, ...],
     dtype: DType,
 ) -> str | None:
-    """What the kernel for arrays like these is kept under on disk, if it is."""
+    """Return the disk cache's key of the kernel for arrays like these; None where there is none."""
     return kernel_cache.key_of("einsum", _described(*a), _described(*b), output, dtype.str)

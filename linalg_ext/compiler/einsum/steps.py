@@ -168,10 +168,10 @@ def combine(
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """What the labels of two operands are to their product.
+    """The roles of the labels of two operands in their product.
 
     Attributes:
-        kept: all that the result has, in the order that is wanted of it.
+        kept: the labels of the result, in the order in which they are wanted.
         contracted: those to sum over, which both have.
         batch: those that both have and the result keeps.
         rows: those of the first operand alone.
@@ -211,7 +211,7 @@ def _roles(a: tuple[str, ...], b: tuple[str, ...], keep: tuple[str, ...]) -> _Ro
 
 
 def _spread(a: Labelled, b: Labelled, keep: Collection[str]) -> Labelled:
-    """`a` with the labels that `b` alone has and nobody needs later: broadcast along them."""
+    """`a` with the labels that `b` alone has and no later step needs: broadcast along them."""
     missing = [label for label in b.labels if label not in a.labels and label not in keep]
     if not missing:
         return a

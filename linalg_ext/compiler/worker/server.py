@@ -24,7 +24,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime import ipc, serving
 
 _KEPT = 1024
-"""How many ends are remembered that nobody asked for."""
+"""The number of exit codes to remember that no request has asked for."""
 
 _EXAMPLE = """
 func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -126,7 +126,7 @@ class _Server:
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # Of the threads that NumPy starts for linear algebra: nobody uses them here.
+        # It warns of the threads that NumPy starts for linear algebra: this process uses none.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 

@@ -82,7 +82,7 @@ def build(
                 ir.Operation.create(YIELD, operands=yielded)
         check_destination_style_op(op)
     except BaseException as error:
-        # Half an op must not stay behind: somebody may catch the error, and go on.
+        # Half an op must not stay behind: a caller may catch the error, and go on.
         op.erase()
         if isinstance(error, LinalgExtError):
             error.what = f"{name.partition('.')[2]}: {error.what}"

@@ -135,7 +135,7 @@ def group(
             end_group(as_values("group", made if isinstance(made, Sequence) else [made]))
         check_group(op)
     except BaseException as error:
-        # Half an op must not stay behind: somebody may catch the error, and go on.
+        # Half an op must not stay behind: a caller may catch the error, and go on.
         op.erase()
         if isinstance(error, LinalgExtError):
             error.what = f"group: {error.what}"

@@ -59,7 +59,10 @@ class ArrayType(NamedTuple):
 
     @property
     def alignment(self) -> int:
-        """Of the first element, in bytes. LLVM aligns the load of a vector to its whole size."""
+        """The alignment of the first element, in bytes.
+
+        LLVM aligns the load of a vector to its whole size.
+        """
         return self.element.storage * (self.vector[-1] if self.vector else 1)
 
     @property

@@ -303,7 +303,7 @@ def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
 
 
 def _fits(array: Array, each: Any) -> bool:
-    """Whether compiled code can use an array as it lies."""
+    """Return whether compiled code can use an array in place."""
     if not array.flags.aligned or _address(array) % each["alignment"]:
         return False
     strides = each.get("strides")

@@ -75,7 +75,7 @@ def export(kernel: Exported, folder: str | PathLike[str], *, library: bool | Non
 
 
 def _place(folder: str | PathLike[str]) -> Path:
-    """Where to write: a new folder, or one that an export wrote.
+    """Return the folder to write to: a new or empty one, or one that an export wrote.
 
     Raises:
         ExportError: something else is there.
@@ -166,14 +166,14 @@ def _write_stage(folder: Path, number: int, stage: Stage) -> Data:
 
 
 def _flags(target: Target, is_portable: bool) -> list[str]:
-    """What the code needs of a processor, in Linux's words."""
+    """Return the processor features that the code needs, by Linux's names."""
     spellings = SPELLINGS[target.architecture]
     needed = {flag for flag, feature in spellings.items() if feature in target.features}
     return sorted(needed if is_portable else needed | _unnamed(target))
 
 
 def _unnamed(target: Target) -> frozenset[str]:
-    """What LLVM may use of this machine, beyond what the target of it names."""
+    """Return the features of this machine that LLVM may use, and that its target does not name."""
     return UNNAMED[target.architecture] & flags_of_this_machine()
 
 

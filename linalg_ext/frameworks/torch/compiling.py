@@ -64,7 +64,7 @@ def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledG
     while refused is not None:
         known = _alike(nodes, refused, left)
         if not known:
-            # Nobody knows whom to blame: PyTorch runs all.
+            # The node at fault is not known: PyTorch runs all.
             known = {node.name: refused.reason for node in nodes if node.name not in left}
         left |= known
         whole, parts, refused = _cut(graph_module, left, options)

@@ -24,7 +24,7 @@ def embedding_bag(
     """`aten._embedding_bag_forward_only`, of which torch-mlir forgets the weights of samples.
 
     Shapes: the table N x D, I indices, B offsets: the sums, means or greatest elements are B x D.
-    With them go the bag of each index, how many indices each bag has, and what nobody reads.
+    With them go the bag of each index, the number of indices in each bag, and unused results.
     """
     count = offsets.shape[0] - include_last_offset
     starts = offsets[:count]

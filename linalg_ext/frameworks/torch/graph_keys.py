@@ -85,7 +85,7 @@ def _target(graph_module: Any, node: Any) -> Any:
         return str(target)
     if isinstance(target, types.BuiltinFunctionType):
         return target.__module__, target.__qualname__
-    raise Untold  # a function of somebody's, of which its name does not tell all
+    raise Untold  # a user's function, which its name does not identify
 
 
 def _like(value: Any) -> Any:

@@ -104,6 +104,6 @@ def with_results(module: Any, wanted: Sequence[Any]) -> Any:
     known: dict[Any, Any] = {}
     graph.graph_copy(module.graph, known)
     graph.output(tuple(known[node] for node in wanted))
-    # Ops without effects alone: what nobody asks for goes.
+    # Only ops without effects: those whose results have no uses go.
     graph.eliminate_dead_code()
     return fx.GraphModule(module, graph)

@@ -194,7 +194,7 @@ class Tensors:
         """A tensor that is known, or a constant.
 
         Raises:
-            Untold: nobody knows where it comes from.
+            Untold: its origin is not known.
         """
         number = self._numbers.get(id(tensor))
         if number is not None:

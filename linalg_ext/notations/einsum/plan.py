@@ -23,16 +23,16 @@ from linalg_ext.notations.einsum.path import STRATEGIES, Path, find_path
 Value = TypeVar("Value")
 Labels = tuple[str, ...]
 Cost = Callable[[Collection[str], Collection[str], Collection[str]], float]
-"""What it costs to contract two operands into a third, each given by its labels."""
+"""The cost of contracting two operands into a third, each given by its labels."""
 
 PATHS = (*STRATEGIES, "naive", "cost")
-"""What the path of a contraction may be: opt_einsum's strategies, left to right, and ours."""
+"""The values of a contraction's `path`: opt_einsum's strategies, left to right, and ours."""
 
 _MOST_EXACT = 9
 """Operands of which every order is looked at: 3**n steps."""
 
 FLOPS_PER_BYTE = 8.0
-"""How many operations a core does while it moves a byte, where nobody says."""
+"""The default number of operations that a core does in the time that it moves a byte."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class _Builder:
         return self._add((a[0], b[0]), (a[1], b[1]), kept)
 
     def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
-        """An operand summed over the labels that nobody else has, and read along its diagonals."""
+        """An operand summed over the labels that it alone has, and read along its diagonals."""
         number, labels = operand
         own = [x for x in labels if x != BROADCAST]
         kept = tuple(x for x in dict.fromkeys(own) if x in needed)

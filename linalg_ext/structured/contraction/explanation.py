@@ -165,7 +165,7 @@ def explain_contraction(
 
 @dataclass(frozen=True)
 class _Scratch:
-    """A call on the arguments of a function of a module that nobody else sees.
+    """A call on the arguments of a function, in a module that no other code sees.
 
     Attributes:
         module: it owns them, and dies with this.

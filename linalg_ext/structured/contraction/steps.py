@@ -44,7 +44,7 @@ from linalg_ext.structured.utils.operands import bind
 from linalg_ext.structured.utils.outputs import size_at
 
 USUAL_SIZE = 64
-"""What a size that only the run knows counts as where an order is chosen."""
+"""The size that stands for a dynamic one where a contraction order is chosen."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ContractionCall:
 
     @property
     def distributes(self) -> bool:
-        """Whether operands may be summed before they are multiplied."""
+        """True where operands may be summed before they are multiplied."""
         return not self.kind.needs_non_negative or is_bool(self.compute)
 
     def plan(self, path: str = "auto", flops_per_byte: float = FLOPS_PER_BYTE) -> ContractionPlan:
@@ -229,7 +229,7 @@ class ContractionBuilder:
         return filled
 
     def _size(self, label: str) -> ir.Value | int:
-        """How far a label runs: a number, or a value made at the current insertion point."""
+        """Return the size of a label: a number, or a value made at the current insertion point."""
         values = (*self.call.inputs, self.call.destination)
         size = size_at(
             (value, axis)
@@ -301,7 +301,10 @@ def _fill(value: ir.Value) -> ir.Operation | None:
 
 
 def _unfilled(value: ir.Value) -> ir.Value:
-    """What a tensor was before it was filled: what it is filled with is not read any more."""
+    """Return the tensor that was filled; the value itself where it is no fill.
+
+    The contents of the fill are not read any more.
+    """
     fill = _fill(value)
     return value if fill is None else fill.operands[1]
 
@@ -324,7 +327,7 @@ def fill_number(value: ir.Value) -> float | None:
 
 
 def _holds(element: ir.Type, number: float, cast: Function) -> bool:
-    """Whether casting a constant gives the same number in a type."""
+    """Return whether a number keeps its value when it is cast to an element type."""
     known = by_mlir(str(element))
     if known is None or known.kind not in ("float", "integer"):
         return False

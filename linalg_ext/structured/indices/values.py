@@ -34,7 +34,7 @@ from linalg_ext.symbolic.integers import (
 )
 
 _DEEPEST = 64
-"""How many ops deep a number is read: beyond, Python's own stack would end."""
+"""The most ops in a chain that is followed to a number; more could overflow Python's stack."""
 
 
 class IndexReader:
@@ -113,7 +113,7 @@ def _binary(compute: Callable[[Operand, Operand], Number]) -> _Reader:
 
 
 def _unsigned(compute: Callable[[Operand, Operand], Number]) -> _Reader:
-    """What is the same with signs and without them where nothing is negative."""
+    """Return a reader of an unsigned op whose signed form agrees where no operand is negative."""
 
     def reader(read: IndexReader, op: ir.Operation) -> Number | None:
         numbers = [read(operand) for operand in op.operands]

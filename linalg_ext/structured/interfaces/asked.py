@@ -16,7 +16,7 @@ OperandLike: TypeAlias = "int | ir.OpOperand | ir.Value | ir.OpView"
 
 
 def operation_of(op: ir.Operation | ir.OpView) -> ir.Operation:
-    """The operation that somebody asks about.
+    """The operation that a caller asks about.
 
     Raises:
         ArgumentTypeError: it is none.
@@ -61,7 +61,7 @@ def position_of(op: ir.Operation, operand: OperandLike) -> int:
 
 
 def listed(what: str, several: Iterable[T]) -> list[T]:
-    """Several things that somebody gives, as a list.
+    """Several things that a caller gives, as a list.
 
     Raises:
         ArgumentTypeError: it is one thing, or a text.

@@ -223,7 +223,7 @@ class DestinationStyle:
     def uses_initial_value(self, init: OperandLike) -> bool:
         """Return whether what a destination holds before the op may matter to the results.
 
-        False is a promise: it may be memory that nobody has written to. Of an `scf.forall`, for
+        False is a promise: it may be memory that is not written yet. Of an `scf.forall`, for
         example, it is never given, whatever its body writes.
 
         Raises:

@@ -15,8 +15,8 @@ maps and the payload:
     distance    the least number of iterations between two that depend on each other while the
                 outer loops stand still: 0 for none, None where it is not known
 
-Iterator types are taken at their word, as the documents have it: that a loop is parallel is what
-whoever wrote the op vouches for.
+Iterator types are trusted, as MLIR's documents define them: the author of the op guarantees that a
+parallel loop is one.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _PARALLEL = IteratorType.PARALLEL
 
 
 def _is_reorderable(op: ir.Operation) -> bool:
-    """Whether every output combines by a function whose order does not matter."""
+    """Return whether every output combines by a function whose order does not matter."""
     try:
         definition = definition_of(op)
     except LinalgExtError:
@@ -136,18 +136,21 @@ def _reduces(assignment: Assignment) -> bool:
 
 
 def _slides(map: AffineMap, dim: AffineDim, parallel: set[AffineDim]) -> bool:
-    """Whether a dimension stands in one index with a parallel one."""
+    """Return whether some index has a dimension and a parallel one in it."""
     names = {each.name for each in parallel}
     return any(dim.name in index.dims and not names.isdisjoint(index.dims) for index in map.results)
 
 
 def _separates(map: AffineMap, dim: AffineDim, spans: dict[AffineDim, int | None]) -> bool:
-    """Whether no two iterations of a loop touch one element, by some index of the map alone."""
+    """Return whether no two iterations of a loop touch one element.
+
+    One index of the map must suffice to show it.
+    """
     return spans[dim] == 0 or any(_steps_over(index, dim, spans) for index in map.results)
 
 
 def _steps_over(index: AffineExpr, dim: AffineDim, spans: dict[AffineDim, int | None]) -> bool:
-    """Whether a step of a dimension is longer than all that the others can move an index."""
+    """Return whether a step of a dimension moves an index farther than all others together can."""
     linear = linear_terms(index)
     if linear is None:
         return False
@@ -163,7 +166,7 @@ def _steps_over(index: AffineExpr, dim: AffineDim, spans: dict[AffineDim, int | 
 
 
 def _distance(outputs: Sequence[AffineMap], dim: AffineDim) -> int | None:
-    """How far apart two iterations are that write one element; see the module."""
+    """Return the distance of a loop, as the module defines it, from the outputs' indexing maps."""
     distances = [_distance_in(map, dim) for map in outputs]
     if 1 in distances:
         return 1

@@ -16,7 +16,7 @@ def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     """
     types = tuple(str(operand.type) for operand in op.operands)
     if op.name not in _WITH_BODY_OF_ITS_OWN:
-        # Its maps and its body follow from these; what has a dot is somebody's note.
+        # Its maps and body follow from these; an attribute with a dot is discardable.
         own = ((name, str(value)) for name, value in op.attributes.items() if "." not in name)
         return (op.name, types, *own)
     body = _body(op.regions[0].blocks[0])

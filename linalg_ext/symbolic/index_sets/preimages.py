@@ -130,7 +130,7 @@ def _solve(expr: AffineExpr, part: Progression, box: _Box, room: int) -> _Soluti
 def _solve_term(
     term: AffineExpr, factor: int, part: Progression, constant: int, box: _Box, room: int
 ) -> _Solution:
-    """Where `term * factor + constant` is in a progression."""
+    """Return the points at which `term * factor + constant` is in a progression."""
     values = _scaled(_range(term, box), factor)
     met = common(values._replace(offset=values.offset + constant), part)
     if met.size == 0:

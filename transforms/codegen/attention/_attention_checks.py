@@ -1,4 +1,4 @@
-"""What ops that resemble attention are left for."""
+"""Checks that reject ops that resemble attention, with a reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NotAttention(Exception):
 
 
 def is_few(rows: Sequence[int | None]) -> bool:
-    """Whether there are few queries; open sizes are taken for large ones."""
+    """Return whether there are few queries; dynamic sizes count as large."""
     known = [size for size in rows if size is not None]
     return len(known) == len(rows) and math.prod(known) < _LEAST_ROWS
 
@@ -49,7 +49,7 @@ def in_order(ops: list[Any]) -> tuple[Any, ...]:
 
 
 def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
-    """Check that nobody else reads the scores, or what is computed of them."""
+    """Check that no other op reads the scores, or values computed from them."""
     of_scores = [scores]
     for op in ops:
         if op == last or op.name == "arith.constant":

@@ -103,7 +103,7 @@ class AttentionNest(Nest):
         self._changes = self._changes.moved(loop, at)
 
     def _part(self, block: int, whole: Index, first: Index) -> Index:
-        """How many of a block there are from one on."""
+        """Return the size of the block that begins at `first`: the last block may be shorter."""
         if divides(block, whole):
             return block
         return self._w.min(block, self._w.sub(whole, first))

@@ -1,4 +1,4 @@
-"""How attention is cut into blocks, and the tiles of its two products.
+"""The plan of attention: its blocks, and the tiles of its two products.
 
 After T. Dao and others, "FlashAttention", NeurIPS 2022, with M. Milakov and N. Gimelshein, "Online
 normalizer calculation for softmax", 2018, for the keys that come in blocks:
@@ -47,25 +47,25 @@ class Loops:
     sizes: Mapping[int, int | None]
 
     def count(self, loops: Sequence[int]) -> int | None:
-        """How many steps some loops have together; None where only the run tells."""
+        """Return the product of the trip counts of some loops; None where one is dynamic."""
         sizes = [self.sizes[loop] for loop in loops]
         known = [size for size in sizes if size is not None]
         return math.prod(known) if len(known) == len(sizes) else None
 
     @property
     def key_length(self) -> int:
-        """How many elements queries and keys have."""
+        """The number of elements of a query or a key; dynamic sizes count as 1."""
         return math.prod(self.sizes[loop] or 1 for loop in self.depth)
 
     @property
     def value_length(self) -> int:
-        """How many elements values and results have."""
+        """The number of elements of a value or a result row; dynamic sizes count as 1."""
         return math.prod(self.sizes[loop] or 1 for loop in self.columns)
 
 
 @dataclass(frozen=True)
 class AttentionPlan:
-    """How attention is computed. Its `repr` is a table.
+    """The plan of an attention op. Its `repr` is a table.
 
     Attributes:
         loops: what is computed.
@@ -85,7 +85,7 @@ class AttentionPlan:
 
     @property
     def is_one_block(self) -> bool:
-        """Whether all keys are done at once."""
+        """True where one block holds all keys."""
         keys = self.loops.sizes[self.loops.keys]
         return keys is not None and self.key_block >= keys
 
@@ -241,13 +241,16 @@ def _problem(
 
 
 def _widened(narrow: Collection[int]) -> list[Operand]:
-    """Which operands of the scores are widened."""
+    """Return the operands of the score product that are widened."""
     operands: tuple[Operand, ...] = ("A", "B")
     return [operand for number, operand in enumerate(operands) if number in narrow]
 
 
 def _is_plain(problem: Problem, operand: Operand) -> bool:
-    """Whether the places of an operand's elements are cheap to know."""
+    """Return whether the offsets of an operand's elements are cheap to compute.
+
+    They are where each of its groups of dimensions is evenly spaced in memory.
+    """
     groups = (problem.rows if operand == "A" else problem.columns, problem.depth)
     return all(len(group.segments(operand)) <= 1 for group in groups)
 
@@ -293,5 +296,5 @@ def _group(loops: Loops, members: Sequence[int], **strides: Strides) -> Group:
 
 
 def name(loop: int) -> str:
-    """What the dimension of a loop is called."""
+    """Return the name of a loop's dimension."""
     return f"d{loop}"

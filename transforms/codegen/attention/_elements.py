@@ -1,10 +1,10 @@
-"""What an element of a tensor or a buffer is, as an expression of elements of others.
+"""Elements of tensors and buffers as expressions of elements of others.
 
     %d = linalg.generic (b, q, k) -> ... ins(%p, %m) { exp(p - m) }
 
-says that the element of %d at (b, q, k) is `exp(%p[b, q, k] - %m[b, q])`. Element-wise ops, and
-reshapes that add or drop axes of one element, are looked through: how a chain is cut into ops does
-not matter to who reads it. Loops are numbers; along an axis of one element there is none.
+means that the element of %d at (b, q, k) is `exp(%p[b, q, k] - %m[b, q])`. The reader looks through
+element-wise ops, and through reshapes that add or drop axes of one element. So the expression does
+not depend on the division of a chain into ops. Loops are numbers; an axis of one element has none.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ class ElementReader:
         return expression
 
     def reduced(self, element: Expression, loops: Sequence[int] | None = None) -> Reduced | None:
-        """What a reduction computes, or None where an element is not of one.
+        """Return the reduction that computes an element; None where no reduction does.
 
         Args:
             element: the element.
-            loops: what the loops of the reduction are known as; new ones if not given.
+            loops: the numbers of the reduction's loops; new ones if not given.
         """
         while isinstance(element, Element):
             op = writer(element.value)
@@ -108,13 +108,15 @@ class ElementReader:
     def reduction(
         self, op: Any, at: At, initial: Expression, loops: Sequence[int] | None = None
     ) -> Reduced | None:
-        """What an op reduces; None where it does not, or in another way than one by one.
+        """Return the reduction that an op computes.
+
+        None where it is no reduction, or does not combine the elements one by one.
 
         Args:
             op: the op.
             at: the loops along the axes of its result.
             initial: what its destination holds before.
-            loops: what the loops of the reduction are known as; new ones if not given.
+            loops: the numbers of the reduction's loops; new ones if not given.
         """
         kinds = _kinds(op)
         bound = self._bound(op, at)
@@ -155,7 +157,7 @@ class ElementReader:
         return not given
 
     def _initial(self, op: Any, element: Element) -> Expression | None:
-        """What the output of a reduction held before."""
+        """Return the initial value of a reduction's output; None where it is not known."""
         output = output_of(op)
         if len(op.results):
             return self.full(Element(output, element.at))
@@ -166,7 +168,10 @@ class ElementReader:
         return None if inner is None else self.full(inner)
 
     def behind(self, element: Element) -> Expression | None:
-        """What an element is computed from; None where it is computed by no element-wise op."""
+        """Return the expression of an element, one op deep.
+
+        None where neither an element-wise op, a reshape nor a constant of one value computes it.
+        """
         op = writer(element.value)
         if op is None:
             return None
@@ -182,7 +187,7 @@ class ElementReader:
         return self._body(op, element.at)
 
     def _body(self, op: Any, at: At) -> Expression | None:
-        """What an element-wise op writes to an element."""
+        """Return the expression that an element-wise op writes to an element."""
         bound = self._bound(op, at)
         if bound is None:
             return None
@@ -267,7 +272,7 @@ _RESHAPES = frozenset(
 
 
 def has_maps_and_body(op: Any) -> bool:
-    """Whether an op is a `linalg.generic` or a `linalg.contract`: it has maps and a body."""
+    """Return whether an op is a `linalg.generic` or a `linalg.contract`: it has maps and a body."""
     return op.name in ("linalg.generic", "linalg.contract")
 
 
@@ -312,7 +317,7 @@ def _writers(buffer: Any) -> list[Any]:
 
 
 def _order(one: Any, other: Any) -> int:
-    """Of two ops of a block."""
+    """Compare two ops of a block by their positions in it."""
     return -1 if one.is_before_in_block(other) else 1
 
 
@@ -321,7 +326,7 @@ def _number_of_outputs(op: Any) -> int:
 
 
 def _kinds(op: Any) -> tuple[bool, ...]:
-    """Which loops of an op are parallel."""
+    """Return, for each loop of an op, True where it is parallel."""
     if op.name == "linalg.contract":
         written = {
             result.position

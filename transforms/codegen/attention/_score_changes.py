@@ -1,4 +1,4 @@
-"""What becomes of scores before the softmax, on vectors of them: a scale, masks, biases."""
+"""Changes of scores before the softmax, on vectors of them: a scale, masks, biases."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ScoreChanges:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is something to do."""
+        """True where the scores are changed at all."""
         return self._changed != self._score
 
     def moved(self, loop: int, index: Index) -> ScoreChanges:
@@ -112,13 +112,13 @@ class RowChanges:
         self._row = row
 
     def __call__(self, score: str, element: str, key: Index, limit: Index | None) -> str:
-        """What becomes of a vector of scores.
+        """Emit the changes to a vector of scores; return the name of the changed vector.
 
         Args:
             score: the vector.
             element: the type of a score.
-            key: which key its first lane is of.
-            limit: keys from here on are not there; None where all are.
+            key: the key of its first lane.
+            limit: the end of the keys, for masks; None where all lanes have keys.
         """
         known = [*self._known, (self._changes._score, _Vector(score, element))]
         return self._write(self._changes._changed, known, key, limit).name
@@ -199,12 +199,12 @@ class RowChanges:
         )
 
     def _position_of(self, loop: int) -> Index:
-        """Where a loop over batches or rows is."""
+        """Return the position of a loop over batches or rows."""
         known = self._changes._positions
         return known[loop] if loop in known else self._row_position(loop)
 
     def _row_position(self, loop: int) -> Index:
-        """Where a loop is in a row."""
+        """Return the position of a loop over rows: `row` is the linear index of all of them."""
         w, rest = self._w, self._row
         for each, size in reversed(self._changes._rows[1:]):
             if each == loop:

@@ -122,17 +122,17 @@ class SoftmaxRows:
         self._totals.store(total, at)
 
     def growth_of(self, row: Index) -> str:
-        """What the sums of a row of the span are multiplied by, as a vector."""
+        """Return the factor that scales the earlier sums of a row of the span, as a vector."""
         growth = self._growth.load(row)
         return self._w.op(f"vector.broadcast {growth} : {self._element} to {self._growth.vector}")
 
     def total_of(self, row: Index, keys: Index, *, masked_is_zero: bool) -> str:
-        """What the sums of a row of the span are divided by, as a vector.
+        """Return the divisor of the sums of a row of the span, as a vector.
 
         Args:
             row: the row.
-            keys: how many there are: of none, the sum is zero.
-            masked_is_zero: whether it is so where all of them are masked.
+            keys: the number of keys: without any, the sum is zero.
+            masked_is_zero: whether the sum is zero, too, where all keys are masked.
         """
         w, element = self._w, self._element
         total = self._totals.load(row)

@@ -181,7 +181,7 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
 
 
 def _is_together(attention: Attention, zeros: Any) -> bool:
-    """Whether nothing is written between the first and the last of the ops but by them."""
+    """Return whether, between the first and the last of the ops, only they write anything."""
     ops = [op.operation for op in attention.op.block.operations]
     first = min(ops.index(op) for op in attention.ops)
     between = ops[first : ops.index(attention.op)]
@@ -241,7 +241,7 @@ def _obstacle(argument: Argument, keys: int) -> str | None:
 
 
 def _erase(attention: Attention, zeros: Any) -> None:
-    """Erase what the nest does now, and the buffers that nobody has any more."""
+    """Erase the ops that the nest replaces, and the buffers without uses."""
     buffers: list[Any] = []
     ops = [op for op in attention.ops if op != attention.op]
     attention.op.erase()
@@ -267,7 +267,7 @@ def _erase(attention: Attention, zeros: Any) -> None:
 
 
 def _only_writes(use: Any, ops: list[Any]) -> bool:
-    """Whether a use of a buffer is the end of it, or one of some ops that writes to it."""
+    """Return whether a use of a buffer frees it, or is a write to it by one of some ops."""
     user = use.owner.operation
     if user.name == "memref.dealloc":
         return True

@@ -52,7 +52,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     """The op after a contraction that may be done with it; None where there is none.
 
     Args:
-        op: the contraction; its result goes to a buffer that nobody else needs, or is overwritten.
+        op: the contraction; its result goes to a buffer that no other op needs, or is overwritten.
         dims: the dimension of each axis of its result.
         zeros: what fills the result before.
     """
@@ -132,7 +132,7 @@ def _next(op: Any, output: Any) -> tuple[Any, list[Any]]:
 
 
 def _comes_before(value: Any, op: Any) -> bool:
-    """Whether a value is there when an op runs, or can be made so."""
+    """Return whether a value dominates an op, or can be moved before it."""
     owner = producer(value)
     if owner is None or owner.block != op.block or owner.is_before_in_block(op):
         return True
@@ -172,7 +172,7 @@ def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> Non
 
 
 def _dies(output: Any, users: set[Any]) -> bool:
-    """Whether a buffer is made for an op and its epilogue alone."""
+    """Return whether a buffer is an allocation that only some ops use, and its deallocation."""
     if not comes_of(output, "memref.alloc"):
         return False
     owners = [use.owner.operation for use in output.uses]
@@ -235,11 +235,11 @@ class Finisher:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is much code for each vector."""
+        """True where the epilogue is much code for each vector."""
         return self._body.payload.is_long
 
     def can_be_wide(self, lanes: int) -> bool:
-        """Whether the other operands can be read in vectors of so many lanes."""
+        """Return whether the other operands can be read in vectors of `lanes` lanes."""
         return all(seen_in_vectors(self._groups[1], each, lanes) for each in self._body.arguments)
 
     def wide(self, lanes: int) -> Finisher:
@@ -254,7 +254,7 @@ class Finisher:
         return moved
 
     def __call__(self, value: str, row: Index, column: Index, limit: Index | None) -> str:
-        """What becomes of a vector of C whose first lane is at a row and column."""
+        """Emit the epilogue of a vector of C, whose first lane is at a row and column."""
         w = self._w
         values = [value]
         for number, operand in enumerate(self._operands):
@@ -274,12 +274,12 @@ class Finisher:
 
 
 def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
-    """Whether the other operands can be read in vectors, or are the same for all columns."""
+    """Return whether vectors of the epilogue's other operands can be loaded or broadcast."""
     return all(seen_in_vectors(problem.columns, each, lanes) for each in epilogue.arguments)
 
 
 def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
-    """Whether another operand can be read in vectors along a group, or is the same all along it."""
+    """Return whether an operand can be read in vectors along a group, or is constant along it."""
     seen = group.seen_by(argument)
     is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
     return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES

@@ -188,7 +188,7 @@ class FlatOperand:
         return replace(self, base=self.place({dimension: index}))
 
     def place(self, at: Mapping[str, Index]) -> Index:
-        """Where an element is, so many values of some dimensions further on."""
+        """Return the offset of the element at some steps along dimensions from the base."""
         w = self.memory.writer
         steps = (w.mul(index, self.strides.get(name, 0)) for name, index in at.items())
         return w.add(self.base, *steps)
@@ -211,7 +211,7 @@ class Strided(FlatOperand):
     sizes: Mapping[str, Index]
 
     def offset(self, group: Group, index: Index) -> Index:
-        """How far from the base the elements of the index of a group are."""
+        """Return the offset from the base of the elements at an index of a group."""
         w = self.memory.writer
         segments = group.segments(self.operand)
         rest, terms = index, list[Index]()
@@ -252,13 +252,13 @@ class Strided(FlatOperand):
         return total
 
     def pieces(self, group: Group, index: Index, count: int, limit: Index | None) -> list[Piece]:
-        """Where the pieces of a vector along a group are, from the base, and the mask of each.
+        """Return the offset from the base and the mask of each piece of a vector along a group.
 
         Args:
             group: the group; its last segment has unit stride.
             index: the index of the first lane.
-            count: into how many pieces a vector may fall.
-            limit: only indices below it are wanted; None where all lanes are.
+            count: the most pieces that a vector falls into.
+            limit: the end of the indices that are wanted; None where all lanes are.
         """
         memory, w = self.memory, self.memory.writer
         whole = None if limit is None else memory.below(w.sub(limit, index))

@@ -104,7 +104,7 @@ class ConvertedMemory(Memory):
 
     @property
     def raw(self) -> Memory:
-        """What lies there."""
+        """The memory with the elements as they are stored, without casts."""
         return Memory(self.writer, self.name, self.type, self.source, self.lanes)
 
     def _cast_back(self, value: str, given: str, stored: str) -> str:

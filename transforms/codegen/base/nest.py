@@ -1,4 +1,4 @@
-"""What all kernel generators share: a nest is written as a function on memrefs and scalars."""
+"""The base class of kernel generators, which write a nest as a function on memrefs and scalars."""
 
 from __future__ import annotations
 

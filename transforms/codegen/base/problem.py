@@ -66,7 +66,7 @@ class Group:
 
     @property
     def size(self) -> int | None:
-        """How many values it has; None where only the run tells."""
+        """The number of values; None where it is dynamic."""
         return _product(self.dimensions)
 
     def segments(self, operand: Operand) -> tuple[Segment, ...]:
@@ -83,7 +83,7 @@ class Group:
         return tuple(found)
 
     def run(self, operand: Operand) -> int | None:
-        """How many elements lie side by side: 0 for none, None for the whole of an open group."""
+        """Return the number of contiguous elements: 0 for none, None for a dynamic number."""
         segments = self.segments(operand)
         if not segments:
             return 1
@@ -158,22 +158,22 @@ class Problem:
 
     @property
     def word(self) -> int:
-        """How many elements along the depth are packed as one."""
+        """The number of elements along the depth that are packed as one word."""
         return 1 if self.dot is None else self.dot.count
 
     @property
     def words(self) -> int | None:
-        """How many words the depth has; None where only the run tells."""
+        """The number of words along the depth; None where it is dynamic."""
         return None if self.depth.size is None else -(-self.depth.size // self.word)
 
     @property
     def corrects_columns(self) -> bool:
-        """Whether each column adds something to the dot products."""
+        """True where each column adds a correction to the dot products."""
         return self.dot is not None and (self.dot.shift != 0 or "A" in self.zero_points)
 
     @property
     def is_static(self) -> bool:
-        """Whether all sizes are known."""
+        """True where all sizes are static."""
         groups = (self.rows, self.columns, self.depth, Group(self.batch))
         return all(group.size is not None for group in groups)
 
@@ -231,7 +231,7 @@ def classify(
 
 
 _MUCH = 8
-"""Of two operands that want the depth in different orders, one so many times larger has its way."""
+"""The ratio of sizes from which one operand alone decides the order of the depth's dimensions."""
 
 _FAR = 1 << 62
 """An unknown stride is taken for a large one: the types of what is contiguous say so."""
@@ -247,7 +247,7 @@ def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
 
 
 def _is_more(some: Sequence[Dimension], others: Sequence[Dimension], times: int = 1) -> bool:
-    """Whether one group has more values than another, so many times, as far as that is known."""
+    """Return whether one group is known to have more than `times` as many values as another."""
     left, right = _product(some), _product(others)
     return left is not None and right is not None and left > times * right
 

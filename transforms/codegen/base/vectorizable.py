@@ -11,7 +11,7 @@ ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i
 """The types of the elements of vectors."""
 
 NARROW_FLOATS = ("f16", "bf16")
-"""What is computed in these is computed in f32, and rounded."""
+"""Element types whose arithmetic is done in f32, and rounded."""
 
 _NATIVE_MATH = frozenset(
     f"math.{name}"

@@ -201,7 +201,7 @@ class ContractionNest(Nest):
             w.line("llvm.fence seq_cst")
 
     def _is_aligned(self, c: Strided) -> str:
-        """Whether C begins at a multiple of a vector's size."""
+        """Emit a test that the address of C is a multiple of a vector's size; return the i1."""
         w, memory = self._w, c.memory
         start = w.op(f"memref.extract_aligned_pointer_as_index %C : {self._type_of_c} -> index")
         size = self._plan.problem.element_bytes

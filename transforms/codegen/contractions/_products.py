@@ -54,7 +54,7 @@ class Factor:
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether its integers are read as unsigned."""
+        """True where its integers are read as unsigned."""
         return self.cast in ("arith.extui", "arith.uitofp")
 
     @property
@@ -254,7 +254,10 @@ def _dims(map_: Any) -> tuple[str, ...] | None:
 
 
 def _other_operand(value: Any, name: str, one: Any) -> Any:
-    """What is given to an op beside a value, whichever comes first."""
+    """Return the other operand of a binary op with `one` among its operands.
+
+    None where the value's producer is not such an op of that name.
+    """
     op = producer(value)
     if op is None or op.name != name or one not in list(op.operands):
         return None

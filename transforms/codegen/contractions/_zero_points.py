@@ -1,12 +1,12 @@
-"""What sums of dot products are off by: shifted elements, and zero points.
+"""Corrections to sums of dot products, for shifted elements and for zero points.
 
 With a' = a + shift what is packed of A, and p, q the zero points,
 
     sum((a - p) * (b - q)) = sum(a' * b) - (p + shift) * sum(b) - q * (sum(a) - depth * p)
 
-The second term is one number for each column, the third one for each row. Both are computed when a
-strip has been packed, a dot product with ones, and stand after it; the sums of a tile begin there.
-All of it is modulo 2^32.
+The second term is one number for each column, the third one for each row. Both are computed by a
+dot product with ones when a strip has been packed, and are stored after it. They are the initial
+values of a tile's sums. All arithmetic is modulo 2^32.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ class Corrections:
     def first_sums(
         self, packed_a: Memory, packed_b: Memory, strip_a: Index, strip_b: Index
     ) -> list[str]:
-        """Where the sums of a tile begin, row by row.
+        """Return the initial sums of a tile, row by row.
 
         Args:
             packed_a: the strips of A.
             packed_b: those of B.
-            strip_a: where the one of the tile begins.
-            strip_b: likewise.
+            strip_a: the offset of the tile's strip of A.
+            strip_b: that of its strip of B.
         """
         w, plan, dot = self._w, self._plan, self.dot
         tile = plan.tile

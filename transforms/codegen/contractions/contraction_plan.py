@@ -9,8 +9,12 @@ from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.problem import Problem
 
 Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
-"""How an operand is packed: not at all; by vectors along the depth (`rows` of A) or along what is
-not the depth (`columns` of A, `rows` of B); by a transposition in registers; one by one."""
+"""The ways to pack an operand.
+
+`none` does not pack. `rows` and `columns` pack by vectors: along the depth (`rows` of A), or along
+the other dimensions (`columns` of A, `rows` of B). `transpose` transposes in registers. `scalar`
+copies one element at a time.
+"""
 
 
 _LINES = 1024
@@ -33,7 +37,7 @@ class Tile:
 
     @property
     def columns(self) -> int:
-        """How many columns."""
+        """The number of columns."""
         return self.vectors * self.lanes
 
 
@@ -43,7 +47,7 @@ class SumsTile(Tile):
 
     @property
     def columns(self) -> int:
-        """How many columns."""
+        """The number of columns: one for each vector."""
         return self.vectors
 
 
@@ -70,7 +74,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a contraction is computed. Its `repr` is a table.
+    """The plan of a contraction. Its `repr` is a table.
 
     Attributes:
         problem: what is computed.
@@ -84,7 +88,7 @@ class Plan:
         is_inner: whether the vectors run along the depth, and are summed at the end.
         panel: what is collected before it goes to C; None where tiles go there one by one.
         by_strips: whether B is packed strip by strip, each of which all of A then meets.
-        fetches_b: whether the next strip of B is asked for while one is multiplied.
+        fetches_b: whether the next strip of B is prefetched while one is multiplied.
     """
 
     problem: Problem
@@ -102,7 +106,7 @@ class Plan:
 
     @property
     def fetches_c(self) -> bool:
-        """Whether the lines of C are asked for before a tile of it is computed."""
+        """True where the lines of C are prefetched before a tile of it is computed."""
         # Of whole lines one after the other, the machine itself does that better.
         depth = self.problem.words
         return self.pieces_c > 0 and (depth is None or depth > self.depth_block)
@@ -114,7 +118,7 @@ class Plan:
 
     @property
     def end_a(self) -> int:
-        """Where a packed strip of A ends, and what its rows add to dot products begins."""
+        """The end of the elements in a packed strip of A; its rows' corrections follow."""
         # A vector that is stored may reach beyond the end of its strip.
         return self.tile.rows * self.stride_a + self.tile.lanes
 
@@ -132,7 +136,7 @@ class Plan:
 
     @property
     def end_b(self) -> int:
-        """Where a packed strip of B ends, and what its columns add to dot products begins."""
+        """The end of the elements in a packed strip of B; its columns' corrections follow."""
         return self.tile.columns * self.depth_block
 
     @property

@@ -92,7 +92,10 @@ def _contraction_shaped(module: ir.Operation) -> list[Any]:
 
 
 def _is_widened(value: Any) -> bool:
-    """Whether packing can compute a value, and reads less than that for it."""
+    """Return whether packing can compute a value from an operand of fewer bits.
+
+    Every loop of the value's op must index that operand.
+    """
     op = producer(value)
     inside = list(op.regions[0].blocks[0].arguments)[:-1]
     maps = maps_of(op)
@@ -159,7 +162,7 @@ def _as_it_lies(value: Any, map_: Any) -> tuple[Any, Any]:
 
 
 def _only_moves(op: Any) -> bool:
-    """Whether an op gives the elements of its one input in another order of its axes."""
+    """Return whether an op only permutes the axes of its one input."""
     maps = maps_of(op)
     if len(maps) != 2 or not all(map_.is_permutation for map_ in maps):
         return False

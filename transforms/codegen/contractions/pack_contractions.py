@@ -117,7 +117,10 @@ def _structured_ops(module: ir.Operation) -> list[Any]:
 
 
 def _may_contract(op: Any) -> bool:
-    """Whether an op has the operands of a product, and of what is computed of them if it sums."""
+    """Return whether an op has three shaped operands, as a product has.
+
+    A sum may have more: those from which its factors are computed.
+    """
     count = sum(isinstance(value.type, ir.ShapedType) for value in op.operands)
     if count > 3 and "iterator_types" in op.attributes:
         return "reduction" in str(op.attributes["iterator_types"])
@@ -212,7 +215,7 @@ def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -
         is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(2 * _BLOCK))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            # The other branch can do without a buffer between, and then nobody else may use it.
+            # The other branch can do without a buffer between, and then no other op may use it.
             is_between = found is not None and found.destination != output
             own = output
             if is_between:

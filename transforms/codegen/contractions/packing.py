@@ -235,5 +235,5 @@ def within(w: Writer, index: Index, size: Index, tile: int) -> Index:
 
 
 def divides(tile: int, size: Index) -> bool:
-    """Whether a size is known to be a multiple of a tile's."""
+    """Return whether a size is known to be a multiple of a tile's."""
     return isinstance(size, int) and size % tile == 0

@@ -1,4 +1,4 @@
-"""What the nests of convolutions and poolings share: the operands of a problem."""
+"""The base class of the nests of convolutions and poolings, with the operands of a problem."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _SPARE = 6
 """Registers for what vectors are put together from, and for what the compiler moves about."""
 
 _HEAVY = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.divf")
-"""What takes several instructions, for NaN and the sign of zero."""
+"""Ops that take several instructions, for NaN and the sign of zero."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Repeats:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """How a reduction over windows is computed. Its `repr` is a table.
+    """The plan of a reduction over windows. Its `repr` is a table.
 
     Attributes:
         problem: what is computed.
@@ -100,7 +100,7 @@ class WindowPlan:
 
     @property
     def rounds(self) -> int:
-        """How many rounds of its loop a vector takes."""
+        """The number of iterations of its loop that a vector covers."""
         return self.lanes if self.repeats is None else self.lanes // self.repeats.count
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | s
 
 
 def lanes_of(problem: WindowProblem, vector: str, machine: Machine, each: int = 1) -> int:
-    """How many elements a vector of a loop has, of which each round has so many."""
+    """Return the number of lanes of a vector along a loop; each iteration fills `each` of them."""
     lanes = _most_lanes(problem, machine)
     size = problem.size(vector)
     return lanes if size is None else min(lanes, 1 << (size * each - 1).bit_length())
@@ -250,7 +250,7 @@ def _cost(
 
 
 def _distinct(problem: WindowProblem, place: int, counts: Mapping[str, int]) -> int:
-    """How many different vectors of an operand some rounds of loops read."""
+    """Return the number of different vectors of an operand that some iterations of loops read."""
     spread, apart = {0}, 1
     for name, count in counts.items():
         stride = problem.stride(place, name)
@@ -262,7 +262,7 @@ def _distinct(problem: WindowProblem, place: int, counts: Mapping[str, int]) -> 
 
 
 def _live(problem: WindowProblem, tile: Mapping[str, int], unrolled: Sequence[str]) -> int:
-    """How many vectors are needed at once, each from its first use to its last."""
+    """Return the most vectors that are live at once, each from its first use to its last."""
     results = list(itertools.product(*(range(count) for count in tile.values())))
     sizes = [problem.size(name) or 1 for name in unrolled]
     begin: dict[tuple[int, ...], int] = {}

@@ -96,7 +96,7 @@ class WindowProblem:
         return replace(self, loops=tuple(loops))
 
     def _is_even(self, outer: Loop, inner: Loop) -> bool:
-        """Whether a round of one loop over a window is a whole turn of the next."""
+        """Return whether a step of the outer loop over a window is all steps of the inner one."""
         if outer.is_parallel or inner.is_parallel or None in (outer.size, inner.size):
             return False
         for place in self.arguments:

@@ -1,4 +1,4 @@
-"""What the loops over windows read and write: vectors of operands, each read once for a tile."""
+"""Loads and stores in loops over windows: vectors of operands, each loaded once for a tile."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Reader:
         return [self._masks[key] for key in keys]
 
     def _is_whole(self, lane: int) -> bool:
-        """Whether all lanes of a vector hold elements of results."""
+        """Return whether all lanes of a vector are known to hold elements of results."""
         count = self._lanes.count
         return count is None or (isinstance(count, int) and count - lane >= self._plan.rounds)
 

@@ -13,7 +13,7 @@ from ._window_problem import Loop, WindowProblem
 from ._winograd_transforms import RESULTS, TAPS
 
 Lanes = Literal["columns", "channels"]
-"""What lies side by side in memory, and so in vectors."""
+"""The dimension that is contiguous in memory, and so along the lanes of vectors."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Convolution:
         return self.problem.size(loop) or 0
 
     def tiles(self, loop: str) -> int:
-        """How many tiles there are along rows or columns."""
+        """Return the number of tiles along rows or columns."""
         return -(-self.size(loop) // RESULTS)
 
     @property
     def has_filters_in_lanes(self) -> bool:
-        """Whether filters lie side by side, element by element, as the results of channels do."""
+        """True where filters are contiguous, element by element, as the results of channels are."""
         return self.lanes == "channels" and self.problem.stride(self.filters, self.results) == 1
 
     @property

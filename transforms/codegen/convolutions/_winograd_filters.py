@@ -46,7 +46,7 @@ class Factors(Part):
             self._factors.store_vector(value, place)
 
     def _places(self, taps: FlatOperand) -> list[list[Index]]:
-        """Where the elements of a filter are, row by row."""
+        """Return the offsets of a filter's elements, row by row."""
         w = self._w
         down, along = (taps.strides[tap] for tap in self._conv.taps)
         return [
@@ -55,7 +55,7 @@ class Factors(Part):
         ]
 
     def _points(self, result: Index, channel: Index) -> list[Index]:
-        """Where the 16 factors of a filter of one channel go."""
+        """Return the offsets of the 16 factors of one filter and channel."""
         w, strip = self._w, self._plan.strip
         plane = self._channels * strip
         base = w.add(

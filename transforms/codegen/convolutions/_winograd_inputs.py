@@ -81,9 +81,9 @@ class Inputs(Part):
         self._store_points(transform_inputs(w, self._vector, loaded), w.add(base, channel))
 
     def _places(self, window: FlatOperand, loop: str, tile: Index) -> list[Index]:
-        """How far the rows or columns of a tile are; the last one twice where there is one less.
+        """Return the offsets of a tile's rows or columns.
 
-        What is read twice is part of no result.
+        Where the tile has one less, the last offset comes twice. No result uses what it repeats.
         """
         w, size = self._w, self._conv.size(loop)
         first = w.mul(tile, RESULTS)

@@ -1,4 +1,4 @@
-"""What all parts of the nest of a plan know: where it lies in scratch memory, and its vectors."""
+"""The base class of the parts of a Winograd nest, and the layout of its scratch memory."""
 
 from __future__ import annotations
 

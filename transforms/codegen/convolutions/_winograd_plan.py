@@ -1,4 +1,4 @@
-"""How a convolution by Winograd's algorithm is cut into blocks and tiles. It prints as a table."""
+"""The plan of a convolution by Winograd's algorithm: its blocks and tiles. It prints as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._winograd_transforms import POINTS, TAPS
 
 @dataclass(frozen=True)
 class WinogradPlan:
-    """How a convolution is computed. Its `repr` is a table.
+    """The plan of a convolution by Winograd's algorithm. Its `repr` is a table.
 
     Attributes:
         convolution: what is computed.
@@ -39,17 +39,17 @@ class WinogradPlan:
 
     @property
     def strip(self) -> int:
-        """How many filters a strip has."""
+        """The number of filters in a strip."""
         return self.tile.rows if self.convolution.lanes == "columns" else self.tile.columns
 
     @property
     def step(self) -> int:
-        """How many tiles are multiplied at once."""
+        """The number of tiles that are multiplied at once."""
         return self.tile.columns if self.convolution.lanes == "columns" else self.tile.rows
 
     @property
     def all_strips(self) -> int:
-        """How many strips the filters make."""
+        """The number of strips of all filters."""
         return -(-self.convolution.size(self.convolution.results) // self.strip)
 
     @property
@@ -60,13 +60,13 @@ class WinogradPlan:
 
     @property
     def filter_rows(self) -> int:
-        """How many rows, each as long as a strip, the filters take that prepared factors follow."""
+        """The number of rows of a strip's length that filters take in front of their factors."""
         c = self.convolution
         return -(-c.size(c.results) * c.size(c.channels) * TAPS * TAPS // self.strip)
 
     @property
     def block(self) -> int:
-        """How many tiles a block has."""
+        """The number of tiles in a block."""
         return self.rows * self.columns
 
     def __repr__(self) -> str:

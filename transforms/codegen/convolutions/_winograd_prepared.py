@@ -34,7 +34,7 @@ def winograd_plan_for(convolution: Convolution, op: Any, machine: Machine) -> Wi
 
 
 def _width(filters: Any) -> int | None:
-    """How many filters a strip of the factors has that come with filters; None where none do."""
+    """Return the number of filters in a strip of prepared factors; None where there are none."""
     argument = buffer_of(filters).value
     if argument == filters or not has_factors(argument):
         return None
@@ -46,7 +46,10 @@ def _width(filters: Any) -> int | None:
 
 
 def _is_all(filters: Any, plan: WinogradPlan) -> bool:
-    """Whether filters are all that an argument holds of them, from its first element on."""
+    """Return whether filters fill the part of their argument in front of the factors.
+
+    They must be contiguous and begin at its first element.
+    """
     strides, offset = ir.MemRefType(filters.type).get_strides_and_offset()
     shape = list(filters.type.shape)
     dense = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]

@@ -110,7 +110,7 @@ class Results(Part):
                     self._store(self._reader(moved, lanes), {c.rows: y, c.columns: x}, value)
 
     def _if_inside(self, loop: str, tile: Index, number: int) -> ExitStack:
-        """Where a row or column of the results of a tile is there."""
+        """Enter an `if` where a row or column of a tile's results may lie outside the result."""
         w, size, condition = self._w, self._conv.size(loop), ExitStack()
         if number and size % RESULTS:
             at = w.add(w.mul(tile, RESULTS), number)

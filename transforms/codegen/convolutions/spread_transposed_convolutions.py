@@ -87,7 +87,7 @@ def spread_transposed_convolutions(module: ir.Operation) -> Report:
 
 
 def _divides_positions(op: Any) -> bool:
-    """Whether an op is a sum on tensors that reads an input at a quotient or a remainder."""
+    """Return whether an op on tensors reads an input at an index with a quotient or a remainder."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
     return any(
@@ -199,7 +199,7 @@ def _of_taps(
 
 
 def _window(found: TransposedConvolution, total: Any, rounds: Mapping[str, Any]) -> _Window:
-    """Where some taps write."""
+    """Return the slice of the result that some taps write."""
     offsets: list[Any] = []
     sizes: list[int] = []
     strides: list[int] = []

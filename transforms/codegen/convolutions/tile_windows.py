@@ -72,7 +72,7 @@ from ._winograd_prepared import winograd_plan_for
 NAME = "linalg-ext-tile-windows"
 
 _IN_MEMORY = ELEMENTS - {"i1"}
-"""What memory may hold: truth values are bytes there."""
+"""Types of elements in memory: it stores truth values as bytes."""
 
 _Plan: TypeAlias = WindowPlan | WinogradPlan
 
@@ -96,7 +96,7 @@ def tile_windows(module: ir.Operation) -> Report:
 
 
 def _reads_windows(op: Any) -> bool:
-    """Whether a generic on buffers reads a view that has more axes than its memory."""
+    """Return whether a generic on buffers reads a view that has more axes than its memory."""
     if op.name != "linalg.generic" or len(op.results):
         return False
     return any(_is_window(value) for value in split_operands(op)[0])
@@ -193,7 +193,7 @@ def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
 
 
 def _multiplies_matrices(op: Any) -> bool:
-    """Whether an op is a contraction with rows and columns: each element is used many times."""
+    """Return whether an op is a contraction with rows and columns, which reuses each element."""
     try:
         recognized = recognize(op)
     except RecognitionError:
@@ -213,7 +213,7 @@ def _multiplies_matrices(op: Any) -> bool:
 
 
 def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, list[Any]] | str:
-    """What an op computes, and the operands of its body."""
+    """Return the problem that an op computes and the operands of its body, or why it is none."""
     inputs, outputs = split_operands(op)
     if len(outputs) != 1:
         return "it has several results"

@@ -71,7 +71,7 @@ def view_windows(module: ir.Operation) -> Report:
 
 
 def _slides(op: Any) -> bool:
-    """Whether an op is a generic on buffers one of whose inputs is indexed by sums of loops."""
+    """Return whether a generic on buffers has an input whose index is no loop, or a loop twice."""
     if op.name != "linalg.generic" or len(op.results):
         return False
     inputs, _ = split_operands(op)
@@ -86,7 +86,7 @@ def _is_plain(map_: AffineMap) -> bool:
 
 @dataclass(frozen=True)
 class _Reach:
-    """What an op reaches of an operand.
+    """The part of an operand that an op reads.
 
     Attributes:
         steps: for each loop, along which axes of the operand it steps, and over how many elements.

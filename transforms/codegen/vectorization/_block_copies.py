@@ -20,7 +20,7 @@ _SHORTEST_ROW = 1 << 10
 
 
 def is_block_copy(nest: Nest, depth: int) -> bool:
-    """Whether all that loop `depth`, its innermost, does is to copy a long row of much memory."""
+    """Return whether a nest only copies long rows, along loop `depth`, of a memref beyond L2."""
     if nest.rank != depth + 1 or nest.inputs != 1 or not all(nest.is_parallel):
         return False
     source, *targets = nest.operands

@@ -1,4 +1,4 @@
-"""Where loops over vectors begin and end, which lanes they take, and what branches yield."""
+"""Bounds and masks of loops over vectors, and branches that yield values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def either(
     then: Callable[[], list[Any]],
     otherwise: Callable[[], list[Any]],
 ) -> list[Any]:
-    """What one of two ways to go on yields, values of the types of those given."""
+    """Emit a branch with two sides; return its results, of the types of the given values."""
     branch: Any = scf.IfOp(condition, [value.type for value in given], has_else=True)
     for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):
         with ir.InsertionPoint(block):
@@ -32,7 +32,7 @@ def first_lanes(lanes: int, count: Any) -> Any:
 
 
 def whole_steps(low: Any, high: Any, step: int) -> Any:
-    """Where the last whole step from `low` ends: `low` where it is known that there is none."""
+    """Return the end of the last whole step from `low`: `low` where none is known to fit."""
     if isinstance(low, int) and isinstance(high, int):
         return high - (high - low) % step if high - low >= step else low
     rest = high if isinstance(low, int) and low == 0 else arith.subi(high, index(low))
@@ -40,7 +40,7 @@ def whole_steps(low: Any, high: Any, step: int) -> Any:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two places are known to be one: numbers, or one value."""
+    """Return whether two positions are known to be equal: as numbers, or as one SSA value."""
     return type(one) is type(other) and bool(one == other)
 
 

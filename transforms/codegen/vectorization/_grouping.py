@@ -1,7 +1,7 @@
-"""Which nests share loops: chains and reductions over the same rows in one pass over memory.
+"""Groups of nests that share loops: chains and reductions over the same rows in one pass.
 
-Two nests may share loop `depth` where each round of the one needs nothing of other rounds of the
-other: whatever both touch, and one of them writes, they touch by the same slices.
+Two nests may share loop `depth` where no iteration of the one depends on other iterations of the
+other. They must touch the same slices of any memory that both touch, and one of them writes.
 """
 
 from __future__ import annotations
@@ -89,16 +89,20 @@ def _may_share_outer(earlier: Nest, later: Nest, depth: int) -> bool:
 
 
 def _copies_parts(nest: Nest, depth: int) -> bool:
-    """Whether a nest copies long rows to where others stand between those of loop `depth`.
+    """Return whether a nest copies long rows that are not contiguous along loop `depth`.
 
-    With these copied in turn, memory is written from its beginning to its end.
+    Other copies fill the gaps. With the rows of all copied in turn, memory is written from its
+    beginning to its end.
     """
     is_apart = nest.rank > depth + 1 and not is_collapsible(nest.writes[0], depth)
     return is_apart and is_block_copy(nest, nest.rank - 1)
 
 
 def _may_share_inner(earlier: Nest, later: Nest, depth: int) -> bool:
-    """Whether a vector loop may run both, what is before and after it in the nests' order."""
+    """Return whether one vector loop may run both nests.
+
+    The loop must keep their order before it, in each iteration, and after it.
+    """
     if earlier.rank <= depth:
         return True  # done before all that follows
     once, each_round, _ = phases(later, depth)
@@ -116,7 +120,7 @@ _Touched = tuple[list[Access], list[Access]]
 
 
 def phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
-    """What a nest reads and writes before loop `depth`, in each round, and after it."""
+    """Return the reads and writes of a nest before, in each step of, and after loop `depth`."""
     if nest.rank <= depth:
         return _touched(nest), ([], []), ([], [])
     in_rounds = [*(each for each in nest.reads if depth in each.dims), *nest.loads]
@@ -142,7 +146,7 @@ def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]
 
 
 def same_extent(one: Nest, other: Nest, dim: int) -> bool:
-    """Whether a loop is known to be as long in both nests."""
+    """Return whether a loop is known to have the same trip count in both nests."""
     static = one.static_extent(dim), other.static_extent(dim)
     if None not in static:
         return static[0] == static[1]

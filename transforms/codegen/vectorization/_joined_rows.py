@@ -182,13 +182,13 @@ class JoinedRows:
     def _round(
         self, member: Member, known: Sequence[Any], at: Any, carried: list[Any], left: Any | None
     ) -> list[Any]:
-        """What was found after one more element for each lane.
+        """Emit one round: each lane combines one more element; return the new partial results.
 
         Args:
             known: the operands that do not change.
-            at: where the first register stands among the elements of all rows.
-            carried: what was found before.
-            left: how many elements there are, where not as many as lanes.
+            at: the index of the first register's elements among those of all rows.
+            carried: the partial results so far.
+            left: the number of elements that are left, where they do not fill all lanes.
         """
         found = list(carried)
         count = self.registers
@@ -246,10 +246,12 @@ class JoinedRows:
 def joined_rows(
     nests: Sequence[Nest], depth: int, vector_bits: int, collapser: Collapser
 ) -> JoinedRows | None:
-    """How nests that share the loops around `depth` add short rows to one; None where they do not.
+    """Return the plan to add short rows to one, for a nest inside the loops around `depth`.
+
+    None where it does not do so.
 
     Args:
-        nests: one, else there is no sense in it.
+        nests: the nests that share these loops; None is returned for more than one.
         depth: the loop over the rows.
         vector_bits: of a register.
         collapser: makes the views.
@@ -309,7 +311,10 @@ def _combiners(nest: Nest) -> tuple[Combiner, ...] | None:
 
 
 def _is_in_rows(nest: Nest, depth: int) -> bool:
-    """Whether all that is read is a row of the loop over rows, of one row, or an element."""
+    """Return whether all reads are of rows of the loop over rows, of one row, or of an element.
+
+    No write may depend on the loop over rows.
+    """
     for access in nest.accesses:
         if depth in access.dims and access.dims[-2:] != (depth, depth + 1):
             return False

@@ -73,7 +73,7 @@ class Collapser:
 
 
 def is_collapsible(access: Access, dim: int) -> bool:
-    """Whether loops `dim` and `dim + 1` go through an access as one loop would."""
+    """Return whether loops `dim` and `dim + 1` step through an access as one loop would."""
     if dim not in access.dims and dim + 1 not in access.dims:
         return True
     if dim not in access.dims or dim + 1 not in access.dims:
@@ -92,7 +92,7 @@ def is_collapsible(access: Access, dim: int) -> bool:
 
 
 def is_row_major(type_: Any) -> bool:
-    """Whether a memref has no layout but the usual one."""
+    """Return whether a memref has the default, row-major layout."""
     plain = ir.MemRefType.get(type_.shape, type_.element_type, None, type_.memory_space)
     return bool(plain == type_)
 

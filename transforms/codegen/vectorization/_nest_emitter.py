@@ -23,7 +23,7 @@ from .combiners import Combiner, combiner_of
 from .loop_nests import Access, Nest, read_nest
 
 ROWS_AT_ONCE = 8
-"""How many rows are added to one before it goes back to memory."""
+"""The number of rows that are added to a row in registers before it is stored."""
 
 _BLOCK, _BLOCK_OF_ROWS = BLOCK, 4 * BLOCK
 """Rounds of a loop around others that are added up in memory; and rows, of which some are added up
@@ -42,7 +42,7 @@ class NestEmitter:
         self._buffers: list[Any] = []
         """For the sums of blocks."""
         self.streams = False
-        """Whether something was written past the caches."""
+        """True where the loops have non-temporal stores."""
 
     def emit(self) -> None:
         """Emit the loops and erase the nests."""
@@ -159,7 +159,7 @@ class NestEmitter:
                 self._emit_op(sum_.add())
             scf.YieldOp([])
         for sum_ in sums.values():
-            # Not before the loop that reads it: memory that nobody else uses is not written.
+            # Not before the loop that reads it: memory that no other op uses is not written.
             with ir.InsertionPoint(outer):
                 self._emit_op(sum_.forget())
 
@@ -236,7 +236,10 @@ class NestEmitter:
         self.streams |= loop.streams
 
     def _adds_rows(self, nests: Sequence[Nest], depth: int) -> bool:
-        """Whether each round adds a row to the same row: several rounds in one save its way."""
+        """Return whether each round adds a row to the same row.
+
+        Several rows in one round then save loads and stores of it.
+        """
         (nest, *others) = nests
         if others or nest.rank != depth + 2 or nest.is_parallel[depth]:
             return False
@@ -293,7 +296,7 @@ class NestEmitter:
         return frozenset(found)
 
     def _is_private(self, access: Access, nests: Sequence[Nest]) -> bool:
-        """Whether nobody but these nests uses the memory behind an access."""
+        """Return whether only these nests use the memory behind an access."""
         memory = access.buffer.value
         if access.buffer.kind != "allocation" or memory.owner.operation.name != "memref.alloc":
             return False
@@ -325,7 +328,7 @@ class NestEmitter:
         return self._shrunk[allocation]
 
     def _clean_up(self) -> None:
-        """Give back the smaller buffers where the larger ones were; erase what nobody uses."""
+        """Free the smaller buffers where the larger ones were freed; erase what has no uses."""
         for view in reversed(self._collapser.views):
             _erase_unused(view)
         for allocation, small in self._shrunk.items():

@@ -22,7 +22,10 @@ _SEQUENTIALLY_CONSISTENT = 7
 
 
 def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
-    """Whether results go past the caches: larger than the last of them, one register at a time."""
+    """Return whether results get non-temporal stores.
+
+    By default they do where they are larger than L3. Each store must fill a register.
+    """
     type_ = access.memref.type
     if access.buffer.kind == "allocation" or not type_.has_static_shape:
         return False
@@ -41,15 +44,15 @@ def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
 
 
 def rows_are_aligned_alike(access: Access, lanes: int) -> bool:
-    """Whether all rows of a memref with known strides are as far from a whole vector."""
+    """Return whether all rows of a memref with static strides have the same vector alignment."""
     strides, _ = access.memref.type.get_strides_and_offset()
     return all(stride % lanes == 0 for stride in strides[:-1])
 
 
 def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
-    """How many elements after the position `where` an address is a multiple of the vector's bytes.
+    """Return the number of elements from the position `where` to an address aligned to a vector.
 
-    At most `size`; that, too, where the elements are not aligned to their own size.
+    It is at most `size`, and `size` where the elements are not aligned to their own size.
     """
     type_ = target.type
     index = ir.IndexType.get()

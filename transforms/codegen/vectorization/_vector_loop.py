@@ -49,7 +49,7 @@ class VectorLoop:
     Args:
         members: nests that share loop `depth`, their last; those with fewer loops are done once,
             before it. One nest may stand here several times, at several positions.
-        unused: memory that nobody reads but from a register of the same round.
+        unused: memory that is read only from a register of the same round.
         vector_bits: of a register.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
@@ -77,7 +77,7 @@ class VectorLoop:
         self._scalars: dict[tuple[int, int], Any] = {}
         self._lanes = 1
         self.streams = False
-        """Whether something is written past the caches."""
+        """True where the loop has non-temporal stores."""
 
     def emit(self) -> None:
         """Emit what is done before, the loops, and what is done after."""
@@ -109,7 +109,7 @@ class VectorLoop:
         self._after(self._start(1) if carried is None else carried)
 
     def _shape(self, static: int | None) -> tuple[int, int]:
-        """How many elements a register holds, and how many registers a round takes."""
+        """Return the number of lanes of a register, and the number of registers in a round."""
         lanes = max(1, self._vector_bits // widest_bits(self._loops))
         functions = any(nest.has_functions for nest in self._loops)
         looks_up = any(nest.loads for nest in self._loops)
@@ -126,7 +126,7 @@ class VectorLoop:
         return lanes, unroll
 
     def _first_aligned(self, size: Any, lanes: int) -> Any | None:
-        """Where the memory that is streamed to is aligned first; None where none is."""
+        """Return the first aligned position of the non-temporal stores; None without any."""
         if any(not nest.is_parallel[self._depth] for nest in self._loops):
             return None
         for member in self._members:
@@ -137,7 +137,7 @@ class VectorLoop:
         return None
 
     def _is_streamed(self, access: Access, lanes: int) -> bool:
-        """Whether an access is the one that is written past the caches: one a loop."""
+        """Return whether an access has the loop's non-temporal stores; only one may have them."""
         if self._most_lanes is not None and not rows_are_aligned_alike(access, lanes):
             return False
         if not self._is_row(access) or not is_streamed(access, lanes, self._vector_bits):
@@ -168,7 +168,7 @@ class VectorLoop:
         return self._depth in access.dims
 
     def _is_loaded_before(self, nest: Nest, at: int, access: Access) -> bool:
-        """Whether the element of an operand is read once, before the loop."""
+        """Return whether the element of an operand is loaded once, before the loop."""
         if not nest.is_read[at] or self._is_row(access):
             return False
         reduces = nest.rank > self._depth and nest.reduction is not None
@@ -182,7 +182,7 @@ class VectorLoop:
                 yield number, member, member.nest.reduction
 
     def _start(self, lanes: int) -> list[Any]:
-        """What the vectors of the reductions hold at first."""
+        """Return the initial vectors of the reductions."""
         values: list[Any] = []
         for number, member, reduction in self._reductions():
             nest = member.nest
@@ -314,7 +314,7 @@ class VectorLoop:
         return either(is_left, given, left, lambda: given)
 
     def _may_repeat(self, lanes: int, static: int | None) -> bool:
-        """Whether elements may be computed and stored once more, and that is worth it."""
+        """Return whether elements may be computed and stored twice, and this is worth it."""
         has_masks = self._vector_bits >= _BITS_WITH_MASKS
         if has_masks or self.streams or self._most_lanes is not None or lanes == 1:
             return False
@@ -366,7 +366,7 @@ class VectorLoop:
     def _results(
         self, member: Member, values: Sequence[Any], pass_: Pass, old: Sequence[Any]
     ) -> list[Any]:
-        """What a member makes of its operands in a round, given what it has reduced so far."""
+        """Return a member's results in one round, given its operands and partial reductions."""
         reduction = member.nest.reduction
         if not isinstance(reduction, FirstBest):
             return computed(member, self._depth, values, pass_)
@@ -405,7 +405,7 @@ class VectorLoop:
             pass_.rows[self._key(member, access)] = row
 
     def _places_across(self, access: Access, pass_: Pass) -> Iterator[list[Any]]:
-        """Where the elements of the members lie side by side, for each lane."""
+        """Yield, for each lane, the indices at which the elements of the members are contiguous."""
         last: Any = None
         if pass_.mask is not None:
             # A lane beyond the row reads its last element once more.

@@ -80,7 +80,7 @@ def carry_prefixes(module: ir.Operation) -> Report:
 
 
 def _chooses_by_position(op: Any) -> bool:
-    """Whether an op on tensors reduces one loop, and has a condition on its position."""
+    """Return whether an op on tensors reduces one loop, and selects by a loop's position."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
     ops = [each.operation.name for each in op.regions[0].blocks[0].operations]
@@ -147,7 +147,7 @@ def _is_static(value: Any) -> bool:
 def _direction(
     step: ConditionalStep, dims: Sequence[str], along: str, reduced: str, sizes: Mapping[str, int]
 ) -> bool | None:
-    """Whether what is taken stands after each place; None where it neither does so nor before."""
+    """Return the direction of a scan: True for suffixes, False for prefixes, None for neither."""
     size = sizes[along]
     places = {dims.index(reduced): sizes[reduced], dims.index(along): size}
     positions = grid(places)
@@ -166,7 +166,7 @@ def _direction(
 
 
 def _changes_nothing_elsewhere(found: _Prefixes) -> bool:
-    """Whether what is taken where no condition holds makes no difference."""
+    """Return whether the elements for which no condition holds leave the result unchanged."""
     step, name = found.step, found.step.combiner.name
     if step.is_neutral_elsewhere:
         return not _reads(found, found.along)
@@ -241,7 +241,7 @@ def _at(map_: AffineMap, places: Mapping[str, Any]) -> list[Any]:
 
 
 def _taken(found: _Prefixes, places: Mapping[str, Any]) -> Any:
-    """What is combined of the elements at one position."""
+    """Emit the value at one position that the scan combines."""
     body = found.op.regions[0].blocks[0]
     inputs, _ = split_operands(found.op)
     known = {}

@@ -1,4 +1,4 @@
-"""What the generation of vector loops knows of a `linalg.generic` on buffers.
+"""Nests: `linalg.generic` ops on buffers, as the generation of vector loops reads them.
 
 A nest is a generic that can become loops over vectors: its operands are scalars and memrefs whose
 every axis is indexed by one loop or by 0, and its body is arithmetic that vectors have too.
@@ -41,7 +41,7 @@ _ANYWHERE = -1
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """How a nest reads or writes a memref.
+    """The access of a nest to a memref, by reads or writes.
 
     Attributes:
         memref: the memref.
@@ -59,7 +59,7 @@ class Access:
         return self.memref, self.dims
 
     def is_same_at(self, other: Access, dim: int) -> bool:
-        """Whether two accesses of one memory touch the same slice in each round of loop `dim`."""
+        """Return whether two accesses touch the same slice in each iteration of loop `dim`."""
         return self.memref == other.memref and any(
             mine == theirs == dim for mine, theirs in zip(self.dims, other.dims, strict=True)
         )
@@ -101,7 +101,7 @@ class Nest:
 
     @property
     def has_functions(self) -> bool:
-        """Whether the body computes an elementary function."""
+        """True where the body computes an elementary function."""
         return any(op.operation.name in EXPANSIONS["f32"] for op in self.body.operations)
 
     @property
@@ -185,7 +185,7 @@ def read_nest(op: Any) -> Nest | MatchFailure:
 
 
 def _lies_across(nest: Nest) -> bool:
-    """Whether all that is in the way of vectors is an input that lies across their rows."""
+    """Return whether inputs that lie across the vectors' rows are all that prevents vectors."""
     inner = nest.rank - 1
     if inner < 1 or not all(nest.is_parallel):
         return False
@@ -211,9 +211,9 @@ def _lies_across(nest: Nest) -> bool:
 
 
 def is_in_rows(type_: Any) -> bool:
-    """Whether vectors along the last axis of a memref can be loaded and stored.
+    """Return whether vectors along the last axis of a memref can be loaded and stored.
 
-    Upstream's loads refuse memory in which some other axis is known to run backwards.
+    Upstream's loads refuse memory in which some other axis is known to have a negative stride.
     """
     strides = type_.get_strides_and_offset()[0]
     backwards = any(s < 0 for s in strides if not type_.is_dynamic_stride_or_offset(s))
@@ -374,11 +374,11 @@ _FARTHEST = 8
 """Elements from round to round up to which whole vectors are loaded."""
 
 _GATHERED_BITS = 32
-"""Of the narrowest elements that x86 gathers."""
+"""The width of the narrowest elements that x86 gathers."""
 
 
 def _is_gathered(nest: Nest) -> bool:
-    """Whether LLVM would gather what a nest reads, where its innermost loops are short."""
+    """Return whether LLVM would gather the reads of a nest whose innermost loops are short."""
     unrolled: list[int] = []
     for dim in reversed(range(nest.rank)):
         extent = nest.static_extent(dim)
@@ -398,5 +398,5 @@ def _bits(element: Any) -> int:
 
 
 def _rounds(nest: Nest, dims: list[int], among: tuple[int | None, ...] | None = None) -> int:
-    """How many rounds loops have together, or those of them that index an access."""
+    """Return the product of the trip counts of loops, or of those of them in `among`."""
     return math.prod(nest.static_extent(dim) or 0 for dim in dims if among is None or dim in among)

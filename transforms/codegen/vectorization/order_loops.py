@@ -44,7 +44,7 @@ from linalg_ext.transforms.ir_utils.walking import operations
 NAME = "linalg-ext-order-loops"
 
 STRIDED = 4
-"""How much an access in other than unit steps weighs against one in unit steps."""
+"""The weight of an access with a stride other than 1, against one of unit stride."""
 
 SHORT = 4
 """A parallel loop of fewer rounds than this is innermost only where none is worth more."""
@@ -119,7 +119,10 @@ def _may_reorder(op: Any, maps: Sequence[AffineMap]) -> bool:
 
 
 def _score(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
-    """How well `dim` would do innermost: accesses in unit steps count for it, others against it."""
+    """Return the score of `dim` as the innermost loop.
+
+    Accesses of unit stride count for it, those of other strides against it.
+    """
     score = 0
     for number, (operand, map_) in enumerate(zip(op.operands, maps, strict=True)):
         step = _step(operand.type, map_, dim)

@@ -75,7 +75,7 @@ def split_index_sets(module: ir.Operation) -> Report:
 
 
 def _jumps(op: Any) -> bool:
-    """Whether an op is a generic on buffers, and an index of an input divides a loop."""
+    """Return whether an op is a generic on buffers with an index that is not linear in loops."""
     if op.name != _OP or len(op.results):
         return False
     return any(not _is_linear(expr) for map_ in indexing_maps(op) for expr in map_.results)
@@ -87,12 +87,12 @@ def _is_linear(expr: AffineExpr) -> bool:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Where a loop is cut.
+    """A split of a loop into parts.
 
     Attributes:
         loop: which one.
         starts: of its parts, and the end of the last.
-        answers: what comparisons of the body say, by their number among its operations.
+        answers: the results of comparisons of the body, by their number among its operations.
     """
 
     loop: int
@@ -158,7 +158,7 @@ def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
 
 
 def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
-    """What the comparisons say that depend on the position of one loop alone."""
+    """Return the results of the comparisons that depend on one loop's position alone."""
     found: dict[int, Pieces] = {}
     positions: dict[int, Any] = {loop: Pieces.positions(size)}
     for number, op in enumerate(body.operations):
@@ -199,7 +199,7 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
 def _operand_of_part(
     value: Any, map_: AffineMap, dim: str, start: int, size: int
 ) -> tuple[Any, AffineMap]:
-    """What of an operand a part of a loop reaches, and by which map."""
+    """Return the view of an operand that a part of a loop reads or writes, and its indexing map."""
     results = []
     for axis, expr in enumerate(map_.results):
         at = _of_part(expr, dim, start, size)

@@ -54,8 +54,10 @@ from .loop_nests import Nest, read_nest
 NAME = "linalg-ext-vectorize-loops"
 
 _BETWEEN = ("arith.", "affine.apply", "index.")
-"""What the names of operations begin with that may stand between nests, besides those on buffers
-that touch no element."""
+"""Prefixes of the names of ops that may stand between nests.
+
+Ops on buffers that touch no element may, too.
+"""
 
 
 @module_pass(NAME, on=("linalg.generic", "memref.copy"))
@@ -95,9 +97,9 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
 
 
 def _is_among_rows(copy: Any) -> bool:
-    """Whether a copy is of few elements beside what is computed around it, such as sums of rows.
+    """Return whether a copy is among generics on memrefs of higher rank, such as sums of rows.
 
-    Such a copy would keep ops apart that may share a loop; a large one is best left to `memcpy`.
+    Such a copy would separate ops that may share a loop; a large one is best left to `memcpy`.
     """
     rank = copy.operands[0].type.rank
     return any(

@@ -70,7 +70,7 @@ _BLOCK = 32
 """Vectors whose totals are added up one after another: each is written, with all that it lost."""
 
 _IN_ORDER = ("arith.mulf",)
-"""Of floats, a part may leave the format where the whole does not."""
+"""Combiners of floats that keep their order: a part may overflow where the whole does not."""
 
 
 @module_pass(NAME, on=_FOR)
@@ -94,7 +94,7 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
 
 
 def _carries_one(op: Any) -> bool:
-    """Whether an op is a loop that writes along memory and carries one number."""
+    """Return whether an op is a loop that carries one value and stores along memory."""
     if op.name != _FOR or len(op.results) != 1 or _number(op.operands[2]) != 1:
         return False
     names = [each.operation.name for each in op.regions[0].blocks[0].operations]

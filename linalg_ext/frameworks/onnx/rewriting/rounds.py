@@ -117,7 +117,7 @@ class _Round:
 
 
 def _drop_unused(graph: Any) -> None:
-    """Drop nodes whose results nobody reads."""
+    """Drop nodes whose results have no uses."""
     used = {each.name for each in graph.output}
     kept = []
     for node in reversed(list(graph.node)):
