@@ -38,7 +38,7 @@ Unchecked: TypeAlias = Annotated[
     bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
 ]
 Trusted: TypeAlias = Annotated[
-    bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
+    bool, typer.Option("--trusted", help="Trust its author: it may call any function.")
 ]
 Target: TypeAlias = Annotated[
     str | None,

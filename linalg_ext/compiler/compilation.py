@@ -177,7 +177,7 @@ def _compiled(
     tuning = Tuning.of(tune)
     if tuning is not None and not trusted:
         raise UntrustedError(
-            "tune= runs the module in this process, and nobody vouches for it",
+            "tune= runs the module in this process, and it is untrusted",
             where=caller_location(),
             hint="pass trusted=True for a module whose author you trust, or leave out tune=",
         )

@@ -252,10 +252,12 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Traced:
 
 def select_(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Traced:
     """`numpy.select`: the first choice whose condition holds."""
-    result = default
+    # All choices meet in one dtype: pairwise, a boolean and the default 0 would meet in int64.
+    dtype = common_dtype("select", [*choicelist, default])
+    result = cast_to(default, dtype)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        result = where(condition, choice, result)
-    return as_traced(result)
+        result = where(condition, cast_to(choice, dtype), result)
+    return result
 
 
 def meshgrid(

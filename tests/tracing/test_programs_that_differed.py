@@ -24,6 +24,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "inner, minus zero": (np.inner, (np.float32(-1), np.zeros(3, np.float32))),
     "insert": (lambda x: np.insert(x, 1, [3, 255]), (np.array([1, 2], np.uint8),)),
     "insert, wraps": (lambda x: np.insert(x, 1, np.int64(300)), (np.array([1, 2], np.uint8),)),
+    "select": (
+        lambda c, x, y: np.select([c, ~c], [x, y]),
+        (FLAGS, np.array([1, 2, 3], np.float16), FLAGS),
+    ),
+    "select, numbers": (lambda c, x: np.select([c], [x], 1.5), (FLAGS, np.array([1, 2, 3], "i1"))),
     "power": (
         np.power,
         (np.array([2**31 - 1, 2, 3, 0], np.uint64), np.array([2**64 - 1, 2**63, 5, 0], np.uint64)),

@@ -91,7 +91,7 @@ def search(
         raise ArgumentTypeError(f"model = {model!r}", expected="a CostModel, or None")
     if settings.measure and timer is None and not trusted:
         raise UntrustedError(
-            "measure= runs the module in this process, and nobody vouches for it",
+            "measure= runs the module in this process, and it is untrusted",
             where=caller_location(),
             hint="pass trusted=True for a module whose author you trust, or leave out measure=",
         )

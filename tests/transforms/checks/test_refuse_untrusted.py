@@ -1,4 +1,4 @@
-"""A module that nobody vouches for calls mathematics alone, and addresses memrefs alone."""
+"""An untrusted module calls mathematics alone, and addresses memrefs alone."""
 
 from __future__ import annotations
 
