@@ -8,7 +8,7 @@ class StepMethods:
         """Allocate a buffer for what an op writes; the op itself stays on tensors."""
 
     def bufferize(self, in_place: bool = False) -> Self:
-        """Put a buffer in the place of every tensor; an op writes in place where nobody sees it."""
+        """Replace every tensor by a buffer; an op writes in place where no other use can see it."""
 
     def call_library(self) -> Self:
         """Replace an op by a call of the library in force."""
@@ -68,10 +68,10 @@ class StepMethods:
         """Move `linalg.pack` and `linalg.unpack` across element-wise ops, so that they meet and go."""
 
     def raise_loops(self) -> Self:
-        """Write loops of scf and affine, on buffers or tensors, as `linalg.generic`: each that is one."""
+        """Raise loops of scf and affine, on buffers or tensors, to `linalg.generic` where they are one."""
 
     def simplify(self) -> Self:
-        """Fold constants, drop what nobody uses and what is said twice."""
+        """Fold constants, and remove unused and repeated operations."""
 
     def specialize(self) -> Self:
         """Write a `linalg.generic` as the most specific named op that means the same."""
