@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from docs.generator import errors
 from docs.generator.page import REPOSITORY, Page
+from linalg_ext import cache
 from linalg_ext.errors import LinalgExtError
 from resources import skip_absent
+
+
+@pytest.fixture(autouse=True)
+def cache_as_it_was() -> Iterator[None]:
+    """Undo what a page says of the cache."""
+    yield
+    cache.configure()
 
 
 def test_every_class_has_a_page() -> None:

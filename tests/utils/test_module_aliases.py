@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -15,6 +16,9 @@ from linalg_ext.utils.module_aliases import RENAMED
 def test_the_old_name_gives_the_new_module(
     old: str, new: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        importlib.import_module(old.rpartition(".")[0])
     monkeypatch.delitem(sys.modules, old, raising=False)
     spec = importlib.import_module(new).__spec__
     with pytest.warns(DeprecationWarning, match=f"{old} is now {new}; the old name goes") as warned:
