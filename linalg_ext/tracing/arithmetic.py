@@ -251,6 +251,9 @@ def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], El
     """log(exp(x) + exp(y)), to a base."""
 
     def body(x: Element, y: Element) -> Element:
+        if x.dtype.itemsize < 4:
+            wide = np.dtype(np.float32)  # narrow floats are rounded once
+            return body(x.to(wide), y.to(wide)).to(x.dtype)
         high = apply("max_signed", x, y)
         distance = -apply("abs", x - y)
         # Of two equal infinities the distance is NaN.

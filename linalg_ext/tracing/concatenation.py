@@ -131,7 +131,10 @@ def column_stack(tup: Sequence[Any]) -> Traced:
 def append(arr: Any, values: Any, axis: Any = None) -> Traced:
     """`numpy.append`."""
     if axis is None:
-        return concatenate([ravel(arr), ravel(values)])
+        # NumPy makes arrays of both: a number of Python is an int64 or a float64 then.
+        both = [ravel(arr), ravel(values)]
+        dtype = np.result_type(*(value.dtype for value in both))
+        return concatenate([cast_to(value, dtype) for value in both])
     return concatenate([arr, values], axis)
 
 
@@ -148,6 +151,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
                 where=caller_location(),
                 hint="use np.array_split, or give the indices",
             )
+        if not isinstance(size, int):
+            what = f"split of axis {place}, of size {size}, into {count} equal parts"
+            current_trace([value]).agree(size, size // count * count, what)
         bounds: list[Any] = [size // count * number for number in range(1, count)]
     else:
         bounds = list(indices_or_sections)

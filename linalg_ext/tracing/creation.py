@@ -28,6 +28,7 @@ from linalg_ext.tracing.emission import pointwise, structured
 from linalg_ext.tracing.shaping import as_shape
 from linalg_ext.tracing.sizes import AnySize, Size
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.ufuncs import demand_fit
 from linalg_ext.tracing.unsupported import refuse
 
 _FLOAT = np.dtype(np.float64)
@@ -63,7 +64,9 @@ def full_like(
 ) -> Traced:
     """`numpy.full_like`."""
     like = as_traced(a)
-    return full(like.shape if shape is None else shape, fill_value, dtype or like.dtype)
+    kind = like.dtype if dtype is None else as_dtype(dtype)
+    demand_fit(fill_value, kind)
+    return full(like.shape if shape is None else shape, fill_value, kind)
 
 
 def zeros_like(

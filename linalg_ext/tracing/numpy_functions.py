@@ -27,11 +27,12 @@ from linalg_ext.tracing import (
     sorting,
     splitting,
 )
+from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.suggestions import refuse_function
-from linalg_ext.tracing.traced import xp
+from linalg_ext.tracing.traced import Traced, xp
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
 from linalg_ext.tracing.unsupported import refuse
 
@@ -96,6 +97,10 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = F
     # NumPy raises a ZeroDivisionError.
     demand(xp.all(weight != 0), "average: weights sum to zero")
     return np.sum(products, axis, keepdims=keepdims) / weight
+
+
+def _size(value: Traced, axis: Any) -> Any:
+    return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
 
 
 _SIMPLE: Mapping[str, Callable[..., Any]] = {
@@ -163,7 +168,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "average": _average,
     "ndim": lambda a: as_traced(a).ndim,
     "shape": lambda a: as_traced(a).shape,
-    "size": lambda a, axis=None: as_traced(a).size if axis is None else as_traced(a).shape[axis],
+    "size": lambda a, axis=None: _size(as_traced(a), axis),
     "iscomplexobj": lambda x: as_traced(x).dtype.kind == "c",
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
     "result_type": lambda *values: np.result_type(*(getattr(v, "dtype", v) for v in values)),

@@ -52,7 +52,7 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *, skips_nan:
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
     low, high = (rows.at(xp.floor_divide(rows.last + more, 2)) for more in (0, 1))
     middle = xp.where(low == high, low, (low + high) / 2)
-    return rows.shaped(rows.with_nan(middle), keepdims, 0)
+    return rows.shaped(cast_to(rows.with_nan(middle), rows.dtype), keepdims, 0)
 
 
 def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Traced]:

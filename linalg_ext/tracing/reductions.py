@@ -98,6 +98,12 @@ def reduce_by(
 ) -> Traced:
     """`ufunc.reduce`."""
     function, value = folded(ufunc, "reduce", value, out)
+    if ufunc.__name__.startswith("logical") and dtype is not None and as_dtype(dtype) != np.bool_:
+        raise DTypeError(
+            f"numpy.{ufunc.__name__}.reduce with dtype={as_dtype(dtype)}",
+            where=caller_location(),
+            expected="bool, or no dtype",
+        )
     return reduced(
         ufunc.__name__,
         function,
@@ -221,10 +227,12 @@ def var(
     squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
     total = reduced("var", "add", squares, axis, keepdims, where=where)
     taken = ddof if correction is UNSET else correction
+    if dtype is None:
+        result = _real_dtype(result)
     if isinstance(count, int):
         # NumPy divides by no less than 0, which gives inf and NaN.
-        return cast_to(total / max(count - taken, 0), _real_dtype(result))
-    return cast_to(total / xp.maximum(count - taken, 0), _real_dtype(result))
+        return cast_to(total / max(count - taken, 0), result)
+    return cast_to(total / xp.maximum(count - taken, 0), result)
 
 
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,10 +50,22 @@ def _expand(value: ir.Value, groups: Sequence[Sequence[int]], wanted: Shape) -> 
         for size in wanted
         if trace is not None and isinstance(trace.resolved(size), Size)
     ]
+    # An axis that is expanded has a known size where all of its parts have, and no other.
+    source = ir.RankedTensorType.get(
+        [_static_product(sizes, group) for group in groups], ir.ShapedType(value.type).element_type
+    )
+    if value.type != source:
+        value = tensor.CastOp(source, value).result
     result: ir.Value = tensor.ExpandShapeOp(
         _type(value, wanted), value, groups, open_sizes, sizes
     ).result
     return result
+
+
+def _static_product(sizes: Sequence[int], group: Sequence[int]) -> int:
+    own = [sizes[axis] for axis in group]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return dynamic if dynamic in own else math.prod(own)
 
 
 def _type(value: ir.Value, shape: Shape) -> ir.Type:

@@ -176,8 +176,10 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     trace = current_trace([traced])
     axes: list[int | None] = [None] * len(wanted)
     what = f"broadcast of {shape_text(traced.shape)} to {shape_text(wanted)}"
+    if offset < 0:
+        raise ShapeError(what, where=caller_location(), expected="no dimension to be dropped")
     for axis, (size, dim) in enumerate(zip(traced.shape, traced.axes, strict=True)):
-        target = wanted[offset + axis] if offset >= 0 else -1
+        target = wanted[offset + axis]
         if same(size, 1) and same(target, 1) is not True:
             continue
         if not trace.agree(size, target, what):

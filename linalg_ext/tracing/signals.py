@@ -25,7 +25,10 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Traced:
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
     """`numpy.correlate`."""
-    return _correlated("correlate", a, xp.conjugate(as_traced(v)), mode, swaps=False)
+    window = as_traced(v)
+    if window.dtype.kind == "c":  # the conjugates of booleans would be integers
+        window = xp.conjugate(window)
+    return _correlated("correlate", a, window, mode, swaps=False)
 
 
 def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
@@ -245,7 +248,7 @@ def cov(
     apart = rows - xp.mean(rows, 1, keepdims=True)
     products = apart @ xp.conjugate(xp.transpose(apart))
     left = count - taken
-    return xp.squeeze(products / (max(left, 0) if isinstance(left, int) else left))
+    return xp.squeeze(products / (max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)))
 
 
 def _variables(value: Any, rowvar: Any) -> Traced:

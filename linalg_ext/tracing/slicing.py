@@ -165,7 +165,14 @@ def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
     if any(_is(part.size, 0) for part in parts):
         return target
     with at_users_line():
-        result = tensor.InsertSliceOp(new.value, target.value, *_geometry(parts)).result
+        geometry = _geometry(parts)
+        value = new.value
+        kept = [size for part, size in zip(parts, geometry[-2], strict=True) if not part.is_dropped]
+        # The sizes of the parts may have turned out since the values were made.
+        wanted = ir.RankedTensorType.get(kept, value.type.element_type)
+        if value.type.rank == wanted.rank and value.type != wanted:
+            value = tensor.CastOp(wanted, value).result
+        result = tensor.InsertSliceOp(value, target.value, *geometry).result
     return Traced(result, target.dtype, target.shape)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.concatenation import concatenate, split, stack
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.ufuncs import demand_fit
 from linalg_ext.tracing.unsupported import refuse
 
 
@@ -55,6 +58,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Traced:
     value, place, size = _cut("insert", arr, obj, axis)
     # A number that does not fit is refused, as NumPy refuses it.
     is_array = isinstance(values, Traced | np.ndarray | np.generic)
+    demand_fit(values, value.dtype)
     new = cast_to(as_traced(values, None if is_array else value.dtype), value.dtype)
     rest = (*value.shape[:place], *value.shape[place + 1 :])
     is_one = hasattr(obj, "__index__")
@@ -167,9 +171,11 @@ def ix_(*args: Any) -> tuple[Traced, ...]:
 
 
 def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple[Traced, ...]:
-    """`numpy.unravel_index`; of numbers that are no places in the shape, any."""
+    """`numpy.unravel_index`; a number that is no place in the shape is an error of the run."""
     sizes = [shape] if hasattr(shape, "__index__") else list(shape)
     left, found = as_traced(indices), list[Traced]()
+    is_place = (left >= 0) & (left < math.prod(map(int, sizes)))
+    demand(xp.all(is_place), f"unravel_index: an index is out of bounds for shape {tuple(sizes)}")
     for size in sizes if order == "F" else reversed(sizes):
         found.append(cast_to(xp.remainder(left, size), np.int64))
         left = xp.floor_divide(left, size)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import DTypeError, ExecutionError
+from linalg_ext.errors import DTypeError, ExecutionError, ShapeError
 
 FLAGS = np.array([True, False, True])
 
@@ -29,6 +29,13 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (FLAGS, np.array([1, 2, 3], np.float16), FLAGS),
     ),
     "select, numbers": (lambda c, x: np.select([c], [x], 1.5), (FLAGS, np.array([1, 2, 3], "i1"))),
+    "append a number": (lambda x: np.append(x, 3), (np.array([1], np.uint32),)),
+    "correlate flags": (np.correlate, (np.array([3, 4], np.uint8), np.array([True]))),
+    "median of bf16": (np.median, (np.array([1, 3, 4, 2], ml_dtypes.bfloat16),)),
+    "logaddexp of f16": (
+        np.logaddexp,
+        (np.array([-0.8135, -2.0], np.float16), np.array([-1.0, -0.11896], np.float16)),
+    ),
     "power": (
         np.power,
         (np.array([2**31 - 1, 2, 3, 0], np.uint64), np.array([2**64 - 1, 2**63, 5, 0], np.uint64)),
@@ -52,6 +59,26 @@ def test_like_numpy(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.reshape(2, 2),
+        lambda x: np.split(x.ravel(), 2)[1],
+        lambda x: x + np.size(x, axis=0),
+    ],
+    ids=["reshape", "split", "size"],
+)
+def test_known_shapes_of_open_sizes(function: Callable[[Any], Any]) -> None:
+    x = np.arange(4.0).reshape(2, 2)
+    np.testing.assert_array_equal(lx.jit(function, dynamic=True)(x), function(x))
+
+
+def test_nothing_is_put_into_a_part_without_elements() -> None:
+    put = lx.jit(lambda x, y: x.at[-2:0].set(y), dynamic=True)
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(put(x, np.zeros((0, 3))), x)
+
+
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 @pytest.mark.parametrize(
     "values", [np.float64, np.float32, np.float16, ml_dtypes.bfloat16, np.int8, np.uint16, np.int32]
@@ -65,6 +92,11 @@ def test_quantiles_have_the_dtype_of_numpys(name: str, values: Any, q: Any) -> N
     found = lx.jit(lambda x: getattr(np, name)(x, q))(x)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=1e-2)
+
+
+def test_a_covariance_of_too_few_is_infinite() -> None:
+    found = lx.jit(lambda x: np.cov(x, ddof=5))(np.eye(3))
+    assert np.isinf(found).all()
 
 
 def test_maxima_of_flags_take_any_number_as_a_flag() -> None:
@@ -101,6 +133,12 @@ def test_weights_that_sum_to_zero_and_bins_in_no_order_are_errors_of_the_run() -
     average = lx.jit(lambda x, w: np.average(x, weights=w))
     with pytest.raises(ExecutionError, match="weights sum to zero"):
         average(x, np.array([1.0, -1.0, 0.0]))
+    with pytest.raises(ExecutionError, match="out of bounds for shape"):
+        lx.jit(lambda x: np.unravel_index(x, (3, 4)))(np.array([22]))
+    with pytest.raises(ShapeError, match="into 2 equal parts"):
+        lx.jit(lambda x: np.split(x, 2)[0], dynamic=True)(x)
+    with pytest.raises(DTypeError, match="with dtype=int64"):
+        lx.jit(lambda x: np.logical_or.reduce(x, dtype=np.int64))(x)
     places = lx.jit(np.digitize)
     np.testing.assert_array_equal(places(x, np.array([0.5, 1.5])), [0, 1, 2])
     with pytest.raises(ExecutionError, match="traced bins have to grow"):
