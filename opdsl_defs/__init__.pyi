@@ -288,13 +288,13 @@ clip: _clip
 
 class _column_all(StructuredOp):
     def __call__(self, A: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether every element of each column is other than zero."""
+        """Logical and of each column: every element is other than zero."""
 
 column_all: _column_all
 
 class _column_any(StructuredOp):
     def __call__(self, A: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether any element of each column is other than zero."""
+        """Logical or of each column: any element is other than zero."""
 
 column_any: _column_any
 
@@ -750,7 +750,7 @@ embedding: _embedding
 
 class _equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether two elements are equal, at each place."""
+        """Equality of two elements at each place, as booleans."""
 
 equal: _equal
 
@@ -936,13 +936,13 @@ global_pooling_nwc_max: _global_pooling_nwc_max
 
 class _greater(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether one element is greater than another, at each place."""
+        """Comparison at each place: one element is greater than the other."""
 
 greater: _greater
 
 class _greater_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether one element is no less than another, at each place."""
+        """Comparison at each place: one element is at least the other."""
 
 greater_equal: _greater_equal
 
@@ -1002,13 +1002,13 @@ heaviside: _heaviside
 
 class _hinge_loss(StructuredOp):
     def __call__(self, I: Any, target: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """What each score lacks to the margin on the side of its label."""
+        """Shortfall of each score to the margin on the side of its label."""
 
 hinge_loss: _hinge_loss
 
 class _histogram(StructuredOp):
     def __call__(self, labels: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """How often each label occurs, added to O."""
+        """Counts of each label, added to O."""
 
 histogram: _histogram
 
@@ -1056,25 +1056,25 @@ indices_2d: _indices_2d
 
 class _isclose(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, relative: Any, absolute: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether two elements are equal within a tolerance, at each place."""
+        """Equality of two elements within a tolerance, at each place."""
 
 isclose: _isclose
 
 class _isfinite(StructuredOp):
     def __call__(self, I: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether each element is a number and finite."""
+        """Test of each element for a finite number."""
 
 isfinite: _isfinite
 
 class _isinf(StructuredOp):
     def __call__(self, I: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether each element is infinite."""
+        """Test of each element for an infinity."""
 
 isinf: _isinf
 
 class _isnan(StructuredOp):
     def __call__(self, I: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether each element is NaN."""
+        """Test of each element for NaN."""
 
 isnan: _isnan
 
@@ -1134,13 +1134,13 @@ lerp: _lerp
 
 class _less(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether one element is less than another, at each place."""
+        """Comparison at each place: one element is less than the other."""
 
 less: _less
 
 class _less_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether one element is no more than another, at each place."""
+        """Comparison at each place: one element is at most the other."""
 
 less_equal: _less_equal
 
@@ -1206,25 +1206,25 @@ logaddexp: _logaddexp
 
 class _logical_and(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether both elements are other than zero, at each place."""
+        """Logical and of two elements at each place: both are other than zero."""
 
 logical_and: _logical_and
 
 class _logical_not(StructuredOp):
     def __call__(self, I: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether each element is zero."""
+        """Logical not of each element: it is zero."""
 
 logical_not: _logical_not
 
 class _logical_or(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether one of two elements or both are other than zero, at each place."""
+        """Logical or of two elements at each place: one or both are other than zero."""
 
 logical_or: _logical_or
 
 class _logical_xor(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether one of two elements, and not both, is other than zero, at each place."""
+        """Logical exclusive or at each place: one element, and not both, is other than zero."""
 
 logical_xor: _logical_xor
 
@@ -1362,7 +1362,7 @@ nhwc_to_nchw: _nhwc_to_nchw
 
 class _not_equal(StructuredOp):
     def __call__(self, lhs: Any, rhs: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether two elements differ, at each place."""
+        """Inequality of two elements at each place, as booleans."""
 
 not_equal: _not_equal
 
@@ -1770,13 +1770,13 @@ roundeven: _roundeven
 
 class _row_all(StructuredOp):
     def __call__(self, A: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether every element of each row is other than zero."""
+        """Logical and of each row: every element is other than zero."""
 
 row_all: _row_all
 
 class _row_any(StructuredOp):
     def __call__(self, A: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """Whether any element of each row is other than zero."""
+        """Logical or of each row: any element is other than zero."""
 
 row_any: _row_any
 
@@ -1878,7 +1878,7 @@ row_min_max: _row_min_max
 
 class _row_negative_log_likelihood(StructuredOp):
     def __call__(self, X: Any, labels: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
-        """What each row holds at its label, subtracted from O."""
+        """The element of each row at its label, subtracted from O."""
 
 row_negative_log_likelihood: _row_negative_log_likelihood
 

@@ -1,4 +1,4 @@
-"""What ops compute with beside elements: positions, sizes, conditions."""
+"""Scalars that ops compute with beside elements: positions, sizes, conditions."""
 
 from functools import reduce
 from operator import mul
@@ -25,12 +25,12 @@ def length(symbol):
 
 
 def truth(x):
-    """Whether a number is not zero; NaN is not."""
+    """Return whether a number is other than zero; NaN is."""
     return BinaryFn.ne(x, 0)
 
 
 def is_nan(x):
-    """Whether a number is NaN: the only one that differs from itself."""
+    """Return whether a number is NaN: the only one that differs from itself."""
     return BinaryFn.ne(x, x)
 
 

@@ -1,4 +1,4 @@
-"""What convolutions and poolings share: sizes and indices of a sliding window, its attributes.
+"""Sliding windows of convolutions and poolings: sizes, indices, attributes.
 
 A window of KH elements starts at every SH-th element and takes every DH-th; likewise for depth and
 width. `HEIGHT` is what a shape says of the input, `AT_H` where the window reads it.

@@ -29,7 +29,7 @@ __all__ = [
 
 @structured_op
 def equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether two elements are equal, at each place.
+    """Equality of two elements at each place, as booleans.
 
         O = lhs = rhs
 
@@ -42,7 +42,7 @@ def equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def not_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether two elements differ, at each place.
+    """Inequality of two elements at each place, as booleans.
 
         O = lhs != rhs
 
@@ -55,7 +55,7 @@ def not_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)
 
 @structured_op
 def less(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether one element is less than another, at each place.
+    """Comparison at each place: one element is less than the other.
 
         O = lhs < rhs
 
@@ -68,7 +68,7 @@ def less(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def less_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether one element is no more than another, at each place.
+    """Comparison at each place: one element is at most the other.
 
         O = lhs <= rhs
 
@@ -81,7 +81,7 @@ def less_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True
 
 @structured_op
 def greater(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether one element is greater than another, at each place.
+    """Comparison at each place: one element is greater than the other.
 
         O = lhs > rhs
 
@@ -94,7 +94,7 @@ def greater(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def greater_equal(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether one element is no less than another, at each place.
+    """Comparison at each place: one element is at least the other.
 
         O = lhs >= rhs
 

@@ -28,7 +28,7 @@ __all__ = [
 
 @structured_op
 def isnan(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether each element is NaN.
+    """Test of each element for NaN.
 
         O = whether I differs from itself
 
@@ -41,7 +41,7 @@ def isnan(I=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def isinf(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether each element is infinite.
+    """Test of each element for an infinity.
 
         O = whether I is a number and I - I is none
 
@@ -54,7 +54,7 @@ def isinf(I=TensorDef(T1), O=TensorDef(I1, output=True)):
 
 @structured_op
 def isfinite(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether each element is a number and finite.
+    """Test of each element for a finite number.
 
         O = whether I - I is a number
 
@@ -86,7 +86,7 @@ def isclose(
     absolute=ScalarDef(T1),
     O=TensorDef(I1, output=True),
 ):
-    """Whether two elements are equal within a tolerance, at each place.
+    """Equality of two elements within a tolerance, at each place.
 
         O = lhs = rhs, or |lhs - rhs| <= absolute + relative * |rhs|, which is finite
 

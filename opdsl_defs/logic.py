@@ -34,7 +34,7 @@ __all__ = [
 
 @structured_op
 def logical_and(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether both elements are other than zero, at each place.
+    """Logical and of two elements at each place: both are other than zero.
 
         O = (lhs != 0) & (rhs != 0)
 
@@ -47,7 +47,7 @@ def logical_and(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=Tru
 
 @structured_op
 def logical_or(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether one of two elements or both are other than zero, at each place.
+    """Logical or of two elements at each place: one or both are other than zero.
 
         O = (lhs != 0) | (rhs != 0)
 
@@ -60,7 +60,7 @@ def logical_or(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True
 
 @structured_op
 def logical_xor(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether one of two elements, and not both, is other than zero, at each place.
+    """Logical exclusive or at each place: one element, and not both, is other than zero.
 
         O = (lhs != 0) ^ (rhs != 0)
 
@@ -73,7 +73,7 @@ def logical_xor(lhs=TensorDef(T1), rhs=TensorDef(T1), O=TensorDef(I1, output=Tru
 
 @structured_op
 def logical_not(I=TensorDef(T1), O=TensorDef(I1, output=True)):
-    """Whether each element is zero.
+    """Logical not of each element: it is zero.
 
         O = (I = 0)
 
@@ -138,7 +138,7 @@ def bitwise_not(I=TensorDef(T1), O=TensorDef(T1, output=True)):
 
 @structured_op
 def row_any(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.M, output=True)):
-    """Whether any element of each row is other than zero.
+    """Logical or of each row: any element is other than zero.
 
         O[m] = O[m] or, for some n, A[m, n] != 0
 
@@ -152,7 +152,7 @@ def row_any(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.M, output=True)):
 
 @structured_op
 def column_any(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.N, output=True)):
-    """Whether any element of each column is other than zero.
+    """Logical or of each column: any element is other than zero.
 
         O[n] = O[n] or, for some m, A[m, n] != 0
 
@@ -166,7 +166,7 @@ def column_any(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.N, output=True)):
 
 @structured_op
 def row_all(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.M, output=True)):
-    """Whether every element of each row is other than zero.
+    """Logical and of each row: every element is other than zero.
 
         O[m] = O[m] and, for all n, A[m, n] != 0
 
@@ -180,7 +180,7 @@ def row_all(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.M, output=True)):
 
 @structured_op
 def column_all(A=TensorDef(T1, S.M, S.N), O=TensorDef(I1, S.N, output=True)):
-    """Whether every element of each column is other than zero.
+    """Logical and of each column: every element is other than zero.
 
         O[n] = O[n] and, for all m, A[m, n] != 0
 

@@ -45,7 +45,7 @@ def embedding(
 
 @structured_op
 def histogram(labels=TensorDef(T1, S.M), O=TensorDef(I64, S.N, output=True)):
-    """How often each label occurs, added to O.
+    """Counts of each label, added to O.
 
         O[n] += sum over m of 1 where labels[m] = n, else 0
 

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _is_label(label, dim):
-    """Whether a label names a position."""
+    """Return whether a label names a position."""
     return BinaryFn.eq(TypeFn.cast_signed(I64, label), position(dim))
 
 
@@ -105,7 +105,7 @@ def log_cosh_loss(I=TensorDef(T1), target=TensorDef(T1), O=TensorDef(T1, output=
 
 @structured_op
 def hinge_loss(I=TensorDef(T1), target=TensorDef(T1), O=TensorDef(T1, output=True)):
-    """What each score lacks to the margin on the side of its label.
+    """Shortfall of each score to the margin on the side of its label.
 
         O = max(0, 1 - I * target)
 
@@ -170,7 +170,7 @@ def row_negative_log_likelihood(
     labels=TensorDef(T2, S.M),
     O=TensorDef(T, S.M, output=True),
 ):
-    """What each row holds at its label, subtracted from O.
+    """The element of each row at its label, subtracted from O.
 
         O[m] += -X[m, labels[m]]
 

@@ -33,12 +33,12 @@ __all__ = [
 
 
 def _divides(dim, stride):
-    """Whether a position is a multiple of a stride."""
+    """Return whether a position is a multiple of a stride."""
     return BinaryFn.eq(BinaryFn.rem(position(dim), length(stride)), 0)
 
 
 def _is_inside(dim, before, size):
-    """Whether a position is that of an element, not of the padding."""
+    """Return whether a position is that of an element, not of the padding."""
     place = position(dim) - length(before)
     return (place >= 0) & (place < length(size))
 

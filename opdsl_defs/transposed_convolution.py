@@ -41,12 +41,12 @@ __all__ = [
 
 
 def _source(out, tap, stride, dilation, size):
-    """Where a tap reads for an element of the output; inside even if it meets nothing."""
+    """Return the position that a tap reads for an element of the output, always inside."""
     return ((out - tap * dilation) // stride) % size
 
 
 def _is_met(out, tap, stride, dilation, size):
-    """Whether an element of the input is spread to an element of the output by a tap."""
+    """Return whether a tap spreads an element of the input to an element of the output."""
     offset = position(out) - position(tap) * length(dilation)
     inside = (offset >= 0) & (offset <= (length(size) - 1) * length(stride))
     return inside & BinaryFn.eq(BinaryFn.rem(offset, length(stride)), 0)

@@ -167,10 +167,11 @@ def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
     with at_users_line():
         geometry = _geometry(parts)
         value = new.value
+        kind = ir.RankedTensorType(value.type)
         kept = [size for part, size in zip(parts, geometry[-2], strict=True) if not part.is_dropped]
         # The sizes of the parts may have turned out since the values were made.
-        wanted = ir.RankedTensorType.get(kept, value.type.element_type)
-        if value.type.rank == wanted.rank and value.type != wanted:
+        wanted = ir.RankedTensorType.get(kept, kind.element_type)
+        if kind.rank == wanted.rank and kind != wanted:
             value = tensor.CastOp(wanted, value).result
         result = tensor.InsertSliceOp(value, target.value, *geometry).result
     return Traced(result, target.dtype, target.shape)
