@@ -19,7 +19,8 @@ FIRST = re.compile(r"(What|Where|Whether|How|Which|Who|Whoever|Whatever|Of)\b")
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
     """Each text that stands by itself, with its line."""
     for node in ast.walk(ast.parse(source)):
-        for statement in getattr(node, "body", None) or ():
+        body = getattr(node, "body", ())
+        for statement in body if isinstance(body, list) else ():
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 text = statement.value.value
                 if isinstance(text, str):

@@ -79,7 +79,8 @@ def _narrow_floats(
 def is_unknown_to_numpy(step: Any, operands: list[Any]) -> bool:
     """Tell whether a step is of bfloat16, which NumPy does not take for a float there."""
     has = any(np.asarray(each).dtype == ml_dtypes.bfloat16 for each in operands)
-    names = "matmul matvec vecmat vecdot clip norm nan_to_num gradient einsum".split()
+    names = ["matmul", "matvec", "vecmat", "vecdot", "clip", "norm", "nan_to_num"]
+    names += ["gradient", "einsum"]
     return has and any(name in step.name for name in names)
 
 
