@@ -62,7 +62,9 @@ def main() -> int:
                     print(f"{seed}: {each['name']}: {text}", flush=True)
             if given.account:
                 account = _account(given.seed, found)
-                given.account.write_text(json.dumps(account, indent=1) + "\n", encoding="utf-8")
+                # Messages name files: a path of this machine says nothing elsewhere.
+                text = json.dumps(account, indent=1).replace(f"{REPOSITORY}{os.sep}", "")
+                given.account.write_text(f"{text}\n", encoding="utf-8")
     failures = [(seed, each) for seed, each in found if each["kind"] == "failed"]
     kinds = Counter(each["kind"] for _, each in found)
     print(f"{given.count} programs, {len(found)} steps: {dict(kinds)}")
