@@ -9,11 +9,12 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import linalg_ext as lx
 from docs.generator.page import REPOSITORY, Page, fenced, table
-from linalg_ext.bindings import ir
+from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.pipeline import run_in_place
 from linalg_ext.rewriting.registry import find
 from linalg_ext.transforms.pipelines import PHASES, stage_text
@@ -89,12 +90,8 @@ def life(name: str) -> str:
         fenced(LIVES[name], "mlir"),
     ]
     for phase, runs, text in _phases(LIVES[name]):
-        rows = [
-            (f"`{run.pass_name}`", file_of(run.pass_name), _counts(run.taken), _counts(run.made))
-            for run in runs
-            if run.is_change
-        ]
-        parts += [f"## {phase.capitalize()}", _listed(rows), fenced(_shortened(text), "mlir")]
+        changing = [run for run in runs if run.is_change]
+        parts += [f"## {phase.capitalize()}", _listed(changing), fenced(_shortened(text), "mlir")]
     return "\n\n".join(parts) + "\n"
 
 
@@ -111,31 +108,23 @@ def file_of(pass_name: str) -> str:
     return f"`{path.relative_to(REPOSITORY).as_posix()}`"
 
 
-def _phases(text: str) -> Iterator[tuple[str, list[PassRun], str]]:
+@cache
+def _phases(text: str) -> list[tuple[str, list[PassRun], str]]:
     """Run a module through the phases one pass at a time: each phase's runs, and the IR after."""
+    phases: list[tuple[str, list[PassRun], str]] = []
     module = lx.parse(text, trusted=True)
     with lx.target.using(TARGET):
         for phase, passes in PHASES.items():
             runs: list[PassRun] = []
-            before, text_before = _ops(module.ir), str(module.ir)
+            before, text_before = op_names(module.ir.operation), str(module.ir)
             for each in passes:
                 run_in_place(module, each)
-                after, text_after = _ops(module.ir), str(module.ir)
+                after, text_after = op_names(module.ir.operation), str(module.ir)
                 is_change = text_after != text_before
                 runs.append(PassRun(phase, _bare(each), before - after, after - before, is_change))
                 before, text_before = after, text_after
-            yield phase, runs, stage_text(module.ir)
-
-
-def _ops(module: ir.Module) -> Counter[str]:
-    found: Counter[str] = Counter()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found[op.name] += 1
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+            phases.append((phase, runs, stage_text(module.ir)))
+    return phases
 
 
 def _passes_in_order() -> str:
@@ -154,17 +143,19 @@ def _passes_in_order() -> str:
         "IR.",
     ]
     for phase in PHASES:
-        rows = [
-            (f"`{run.pass_name}`", file_of(run.pass_name), _counts(run.taken), _counts(run.made))
-            for (of, _), run in seen.items()
-            if of == phase
-        ]
-        parts += [f"## {phase.capitalize()}", _listed(rows)]
+        runs = [run for run in seen.values() if run.phase == phase]
+        parts += [f"## {phase.capitalize()}", _listed(runs)]
     return "\n\n".join(parts) + "\n"
 
 
-def _listed(rows: list[tuple[str, str, str, str]]) -> str:
-    return table(("pass", "file", "ops taken", "ops made"), rows) if rows else "No pass changes it."
+def _listed(runs: list[PassRun]) -> str:
+    if not runs:
+        return "No pass changes it."
+    rows = (
+        (f"`{run.pass_name}`", file_of(run.pass_name), _counts(run.taken), _counts(run.made))
+        for run in runs
+    )
+    return table(("pass", "file", "ops taken", "ops made"), rows)
 
 
 def _counts(ops: Counter[str], most: int = 5) -> str:
