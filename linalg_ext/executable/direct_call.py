@@ -8,6 +8,7 @@ with NotImplemented, and goes the long way.
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
@@ -57,7 +58,7 @@ class Callee(NamedTuple):
     open_ended: bool
 
 
-class ShortCall:
+class ShortCall(ABC):
     """The short way into one kernel: what those of known and of open sizes have in common.
 
     Attributes:
@@ -84,6 +85,7 @@ class ShortCall:
         self._written = tuple(at for at, each in enumerate(self._arrays) if each.is_written)
         self._words = tuple(taking.word for taking in (*self._arrays, *callee.slots))
 
+    @abstractmethod
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """The result of a call, or NotImplemented: it has to go the long way.
 
@@ -93,7 +95,6 @@ class ShortCall:
             ArgumentError: a number is none that the code takes.
             ExecutionError: the code reported a failure.
         """
-        raise NotImplementedError
 
     def _run(
         self,

@@ -32,7 +32,7 @@ from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.suggestions import refuse_function
-from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.traced import xp
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
 from linalg_ext.tracing.unsupported import refuse
 
@@ -99,7 +99,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = F
     return np.sum(products, axis, keepdims=keepdims) / weight
 
 
-def _size(value: Traced, axis: Any) -> Any:
+def _size(a: Any, axis: Any = None) -> Any:
+    value = as_traced(a)
     return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
 
 
@@ -168,7 +169,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "average": _average,
     "ndim": lambda a: as_traced(a).ndim,
     "shape": lambda a: as_traced(a).shape,
-    "size": lambda a, axis=None: _size(as_traced(a), axis),
+    "size": _size,
     "iscomplexobj": lambda x: as_traced(x).dtype.kind == "c",
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
     "result_type": lambda *values: np.result_type(*(getattr(v, "dtype", v) for v in values)),

@@ -54,11 +54,15 @@ def _expand(value: ir.Value, groups: Sequence[Sequence[int]], wanted: Shape) -> 
     source = ir.RankedTensorType.get(
         [_static_product(sizes, group) for group in groups], ir.ShapedType(value.type).element_type
     )
-    if value.type != source:
-        value = tensor.CastOp(source, value).result
     result: ir.Value = tensor.ExpandShapeOp(
-        _type(value, wanted), value, groups, open_sizes, sizes
+        _type(value, wanted), as_type(value, source), groups, open_sizes, sizes
     ).result
+    return result
+
+
+def as_type(value: ir.Value, wanted: ir.Type) -> ir.Value:
+    """Cast a tensor to a type that says more of its sizes, or less, at the insertion point."""
+    result: ir.Value = value if value.type == wanted else tensor.CastOp(wanted, value).result
     return result
 
 

@@ -12,6 +12,7 @@ from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.elements import INT64
 from linalg_ext.tracing.generics import empty
+from linalg_ext.tracing.reshaping import as_type
 from linalg_ext.tracing.sizes import AnySize, Shape, Size
 from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
 from linalg_ext.tracing.traced import Traced, current_trace
@@ -171,8 +172,8 @@ def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
         kept = [size for part, size in zip(parts, geometry[-2], strict=True) if not part.is_dropped]
         # The sizes of the parts may have turned out since the values were made.
         wanted = ir.RankedTensorType.get(kept, kind.element_type)
-        if kind.rank == wanted.rank and kind != wanted:
-            value = tensor.CastOp(wanted, value).result
+        if kind.rank == wanted.rank:
+            value = as_type(value, wanted)
         result = tensor.InsertSliceOp(value, target.value, *geometry).result
     return Traced(result, target.dtype, target.shape)
 

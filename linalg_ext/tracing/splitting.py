@@ -15,7 +15,7 @@ from linalg_ext.tracing.concatenation import concatenate, split, stack
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.traced import Traced, xp
-from linalg_ext.tracing.ufuncs import demand_fit
+from linalg_ext.tracing.ufuncs import fitted
 from linalg_ext.tracing.unsupported import refuse
 
 
@@ -56,10 +56,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Traced:
     """`numpy.insert`, at places that are known."""
     value, place, size = _cut("insert", arr, obj, axis)
-    # A number that does not fit is refused, as NumPy refuses it.
-    is_array = isinstance(values, Traced | np.ndarray | np.generic)
-    demand_fit(values, value.dtype)
-    new = cast_to(as_traced(values, None if is_array else value.dtype), value.dtype)
+    new = fitted(values, value.dtype)
     rest = (*value.shape[:place], *value.shape[place + 1 :])
     is_one = hasattr(obj, "__index__")
     if is_one and new.ndim == value.ndim:

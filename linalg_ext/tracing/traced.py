@@ -14,13 +14,12 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from linalg_ext.bindings import ir
-from linalg_ext.bindings import tensor as tensor_dialect
 from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.elements import as_dtype
 from linalg_ext.tracing.generics import spread
-from linalg_ext.tracing.reshaping import reshaped_tensor
+from linalg_ext.tracing.reshaping import as_type, reshaped_tensor
 from linalg_ext.tracing.sizes import AnySize, Shape, Size
 from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
 from linalg_ext.tracing.unsupported import Unrecorded, refuse
@@ -420,11 +419,8 @@ class Traced(ArrayMethods):
             if dim is not None and kind.is_dynamic_dim(dim):
                 sizes[dim] = size
         wanted = ir.RankedTensorType.get(sizes, kind.element_type)
-        if wanted == kind:
-            return self._tensor
         with at_users_line():
-            result: ir.Value = tensor_dialect.CastOp(wanted, self._tensor).result
-        return result
+            return as_type(self._tensor, wanted)
 
     @property
     def value(self) -> ir.Value:

@@ -121,9 +121,9 @@ def record_ufunc(
         DTypeError, ShapeError: the operands do not fit, as for NumPy.
     """
     current_trace(inputs)
-    given, keywords = keywords, {k: v for k, v in keywords.items() if v is not None}
-    if method == "reduce" and "axis" in given:
-        keywords["axis"] = given["axis"]  # None is all axes, and absent the first
+    # Of `reduce`, axis=None is all axes, and no axis the first.
+    kept = ("axis",) if method == "reduce" else ()
+    keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
     if method in ("reduce", "accumulate"):
         from linalg_ext.tracing.reductions import reduce_by
         from linalg_ext.tracing.scans import accumulate
@@ -234,6 +234,17 @@ def demand_fit(value: Any, dtype: DType) -> None:
     if high <= np.iinfo(np.int64).max:
         fits = fits & (number <= high)
     demand(fits, f"a number does not fit the dtype {dtype} that it meets")
+
+
+def fitted(value: Any, dtype: DType) -> Traced:
+    """Return a value cast to the dtype that it meets; a number of Python has to fit it.
+
+    Raises:
+        DTypeError: a number is known, and does not fit. The run checks one that is an argument.
+    """
+    traced = as_traced(value, dtype)
+    demand_fit(traced, dtype)
+    return cast_to(traced, dtype)
 
 
 def _cast_first(body: Body, loop: Sequence[DType]) -> Body:

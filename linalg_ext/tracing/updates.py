@@ -19,17 +19,13 @@ from linalg_ext.tracing.slicing import Part as Places
 from linalg_ext.tracing.slicing import extracted, inserted
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.ufuncs import demand_fit
+from linalg_ext.tracing.ufuncs import fitted
 from linalg_ext.tracing.unsupported import refuse
 
 
 def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
     """Record an array of which one part is `combine` of what is there and of other values."""
-    if not isinstance(values, Traced):
-        # A number that does not fit is refused, as NumPy refuses it.
-        values = as_traced(values, value.dtype)
-    demand_fit(values, value.dtype)
-    values = cast_to(values, value.dtype)
+    values = fitted(values, value.dtype)
     if _is_mask(index):
         mask = xp.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
         return cast_to(xp.where(mask, combine(value, values), value), value.dtype)
