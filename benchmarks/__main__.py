@@ -17,6 +17,7 @@
     grouping        groups that a search finds beside upstream's fusion, none, and PyTorch
     grouping-cost   the cost model of groups beside measured times
     accuracy        how far sums are from what is exact, beside NumPy, PyTorch and JAX
+    versus COMMIT   the bars of this commit and of another one, in turn; --models: the models, too
     instructions    what the hot loops of some kernels are made of, and how many are executed
 
 Results of the bars go to `bench-out/`: JSON, Markdown, and a plot where matplotlib is installed.
@@ -51,7 +52,7 @@ ALL = (
 The contractions are among the bars, models take long, and accuracy changes with the code alone.
 """
 
-PARTS = (*ALL, "contractions", "models", "accuracy")
+PARTS = (*ALL, "contractions", "models", "accuracy", "versus")
 
 OUTPUT = Path("bench-out")
 
@@ -70,7 +71,14 @@ def main(arguments: Sequence[str]) -> int:
         "--threads", type=int, help="of grouping-cost and models: threads that a call may take"
     )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder for results")
+    parser.add_argument("--models", action="store_true", help="of versus: the models, too")
     given = parser.parse_args(arguments)
+    if given.part == "versus":
+        if not given.words:
+            parser.error("versus which commit? For example: python -m benchmarks versus HEAD~1")
+        from benchmarks import versus
+
+        return versus.run(given.words[0], given.words[1:], models=given.models)
     parts: Sequence[str] = ALL if given.part is None else (given.part,)
     words = list(given.words)
     if given.part is not None and given.part not in PARTS:
