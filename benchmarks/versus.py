@@ -113,7 +113,7 @@ def _table(rows: Sequence[Row], commit: str) -> Table:
         cells = (f"{1e6 * row.before:.2f}", f"{1e6 * row.after:.2f}", f"{row.ratio:.3f}")
         table.add_row(row.name, str(row.threads), *cells, style=style)
     table.caption = (
-        f"geometric mean {_mean(row.ratio for row in rows):.3f}; first calls, compilation included: "
+        f"geometric mean {_mean(row.ratio for row in rows):.3f}; first calls, with compilation: "
         f"{_mean(row.compiled_after / row.compiled_before for row in rows):.3f}"
     )
     return table
@@ -167,7 +167,8 @@ class _Side:
 
     def ask(self, **question: Any) -> dict[str, Any]:
         """Return the answer to a question; raises `RuntimeError` where the process has ended."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

@@ -62,10 +62,11 @@ def from_torch(
         checked, opt_level: as of `linalg_ext.compile`.
         packed: keep weights of products in the order in which the kernel reads them, too: it takes
             their memory once more, and is faster. Filters of 3 x 3 have what Winograd's algorithm
-            makes of them behind, up to twice their memory more. Each call reads such weights once
-            more, to see whether they have changed. With `"unwatched"` it believes PyTorch's count
-            of what is written instead: you vouch that nothing is, through `tensor.data` or an array
-            in its memory, without a `.refresh()`. The kernel itself, `.kernels[0]`, takes them so.
+            makes of them behind, up to twice their memory more. Each call asks the operating
+            system whether such weights were written; where that cannot tell (Linux before 6.7),
+            it reads them once more. With `"unwatched"` it believes PyTorch's count there: what you
+            write through `tensor.data` or an array in its memory then needs a `.refresh()`. The
+            kernel itself, `.kernels[0]`, takes them so.
 
     Returns:
         A function of what the model takes: tensors on the CPU. What it gives is new, but for what

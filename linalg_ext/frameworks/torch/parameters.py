@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from threading import Lock
 from typing import Any, NamedTuple
 
 from linalg_ext.errors import DTypeError, ShapeError, caller_location
@@ -10,6 +11,7 @@ from linalg_ext.frameworks.torch.program import Held
 from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import Array, as_array
 from linalg_ext.frameworks.torch.weight_fingerprints import fingerprint
+from linalg_ext.runtime.written_pages import WrittenPages
 
 
 class Bound:
@@ -75,29 +77,32 @@ class Bound:
 
 
 class _Made(NamedTuple):
-    """A copy, and the state of the tensor when it was made."""
+    """A copy, the state of the tensor when it was made, and a watch over the tensor's memory."""
 
     state: bytes | int
     array: Array
+    pages: WrittenPages | None
 
 
 class Copy(ABC):
     """A parameter in another order, or with more than it, kept between calls.
 
     PyTorch counts what is written to a tensor, except through `.data`, through arrays in its memory
-    and by other processes. So all of it is read at each call, unless the user vouches that nothing
-    else is written.
+    and by other processes. So the operating system is asked for writes at each call, where it can
+    tell; where it cannot, all of the tensor is read, unless the user vouches that nothing else is
+    written.
     """
 
     def __init__(self, width: int, is_watched: bool) -> None:
         """
         Args:
             width: of a strip.
-            is_watched: whether all of it is read, or PyTorch's count believed.
+            is_watched: whether all of it is watched, or PyTorch's count believed.
         """
         self._width = width
         self._is_watched = is_watched
         self._kept: _Made | None = None
+        self._lock = Lock()
 
     def forget(self) -> None:
         """Copy anew at the next call."""
@@ -105,14 +110,26 @@ class Copy(ABC):
 
     def of(self, tensor: Any, array: Array) -> Array:
         """The copy of a tensor, whose memory is an array."""
+        with self._lock:
+            kept = self._kept
+            if kept is None or kept.pages is None or kept.pages.is_written():
+                kept = self._kept = self._renewed(kept, tensor, array)
+            return kept.array
+
+    def _renewed(self, kept: _Made | None, tensor: Any, array: Array) -> _Made:
         # Nothing is counted for a tensor that was made in inference mode.
         is_read = self._is_watched or tensor.is_inference()
         state = fingerprint(array) if is_read else tensor._version
-        kept = self._kept
         if kept is None or kept.state != state:
             # Another array than before: a call in another thread may be reading that.
-            kept = self._kept = _Made(state, self._made(tensor.detach()))
-        return kept.array
+            return _Made(state, self._made(tensor.detach()), None)
+        # Two calls found the tensor alike: it is rarely written.
+        pages = kept.pages or (WrittenPages.of(array) if is_read else None)
+        if pages is None:
+            return kept
+        pages.begin()
+        # Somebody may have written between the last look and the first note.
+        return kept._replace(pages=pages if fingerprint(array) == state else None)
 
     @abstractmethod
     def _made(self, tensor: Any) -> Array:

@@ -118,7 +118,12 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 }
 
 
-def test_every_change_is_seen(model: Any, x: Any, copies: list[Any]) -> None:
+@pytest.mark.parametrize("by", ["the system", "reading"])
+def test_every_change_is_seen(
+    model: Any, x: Any, copies: list[Any], by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by == "reading":
+        monkeypatch.setattr(parameters.WrittenPages, "of", lambda array: None)
     net = lx.from_torch(model, (x,))
     check(net, model, x)
     for number in (0, 2):
