@@ -81,9 +81,10 @@ def run(
         _listen(told, module, account)
     _, status = os.waitpid(child, 0)
     if how := _death(status):
-        account.modules[how] += 1
         # The parser had no guard here.
-        told_of = account.apart if parser_dies(module.text) else account.failures
+        is_parser = parser_dies(module.text)
+        account.modules[f"apart: MLIR's parser {how}" if is_parser else how] += 1
+        told_of = account.apart if is_parser else account.failures
         told_of.append(f"{module.name}: the compilation {how}")
 
 
@@ -199,6 +200,8 @@ def _make(
         signal.setitimer(signal.ITIMER_PROF, _SECONDS)
         outcome, failure = _twice(kernel, guards, call)
         kind = "apart" if reads_unwritten and failure == _HANGS else "failure"
+        if failure:
+            outcome = f"{kind}: {failure}" if kind == "apart" else kind
         told = {kind: failure, "with": _shown(call)} if failure else {}
         tell(call=outcome, **told)
         os.write(done, b".")

@@ -16,6 +16,7 @@ after, in blocks of 512:
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -115,11 +116,28 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
         for each in sums.values():
             each.add()
 
-    _in_blocks(op, summed_loops(op)[::-1], block, {}, write)
+    _in_blocks(op, _loops_to_cut(op), block, {}, write)
     for each in sums.values():
         memref.dealloc(each.parts)
         memref.dealloc(each.errors)
     return written
+
+
+def _loops_to_cut(op: Any) -> list[int]:
+    """The summed loops, the last to be cut first: those along memory, then the innermost."""
+
+    def stride(loop: int) -> int:
+        strides = [
+            operand.type.get_strides_and_offset()[0][axis]
+            for operand, map_ in zip(op.operands, indexing_maps(op), strict=True)
+            if isinstance(operand.type, ir.MemRefType)
+            for axis, expression in enumerate(map_.results)
+            if factor_of(expression, f"d{loop}")
+        ]
+        known = [each for each in strides if each >= 0]
+        return min(known, default=sys.maxsize)
+
+    return sorted(summed_loops(op)[::-1], key=stride)
 
 
 def _partial_sums(total: Any) -> PartialSums:
@@ -137,10 +155,10 @@ def _in_blocks(
     places: dict[int, tuple[Any, Any]],
     write: Callable[[Mapping[int, tuple[Any, Any]]], None],
 ) -> None:
-    """Write the loops over blocks of some loops of an op, innermost loops in whole if they fit.
+    """Write the loops over blocks of some loops of an op, the first ones in whole if they fit.
 
     Args:
-        loops: of the op, the innermost first.
+        loops: of the op, the last to be cut first.
         room: how many rounds of them together are a block: a number, or an index.
         places: where the blocks of the loops before begin, and how long they are.
         write: what is done with a block.

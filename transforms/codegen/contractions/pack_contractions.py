@@ -65,8 +65,11 @@ NAME = "linalg-ext-pack-contractions"
 _MOST_WORDS = 1 << 14
 """A depth of more words than this is divided: a strip of A would not stay in L2."""
 
+_LONG = 1 << 16
+"""A depth from which on blocks of it are added with compensation."""
+
 _BLOCK = 1 << 14
-"""Products that are added up before their sums are added with compensation."""
+"""Products that are added up in such a block."""
 
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
@@ -187,7 +190,7 @@ def _rewrite(
 def _is_long(plan: Plan, op: Any) -> bool:
     """Return whether so many blocks of the depth may be added to C that sums lose too much."""
     depth = plan.problem.depth.size
-    is_short = depth is not None and depth <= 2 * _BLOCK
+    is_short = depth is not None and depth <= _LONG
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
@@ -212,7 +215,7 @@ def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -
         move_before(found, op)
     with op.location, ir.InsertionPoint(op):
         length = length_at_run_time(op)
-        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(2 * _BLOCK))
+        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(_LONG))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             # The other branch can do without a buffer between, and then no other op may use it.
