@@ -96,6 +96,7 @@ from linalg_ext.transforms.legalization.lower_gather import lower_gather as lowe
 from linalg_ext.transforms.legalization.lower_gather_scatter import lower_gather_scatter as lower_gather_scatter
 from linalg_ext.transforms.legalization.lower_reverse import lower_reverse as lower_reverse
 from linalg_ext.transforms.legalization.lower_scalar_tensors import lower_scalar_tensors as lower_scalar_tensors
+from linalg_ext.transforms.legalization.lower_scan import lower_scan as lower_scan
 from linalg_ext.transforms.legalization.lower_scatter import lower_scatter as lower_scatter
 from linalg_ext.transforms.sorting.lower_sort import lower_sort as lower_sort
 from linalg_ext.transforms.legalization.lower_stablehlo_control import lower_stablehlo_control as lower_stablehlo_control

@@ -321,6 +321,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the numbers of indices and windows; a window out of bounds is left out",
             "linalg_ext.scatter",
         ),
+        **_lowered("linalg-ext-lower-scan", "the shapes of what is scanned", "linalg_ext.scan"),
         **_lowered("linalg-ext-lower-sort", "the shapes of what is sorted", "linalg_ext.sort"),
         **_lowered(
             ACCESSES,

@@ -121,6 +121,27 @@ def parallel_generic(
     return generic.results[0]
 
 
+def elementwise(
+    inputs: Sequence[Any], outputs: Sequence[Any], body: Callable[..., Sequence[Any]]
+) -> list[Any]:
+    """Outputs with new elements, from those of all operands, which are tensors of one shape."""
+    operands = [*inputs, *outputs]
+    rank = outputs[0].type.rank
+    map_ = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    generic = linalg.GenericOp(
+        [output.type for output in outputs],
+        list(inputs),
+        list(outputs),
+        ir.ArrayAttr.get([map_] * len(operands)),
+        ir.ArrayAttr.get([parallel] * rank),
+    )
+    block = generic.regions[0].blocks.append(*(each.type.element_type for each in operands))
+    with ir.InsertionPoint(block):
+        linalg.YieldOp(list(body(*block.arguments)))
+    return list(generic.results)
+
+
 def transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
     """A tensor whose dimensions are in another order, in the place of `init`."""
     # As a generic: linalg.transpose refuses sizes of which one type tells less than the other.

@@ -42,6 +42,7 @@ DESTINATION_OPS = (
     "linalg-ext-lower-reverse",
     "linalg-ext-lower-dynamic-broadcast",
     "linalg-ext-lower-gather",
+    "linalg-ext-lower-scan",
     "linalg-ext-lower-scatter",
     "linalg-ext-lower-sort",
     "linalg-ext-lower-gather-scatter",

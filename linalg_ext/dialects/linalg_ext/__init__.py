@@ -7,6 +7,7 @@
     linalg_ext.dynamic_broadcast_in_dim   a tensor repeated along dimensions, which the run tells
     linalg_ext.gather        windows of a tensor, at places that indices name
     linalg_ext.scatter       windows combined into a tensor, at places that indices name
+    linalg_ext.scan          tensors gone through along a dimension, with a value that is carried on
     linalg_ext.sort          tensors put in order along a dimension, by a comparator
     linalg_ext.slice         a view at an index or a range along each dimension
     linalg_ext.range         a range, of type !linalg_ext.index_range
@@ -51,8 +52,9 @@ The structured ones and groups `lx.parse` reads, and `Module.to_text(sugar=True)
 
 In the generic form, which MLIR itself reads and prints, `operandSegmentSizes` counts the inputs,
 each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
-A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8 results; a group
-has 64 inputs, 16 destinations and 16 results.
+A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8 results; a scan has
+8 inputs, a destination and an initial value, and 2 results; a group has 64 inputs, 16 destinations
+and 16 results.
 
 The last operand of a structured op is the destination. A contract adds to what it holds, unless it
 has the attribute `overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is
@@ -76,6 +78,7 @@ from linalg_ext.dialects.linalg_ext.movement import (
     dynamic_broadcast_in_dim,
     reverse,
 )
+from linalg_ext.dialects.linalg_ext.scanning import ScanOp, scan
 from linalg_ext.dialects.linalg_ext.sorting import SortOp, sort
 from linalg_ext.dialects.linalg_ext.structured import (
     ContractOp,
@@ -116,6 +119,7 @@ __all__ = [
     "LinalgExt",
     "RangeOp",
     "ReverseOp",
+    "ScanOp",
     "ScatterOp",
     "SliceOp",
     "SortOp",
@@ -133,6 +137,7 @@ __all__ = [
     "intersection",
     "range_",
     "reverse",
+    "scan",
     "scatter",
     "slice",
     "sort",

@@ -32,6 +32,7 @@ from linalg_ext.gml_st.rules.protocol import (
 )
 from linalg_ext.gml_st.rules.reshapes import CastRule, CollapseShapeRule, ExpandShapeRule
 from linalg_ext.gml_st.rules.reversal import ReverseRule
+from linalg_ext.gml_st.rules.scanning import ScanRule
 from linalg_ext.gml_st.rules.scattering import ScatterRowsRule, ScatterRule
 from linalg_ext.gml_st.rules.slices import ExtractSliceRule, InsertSliceRule
 from linalg_ext.gml_st.rules.softmax import SoftmaxRule
@@ -59,6 +60,7 @@ _RULES: Mapping[str, Callable[[ir.Operation], Rule]] = MappingProxyType(
         "linalg_ext.dynamic_broadcast_in_dim": DynamicBroadcastRule,
         "linalg_ext.gather": GatherRowsRule,
         "linalg_ext.reverse": ReverseRule,
+        "linalg_ext.scan": ScanRule,
         "linalg_ext.scatter": ScatterRowsRule,
         "linalg_ext.sort": SortRule,
         "tensor.cast": CastRule,

@@ -1,4 +1,4 @@
-"""Ops of our own dialect that say where elements go: concatenate, gather, scatter, sort, ...
+"""Ops of our own dialect that say where elements go: concatenate, gather, scan, sort, ...
 
 Each file tells one op: its meaning, its rules, and a frozen view of its operands and attributes.
 `view(op)` reads any of them. What an op breaks of its rules is an ArgumentError.
@@ -15,6 +15,7 @@ from linalg_ext.structured.destination_ops.concatenate import Concatenate
 from linalg_ext.structured.destination_ops.dynamic_broadcast import DynamicBroadcast
 from linalg_ext.structured.destination_ops.gather import Gather
 from linalg_ext.structured.destination_ops.reverse import Reverse
+from linalg_ext.structured.destination_ops.scan import Scan
 from linalg_ext.structured.destination_ops.scatter import Scatter
 from linalg_ext.structured.destination_ops.sort import Sort
 
@@ -24,6 +25,7 @@ __all__ = [
     "DynamicBroadcast",
     "Gather",
     "Reverse",
+    "Scan",
     "Scatter",
     "Sort",
     "check_destination_style_op",
@@ -41,6 +43,7 @@ VIEWS: Mapping[str, type[_View]] = MappingProxyType(
         "linalg_ext.dynamic_broadcast_in_dim": DynamicBroadcast,
         "linalg_ext.gather": Gather,
         "linalg_ext.reverse": Reverse,
+        "linalg_ext.scan": Scan,
         "linalg_ext.scatter": Scatter,
         "linalg_ext.sort": Sort,
     }

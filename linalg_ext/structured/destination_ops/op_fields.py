@@ -120,6 +120,18 @@ def dimensions_of(
     return found
 
 
+def flag_of(op: ir.Operation, name: str, *, default: bool = False) -> bool:
+    """A truth among the attributes: a boolean, or its bare name for true."""
+    if name not in op.attributes:
+        return default
+    attribute = op.attributes[name]
+    if isinstance(attribute, ir.UnitAttr):
+        return True
+    if not isinstance(attribute, ir.BoolAttr):
+        raise ArgumentError(f"{name} = {attribute}", expected="true or false")
+    return bool(attribute.value)
+
+
 def body_of(op: ir.Operation) -> ir.Block | None:
     """The block of the one region of an op; None where the region is empty."""
     blocks: Sequence[Any] = list(op.regions[0].blocks)

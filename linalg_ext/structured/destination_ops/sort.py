@@ -21,6 +21,7 @@ from linalg_ext.structured.destination_ops.op_fields import (
     check_results,
     check_same_shape,
     dimension_of,
+    flag_of,
     ranked_tensor,
     segments_of,
 )
@@ -77,15 +78,4 @@ class Sort:
             comparator, elements, ir.IntegerType.get_signless(1, op.context), "the comparator"
         )
         check_results(op, inits)
-        return cls(tuple(inputs), tuple(inits), dimension, comparator, _is_stable(op))
-
-
-def _is_stable(op: ir.Operation) -> bool:
-    if "is_stable" not in op.attributes:
-        return False
-    attribute = op.attributes["is_stable"]
-    if isinstance(attribute, ir.UnitAttr):
-        return True
-    if not isinstance(attribute, ir.BoolAttr):
-        raise ArgumentError(f"is_stable = {attribute}", expected="true or false")
-    return bool(attribute.value)
+        return cls(tuple(inputs), tuple(inits), dimension, comparator, flag_of(op, "is_stable"))

@@ -150,6 +150,7 @@ _RULES: dict[str, DestinationRule] = {
         GROUPS,
         DestinationRule(_tied_to_results, initial_values.always, carried=_argument_of_forall),
     ),
+    "linalg_ext.scan": DestinationRule(_tied_to_results, initial_values.scan_reads),
     "linalg_ext.scatter": DestinationRule(_last, initial_values.always),
     "linalg.softmax": DestinationRule(_second, initial_values.never, on_buffers=True),
     "linalg.pack": DestinationRule(_second, initial_values.never, on_buffers=True),

@@ -45,6 +45,11 @@ def extension_op_reads(op: ir.Operation, position: int) -> bool:
     return assignment.reads_target
 
 
+def scan_reads(op: ir.Operation, position: int) -> bool:
+    """Return whether a destination of a scan is the value that it begins with."""
+    return len(op.results) == 2 and position == len(op.operands) - 1
+
+
 def insert_reads(op: ir.Operation, position: int) -> bool:
     """Return whether a tensor has elements besides the one that is inserted."""
     shape = ir.RankedTensorType(op.operands[position].type)

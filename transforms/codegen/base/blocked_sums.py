@@ -126,7 +126,7 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
 def _loops_to_cut(op: Any) -> list[int]:
     """The summed loops, the last to be cut first: those along memory, then the innermost."""
 
-    def stride(loop: int) -> int:
+    def stride(loop: int) -> tuple[int, int]:
         strides = [
             operand.type.get_strides_and_offset()[0][axis]
             for operand, map_ in zip(op.operands, indexing_maps(op), strict=True)
@@ -135,9 +135,9 @@ def _loops_to_cut(op: Any) -> list[int]:
             if factor_of(expression, f"d{loop}")
         ]
         known = [each for each in strides if each >= 0]
-        return min(known, default=sys.maxsize)
+        return min(known, default=sys.maxsize), -loop
 
-    return sorted(summed_loops(op)[::-1], key=stride)
+    return sorted(summed_loops(op), key=stride)
 
 
 def _partial_sums(total: Any) -> PartialSums:

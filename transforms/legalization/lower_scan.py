@@ -1,0 +1,245 @@
+"""Lower `linalg_ext.scan` to loops that carry an element, or a plane of them.
+
+before:
+    %r, %last = "linalg_ext.scan"(%x, %y, %t) ({
+    ^bb0(%sum: f32, %new: f32):
+      %s = arith.addf %sum, %new : f32
+      "linalg_ext.yield"(%s) : (f32) -> ()
+    }) {dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 1>,
+        resultSegmentSizes = array<i32: 1, 1>}
+        : (tensor<4x9xf32>, tensor<4x9xf32>, tensor<4xf32>) -> (tensor<4x9xf32>, tensor<4xf32>)
+after:
+    %r = scf.for %m = %c0 to %c4 step %c1 iter_args(%all = %y) -> (tensor<4x9xf32>) {
+      %start = tensor.extract %t[%m] : tensor<4xf32>
+      %rest:2 = scf.for %n = %c0 to %c9 step %c1 iter_args(%sum = %start, %row = %all)
+          -> (f32, tensor<4x9xf32>) {
+        %a = tensor.extract %x[%m, %n] : tensor<4x9xf32>
+        %s = arith.addf %sum, %a : f32
+        %next = tensor.insert %s into %row[%m, %n] : tensor<4x9xf32>
+        scf.yield %s, %next : f32, tensor<4x9xf32>
+      }
+      scf.yield %rest#1 : tensor<4x9xf32>
+    }
+
+Along another dimension than the last one, a step is made for a whole plane at a time: a
+`linalg.generic` on slices, whose elements lie side by side. Sums of floats that are carried in
+their own type are carried with what they lose then, as `codegen/base/long_sums.py` says; loops over
+rows are the vectorizer's, which does so itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, complex, ir, tensor
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.destination_ops import Scan
+from linalg_ext.transforms.codegen.base.long_sums import (
+    ADDITIONS,
+    compensated,
+    is_added_in_blocks,
+    nothing,
+)
+from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.tensor_loops import (
+    Demands,
+    counted,
+    elementwise,
+    inlined,
+    nest,
+    size_of,
+    sub,
+)
+from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
+from linalg_ext.transforms.ir_utils.walking import operations
+
+NAME = "linalg-ext-lower-scan"
+
+_OP = "linalg_ext.scan"
+
+
+@module_pass(NAME, on=_OP)
+def lower_scan(module: ir.Operation) -> Report:
+    """Lower linalg_ext.scan to loops that carry an element, or a plane of them."""
+    return replace_each(NAME, operations(module, {_OP}), _scanned)
+
+
+def _scanned(op: Any) -> list[Any]:
+    scan = Scan.of(op)
+    sizes = [size_of(scan.inputs[0], axis) for axis in range(scan.inputs[0].type.rank)]
+    demands = Demands(f"{_OP}: the inputs, the destination or the initial value are of other sizes")
+    for value in (*scan.inputs[1:], scan.init):
+        for axis, size in enumerate(sizes):
+            demands.equal(size_of(value, axis), size)
+    if scan.initial is not None:
+        rest = [size for axis, size in enumerate(sizes) if axis != scan.dimension]
+        for axis, size in enumerate(rest):
+            demands.equal(size_of(scan.initial, axis), size)
+    demands.emit()
+    is_wanted = len(op.results) > 1 and any(True for _ in op.results[1].uses)
+    kind = _Rows if scan.dimension == len(sizes) - 1 else _Planes
+    result, last = kind(scan, sizes).results(is_wanted)
+    return [result, last or scan.initial][: len(op.results)]
+
+
+class _Steps:
+    """The steps of a scan along its dimension; a subclass says what is carried.
+
+    Attributes:
+        scan: the op.
+        sizes: of its inputs: numbers, or values that are known when it runs.
+        element, carried: the types of the elements that are written, and that are carried.
+    """
+
+    def __init__(self, scan: Scan, sizes: Sequence[Any]) -> None:
+        self.scan, self.sizes = scan, list(sizes)
+        self.element: Any = ir.ShapedType(scan.init.type).element_type
+        self.carried: Any = scan.carried
+
+    def along(
+        self,
+        start: list[Any],
+        target: Any,
+        *,
+        take: Callable[[Any], list[Any]],
+        join: Callable[[list[Any], list[Any]], list[Any]],
+        put: Callable[[Any, Any, Any], Any],
+    ) -> list[Any]:
+        """Return what is carried at last, and the target.
+
+        Args:
+            start: what is carried first; where the scan has no initial value, anything like it.
+            target: the tensor that is written.
+            take: gives the elements, or planes, at a position.
+            join: gives what is carried on; the first of it is what is written.
+            put: writes a value at a position of a target, and gives that.
+        """
+        count = self.sizes[self.scan.dimension]
+
+        def at(step: Any) -> Any:
+            if not self.scan.is_reverse:
+                return step
+            return arith.subi(index(sub(count, 1)), step)
+
+        def step(number: Any, carried: list[Any]) -> list[Any]:
+            *values, into = carried
+            place = at(number)
+            if not self.scan.is_inclusive:
+                into = put(values[0], place, into)
+            values = join(values, take(place))
+            if self.scan.is_inclusive:
+                into = put(values[0], place, into)
+            return [*values, into]
+
+        def first(number: Any, carried: list[Any]) -> list[Any]:
+            place = at(number)
+            (new,) = take(place)
+            return [new, *carried[1:-1], put(new, place, carried[-1])]
+
+        if self.scan.initial is not None:
+            return counted(0, count, [*start, target], step)
+        # A loop of one step, for there may be no element at all.
+        begun = counted(0, arith.minsi(index(count), index(1)), [*start, target], first)
+        return counted(1, count, begun, step)
+
+    def joined(self, before: Any, new: Sequence[Any]) -> Any:
+        """Combine the carried element with new ones."""
+        return inlined(self.scan.body, [before, *new])[0]
+
+    def rounded(self, total: Any) -> Any:
+        """Return a carried element as it is written."""
+        return total if self.carried == self.element else arith.truncf(self.element, total)
+
+    def anything(self) -> Any:
+        """Return an element to begin with that nothing depends on."""
+        if isinstance(self.carried, ir.ComplexType):
+            part = constant(self.carried.element_type, 0)
+            return complex.CreateOp(self.carried, part, part).result
+        return constant(self.carried, 0)
+
+
+class _Rows(_Steps):
+    """Along the last dimension: element by element, what is carried in a register."""
+
+    def results(self, is_wanted: bool) -> list[Any]:
+        """The result, and what is carried at last where that is wanted."""
+        scan = self.scan
+
+        def row(places: list[Any], carried: list[Any]) -> list[Any]:
+            target, *last = carried
+            start = (
+                self.anything() if scan.initial is None else tensor.extract(scan.initial, places)
+            )
+            total, target = self.along(
+                [start],
+                target,
+                take=lambda at: [tensor.extract(each, [*places, at]) for each in scan.inputs],
+                join=lambda before, new: [self.joined(before[0], new)],
+                put=lambda new, at, into: tensor.insert(self.rounded(new), into, [*places, at]),
+            )
+            return [target, *(tensor.insert(total, each, places) for each in last)]
+
+        carried = [scan.init, *([scan.initial] if is_wanted else [])]
+        target, *last = nest(self.sizes[:-1], carried, row)
+        return [target, last[0] if last else None]
+
+
+class _Planes(_Steps):
+    """Along another dimension: plane by plane."""
+
+    def results(self, is_wanted: bool) -> list[Any]:
+        """The result, and what is carried at last."""
+        scan, carried = self.scan, self.carried
+        rest = [size for axis, size in enumerate(self.sizes) if axis != scan.dimension]
+        added = self._added()
+
+        def join(before: list[Any], new: list[Any]) -> list[Any]:
+            def step(*elements: Any) -> Sequence[Any]:
+                given, old = elements[: len(new)], elements[len(new) :]
+                if added is not None:
+                    return compensated(*old, given[added])
+                return [self.joined(*old, given)]
+
+            return elementwise(new, before, step)
+
+        def put(new: Any, at: Any, into: Any) -> Any:
+            if carried != self.element:
+                (new,) = elementwise(
+                    [new], [tensor.empty(rest, self.element)], lambda old, _: [self.rounded(old)]
+                )
+            return insert_slice(new, into, *self._bounds(at))
+
+        start = [tensor.empty(rest, carried) if scan.initial is None else scan.initial]
+        if added is not None:
+            start += elementwise([], [tensor.empty(rest, carried)], lambda _: [nothing(carried)])
+        total, *_, target = self.along(start, scan.init, take=self._planes, join=join, put=put)
+        return [target, total]
+
+    def _added(self) -> int | None:
+        """The input that is added to what is carried, each step rounding; None where there is none.
+
+        Floats that were widened before they are added are exact enough.
+        """
+        before, *new = self.scan.body.arguments
+        ops = [each.operation for each in self.scan.body.operations]
+        if not is_added_in_blocks(self.carried) or len(ops) != 2 or ops[0].name not in ADDITIONS:
+            return None
+        places = [new.index(each) for each in ops[0].operands if each in new]
+        return places[0] if before in list(ops[0].operands) and len(places) == 1 else None
+
+    def _planes(self, at: Any) -> list[Any]:
+        """The planes of the inputs at a place of the dimension, which they do not have any more."""
+        bounds = self._bounds(at)
+        return [
+            extract_slice(value, *bounds, dropped=[self.scan.dimension])
+            for value in self.scan.inputs
+        ]
+
+    def _bounds(self, at: Any) -> tuple[list[Any], list[Any]]:
+        """The offsets and the sizes of a plane."""
+        offsets: list[Any] = [0] * len(self.sizes)
+        offsets[self.scan.dimension] = at
+        sizes = [1 if dim == self.scan.dimension else size for dim, size in enumerate(self.sizes)]
+        return offsets, sizes
