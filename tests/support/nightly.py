@@ -5,7 +5,8 @@
     PYTHONPATH=tests/support python -m nightly --account night.json fuzz stress
 
 Each job is a command, and its exit status says whether it passed. A job that takes a sample takes
-another one each day: its seed is the number of the day.
+another one each day: its seed is the number of the day. The account keeps the last outcome of each
+job, with its commit and day: shards and single jobs can share one.
 """
 
 from __future__ import annotations
@@ -52,13 +53,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a job."""
+    """The outcome of a job, at a commit on a day."""
 
     name: str
     command: str
     status: int
     seconds: int
     last_lines: list[str]
+    commit: str
+    date: str
 
 
 def jobs(day: int) -> list[Job]:
@@ -133,7 +136,7 @@ def run(job: Job) -> Result:
             print(line, end="", flush=True)
             lines.append(line.rstrip())
     seconds = round(time.monotonic() - start)
-    return Result(job.name, job.command, process.returncode, seconds, list(lines))
+    return Result(job.name, job.command, process.returncode, seconds, list(lines), **stamp())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -159,15 +162,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not given.list:
             results.append(run(job))
             if given.account:
-                given.account.write_text(json.dumps(_account(results), indent=1) + "\n")
+                _note(given.account, results[-1])
     for result in results:
         word = "passed" if result.status == 0 else f"failed ({result.status})"
         print(f"{result.name:24} {word:12} {result.seconds} s")
     return int(any(result.status for result in results))
 
 
-def _account(results: Sequence[Result]) -> dict[str, object]:
-    return {**stamp(), "jobs": [asdict(result) for result in results]}
+def _note(account: Path, result: Result) -> None:
+    """Put the outcome of a job in the place of its last one."""
+    outcomes = json.loads(account.read_text()) if account.exists() else {}
+    outcomes[result.name] = {name: x for name, x in asdict(result).items() if name != "name"}
+    account.write_text(json.dumps(dict(sorted(outcomes.items())), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -41,9 +41,10 @@ def test_outcomes_are_told_and_kept(
     account = tmp_path / "account.json"
     assert nightly.main(["--account", str(account), "works"]) == 0
     assert nightly.main(["--account", str(account)]) == 1
+    assert nightly.main(["--account", str(account), "fails"]) == 1  # the other outcome stays
     kept = json.loads(account.read_text())
-    assert re.fullmatch(r"[0-9a-f]{40}", kept["commit"])
-    statuses = {job["name"]: (job["status"], job["last_lines"]) for job in kept["jobs"]}
+    assert all(re.fullmatch(r"[0-9a-f]{40}", job["commit"]) for job in kept.values())
+    statuses = {name: (job["status"], job["last_lines"]) for name, job in kept.items()}
     assert statuses == {"works": (0, ["1"]), "fails": (3, ["first"])}
     assert "fails                    failed (3)" in capfd.readouterr().out
 
