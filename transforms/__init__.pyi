@@ -86,6 +86,7 @@ from linalg_ext.transforms.bufferization.link_library_calls import link_library_
 from linalg_ext.transforms.codegen.vectorization.look_up_labels import look_up_labels as look_up_labels
 from linalg_ext.transforms.legalization.lower_concatenate import lower_concatenate as lower_concatenate
 from linalg_ext.transforms.rewrites.lower_contract import lower_contract as lower_contract
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_destination_ops as lower_destination_ops
 from linalg_ext.transforms.legalization.lower_dynamic_broadcast import lower_dynamic_broadcast as lower_dynamic_broadcast
 from linalg_ext.transforms.rewrites.lower_elementwise import lower_elementwise as lower_elementwise
 from linalg_ext.transforms.legalization.lower_exported_scan import lower_exported_scan as lower_exported_scan
@@ -107,6 +108,7 @@ from linalg_ext.transforms.bufferization.lower_strided_copies import lower_strid
 from linalg_ext.transforms.gml_st.lower_subset_loops import lower_subset_loops as lower_subset_loops
 from linalg_ext.transforms.schedules.lower_subsets import lower_subsets as lower_subsets
 from linalg_ext.transforms.legalization.lower_tensor_bitcast import lower_tensor_bitcast as lower_tensor_bitcast
+from linalg_ext.transforms.legalization.lower_tm_tensor import lower_tm_tensor as lower_tm_tensor
 from linalg_ext.transforms.schedules.lower_to_loops import lower_to_loops as lower_to_loops
 from linalg_ext.transforms.llvm.lower_vector_scan import lower_vector_scan as lower_vector_scan
 from linalg_ext.transforms.schedules.lower_vectors import lower_vectors as lower_vectors

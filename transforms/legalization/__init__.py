@@ -9,10 +9,7 @@ from __future__ import annotations
 PASSES = (
     # Outlined groups are functions, which nothing is fused into or out of.
     "linalg-ext-outline-groups",
-    "linalg-ext-lower-exported-scan",
-    "linalg-ext-lower-exported-scatter",
-    "linalg-ext-lower-exported-sort",
-    "linalg-ext-lower-exported-top-k",
+    "linalg-ext-lower-tm-tensor",
     "linalg-ext-lower-views",
     # The body of a subset loop may hold ops of every kind below.
     "linalg-ext-lower-subset-loops",
@@ -38,15 +35,7 @@ PASSES = (
 
 DESTINATION_OPS = (
     "linalg-ext-decompose-structured-ops",
-    "linalg-ext-lower-concatenate",
-    "linalg-ext-lower-reverse",
-    "linalg-ext-lower-dynamic-broadcast",
-    "linalg-ext-lower-gather",
-    "linalg-ext-lower-scan",
-    "linalg-ext-lower-scatter",
-    "linalg-ext-lower-sort",
-    "linalg-ext-lower-gather-scatter",
-    "linalg-ext-lower-tensor-bitcast",
+    "linalg-ext-lower-destination-ops",
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
     # The inliner takes functions that `canonicalize` has left simple: a scope of allocas that ends

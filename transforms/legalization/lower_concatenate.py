@@ -19,24 +19,18 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Concatenate
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import Demands, add, size_of
 from linalg_ext.transforms.ir_utils.tensor_slices import insert_slice
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-concatenate"
 OP = "linalg_ext.concatenate"
 
 
-@module_pass(NAME, on=(OP,))
-def lower_concatenate(module: ir.Operation) -> Report:
+@lowering_pass(NAME, OP)
+def lower_concatenate(op: ir.Operation) -> Any:
     """Lower linalg_ext.concatenate to tensor.insert_slice."""
-    return replace_each(NAME, operations(module, {OP}), _concatenated)
-
-
-def _concatenated(op: ir.Operation) -> Any:
     view = Concatenate.of(op)
     along, rank = view.dimension, ir.ShapedType(view.init.type).rank
     wanted = [size_of(view.init, axis) for axis in range(rank)]

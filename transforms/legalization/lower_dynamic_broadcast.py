@@ -21,24 +21,18 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import DynamicBroadcast
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import Demands, compare, parallel_generic, size_of
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-dynamic-broadcast"
 OP = "linalg_ext.dynamic_broadcast_in_dim"
 
 
-@module_pass(NAME, on=(OP,))
-def lower_dynamic_broadcast(module: ir.Operation) -> Report:
+@lowering_pass(NAME, OP)
+def lower_dynamic_broadcast(op: ir.Operation) -> Any:
     """Lower linalg_ext.dynamic_broadcast_in_dim to linalg.generic."""
-    return replace_each(NAME, operations(module, {OP}), _broadcast)
-
-
-def _broadcast(op: ir.Operation) -> Any:
     view = DynamicBroadcast.of(op)
     operand, places = view.operand, view.broadcast_dimensions
     rank = ir.ShapedType(view.init.type).rank

@@ -30,12 +30,10 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.dialects.linalg_ext import scan
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise, inlined, size_of, sub
 from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-exported-scan"
 
@@ -45,13 +43,9 @@ _ROUNDING = {"arith.addf": (arith.addf, -0.0), "arith.mulf": (arith.mulf, 1.0)}
 """The functions whose steps round, by the op in the body, with the number that changes nothing."""
 
 
-@module_pass(NAME, on=_OP)
-def lower_exported_scan(module: ir.Operation) -> Report:
+@lowering_pass(NAME, _OP)
+def lower_exported_scan(op: Any) -> list[Any]:
     """Write tm_tensor.scan as linalg_ext.scan."""
-    return replace_each(NAME, operations(module, {_OP}), _written)
-
-
-def _written(op: Any) -> list[Any]:
     source, output, accumulator = op.operands
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     is_inclusive = ir.BoolAttr(op.attributes["inclusive"]).value

@@ -31,24 +31,18 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import as_index, inlined, nest, size_of
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-exported-scatter"
 
 _OP = "tm_tensor.scatter"
 
 
-@module_pass(NAME, on=_OP)
-def lower_exported_scatter(module: ir.Operation) -> Report:
+@lowering_pass(NAME, _OP)
+def lower_exported_scatter(op: Any) -> Any:
     """Lower tm_tensor.scatter to loops over the elements of its updates."""
-    return replace_each(NAME, operations(module, {_OP}), _lowered)
-
-
-def _lowered(op: Any) -> Any:
     updates, indices, original = op.operands
     body = op.regions[0].blocks[0]
     dims = list(ir.DenseI64ArrayAttr(op.attributes["dimension_map"]))

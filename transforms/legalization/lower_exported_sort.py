@@ -32,11 +32,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import sort
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import inlined
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-exported-sort"
 
@@ -47,13 +45,9 @@ _MUST_BE_A_NUMBER = {_ORDERS.OLE: 0, _ORDERS.OLT: 0, _ORDERS.OGE: 1, _ORDERS.OGT
 """By how floats are compared: which of the two must be a number to stand before the other."""
 
 
-@module_pass(NAME, on=_OP)
-def lower_exported_sort(module: ir.Operation) -> Report:
+@lowering_pass(NAME, _OP)
+def lower_exported_sort(op: Any) -> list[Any]:
     """Write tm_tensor.sort as linalg_ext.sort."""
-    return replace_each(NAME, operations(module, {_OP}), _sorted)
-
-
-def _sorted(op: Any) -> list[Any]:
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     return sort(*op.operands, dimension=axis, comparator=_must_precede(op))
 

@@ -45,24 +45,18 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import counted, inlined, nest, size_of
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-exported-top-k"
 
 _OP = "tm_tensor.topk"
 
 
-@module_pass(NAME, on=_OP)
-def lower_exported_top_k(module: ir.Operation) -> Report:
+@lowering_pass(NAME, _OP)
+def lower_exported_top_k(op: Any) -> list[Any]:
     """Lower tm_tensor.topk to insertions into sorted rows."""
-    return replace_each(NAME, operations(module, {_OP}), _kept)
-
-
-def _kept(op: Any) -> list[Any]:
     *inputs, values, indices = op.operands
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     sizes = [size_of(inputs[0], at) for at in range(inputs[0].type.rank)]

@@ -22,10 +22,9 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Gather
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     add,
@@ -35,19 +34,14 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     size_of,
     sub,
 )
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-gather"
 OP = "linalg_ext.gather"
 
 
-@module_pass(NAME, on=(OP,))
-def lower_gather(module: ir.Operation) -> Report:
+@lowering_pass(NAME, OP)
+def lower_gather(op: ir.Operation) -> Any:
     """Lower linalg_ext.gather to linalg.generic."""
-    return replace_each(NAME, operations(module, {OP}), _gathered)
-
-
-def _gathered(op: ir.Operation) -> Any:
     view = Gather.of(op)
     count = view.windows.index_count
     rank = ir.ShapedType(view.init.type).rank

@@ -26,19 +26,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import as_index, nest, parallel_generic
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-gather-scatter"
 
 
-@module_pass(NAME, on=("tensor.gather", "tensor.scatter"))
-def lower_gather_scatter(module: ir.Operation) -> Report:
+@lowering_pass(NAME, "tensor.gather", "tensor.scatter")
+def lower_gather_scatter(op: Any) -> Any:
     """Lower tensor.gather to linalg.generic, tensor.scatter to loops."""
-    return replace_each(NAME, operations(module, _LOWERINGS), lambda op: _LOWERINGS[op.name](op))
+    return (_gather if op.name == "tensor.gather" else _scatter)(op)
 
 
 def _gather(op: Any) -> Any:
@@ -80,9 +78,6 @@ def _scatter(op: Any) -> Any:
 
     bounds = [tensor.dim(source, index(at)) for at in range(source.type.rank)]
     return nest(bounds, [target], insert)[0]
-
-
-_LOWERINGS = {"tensor.gather": _gather, "tensor.scatter": _scatter}
 
 
 def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[int]:

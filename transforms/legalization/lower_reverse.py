@@ -21,23 +21,17 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Reverse
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import Demands, parallel_generic, size_of, sub
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-reverse"
 OP = "linalg_ext.reverse"
 
 
-@module_pass(NAME, on=(OP,))
-def lower_reverse(module: ir.Operation) -> Report:
+@lowering_pass(NAME, OP)
+def lower_reverse(op: ir.Operation) -> Any:
     """Lower linalg_ext.reverse to linalg.generic."""
-    return replace_each(NAME, operations(module, {OP}), _reversed)
-
-
-def _reversed(op: ir.Operation) -> Any:
     view = Reverse.of(op)
     operand, rank = view.operand, ir.ShapedType(view.operand.type).rank
     sizes = [size_of(operand, axis) for axis in range(rank)]

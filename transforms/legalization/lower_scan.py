@@ -33,7 +33,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, complex, ir, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Scan
 from linalg_ext.transforms.codegen.base.long_sums import (
     ADDITIONS,
@@ -42,7 +41,7 @@ from linalg_ext.transforms.codegen.base.long_sums import (
     nothing,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     counted,
@@ -53,20 +52,15 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     sub,
 )
 from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-scan"
 
 _OP = "linalg_ext.scan"
 
 
-@module_pass(NAME, on=_OP)
-def lower_scan(module: ir.Operation) -> Report:
+@lowering_pass(NAME, _OP)
+def lower_scan(op: Any) -> list[Any]:
     """Lower linalg_ext.scan to loops that carry an element, or a plane of them."""
-    return replace_each(NAME, operations(module, {_OP}), _scanned)
-
-
-def _scanned(op: Any) -> list[Any]:
     scan = Scan.of(op)
     sizes = [size_of(scan.inputs[0], axis) for axis in range(scan.inputs[0].type.rank)]
     demands = Demands(f"{_OP}: the inputs, the destination or the initial value are of other sizes")

@@ -39,10 +39,9 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, tensor
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Scatter
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     as_index,
@@ -54,19 +53,14 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     sub,
 )
 from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
-from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-lower-scatter"
 OP = "linalg_ext.scatter"
 
 
-@module_pass(NAME, on=(OP,))
-def lower_scatter(module: ir.Operation) -> Report:
+@lowering_pass(NAME, OP)
+def lower_scatter(op: ir.Operation) -> Any:
     """Lower linalg_ext.scatter to scf.for and tensor.insert_slice."""
-    return replace_each(NAME, operations(module, {OP}), _scattered)
-
-
-def _scattered(op: ir.Operation) -> Any:
     return _Lowering(Scatter.of(op)).build()
 
 

@@ -12,24 +12,19 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import LoweringError
-from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.walking import element_type, operations, place
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
+from linalg_ext.transforms.ir_utils.walking import element_type, place
 
 NAME = "linalg-ext-lower-tensor-bitcast"
 
 
-@module_pass(NAME, on="tensor.bitcast")
-def lower_tensor_bitcast(module: ir.Operation) -> Report:
+@lowering_pass(NAME, "tensor.bitcast")
+def lower_tensor_bitcast(op: Any) -> Any:
     """Lower tensor.bitcast to arith.bitcast.
 
     Raises:
         LoweringError: an integer of it has a sign in its type, which arithmetic does not take.
     """
-    return replace_each(NAME, operations(module, {"tensor.bitcast"}), _cast)
-
-
-def _cast(op: Any) -> Any:
     source, target = op.operands[0], op.results[0].type
     for type_ in (source.type, target):
         element = element_type(type_)

@@ -32,9 +32,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Sort
-from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     either,
@@ -44,7 +43,6 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     transposed,
 )
 from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
-from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._lane_sort import LaneSort
 from ._row_select import RowSelect, count_of_first, is_worth_selecting
@@ -54,13 +52,9 @@ NAME = "linalg-ext-lower-sort"
 OP = "linalg_ext.sort"
 
 
-@module_pass(NAME, on=(OP,))
-def lower_sort(module: ir.Operation) -> Report:
+@lowering_pass(NAME, OP)
+def lower_sort(op: ir.Operation) -> list[Any]:
     """Lower linalg_ext.sort to loops that merge, or go by digits."""
-    return replace_each(NAME, operations(module, {OP}), _sorted)
-
-
-def _sorted(op: ir.Operation) -> list[Any]:
     view = Sort.of(op)
     rank = ir.ShapedType(view.inputs[0].type).rank
     shape = [size_of(view.inputs[0], axis) for axis in range(rank)]
