@@ -8,7 +8,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, tensor
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
-from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, sub
+from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, sub
 
 from ._assertions import Bounds, mixed, operand_groups
 
@@ -59,18 +59,21 @@ def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) 
             bounds.within(start, 0, limit)
         return
     bounds.at_most(0, count)
-    i64 = ir.IntegerType.get_signless(64)
-    factors = (arith.index_cast(i64, index(each)) for each in (sub(count, 1), step))
-    product = arith.MulSIExtendedOp(*factors)
-    sign = arith.shrsi(product.low, constant(i64, 63))
-    whole = arith.cmpi(arith.CmpIPredicate.eq, product.high, sign)
-    last = add(start, arith.index_cast(ir.IndexType.get(), product.low))
-    inside = whole
-    for end in (start, last):
+    far, inside = _product(sub(count, 1), step)
+    for end in (start, add(start, far)):
         both = arith.andi(compare("sle", 0, end), compare("slt", end, limit))
         inside = arith.andi(inside, both)
     none = arith.andi(compare("sle", 0, start), compare("sle", start, limit))
     bounds.holds(arith.ori(inside, arith.andi(none, compare("eq", count, 0))))
+
+
+def _product(left: Any, right: Any) -> tuple[Any, Any]:
+    """A signed product, and whether 64 bits hold it."""
+    i64 = ir.IntegerType.get_signless(64)
+    product = arith.MulSIExtendedOp(*(arith.index_cast(i64, index(x)) for x in (left, right)))
+    sign = arith.shrsi(product.low, constant(i64, 63))
+    fits = arith.cmpi(arith.CmpIPredicate.eq, product.high, sign)
+    return arith.index_cast(ir.IndexType.get(), product.low), fits
 
 
 def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
@@ -134,31 +137,31 @@ def check_reinterpretation(op: Any, bounds: Bounds) -> None:
     )
     rank = source.type.rank
     _, first, *rest = memref.ExtractStridedMetadataOp(source).results
-    least, most = _reach(first, rest[:rank], rest[rank:])
-    for count in sizes:
-        bounds.at_most(0, count)
+    least = most = first
+    for count, step in zip(rest[:rank], rest[rank:], strict=True):
+        far = arith.muli(index(sub(count, 1)), step)  # of a buffer that exists
+        least = arith.addi(least, arith.minsi(far, index(0)))
+        most = arith.addi(most, arith.maxsi(far, index(0)))
     span = arith.subi(most, least)
+    # No sum of what is near can leave 64 bits.
+    low = high = index(offset)
+    inside = _is_between(least, offset, most)
     for count, step in zip(sizes, strides, strict=True):
-        # Of a step of zero any count shows the same element.
-        near = compare("sle", sub(count, 1), span)
-        bounds.holds(arith.ori(near, compare("eq", step, 0)))
-        bounds.at_most(arith.subi(index(0), span), step)
-        bounds.at_most(step, span)
-    low, high = _reach(offset, sizes, strides)
-    inside = arith.andi(compare("sle", least, low), compare("sle", high, most))
+        bounds.at_most(0, count)
+        far, fits = _product(sub(count, 1), step)
+        near = arith.andi(fits, _is_between(arith.subi(index(0), span), far, span))
+        inside = arith.andi(inside, near)
+        low = arith.addi(low, arith.minsi(far, index(0)))
+        high = arith.addi(high, arith.maxsi(far, index(0)))
+    inside = arith.andi(inside, _is_between(least, low, high))
+    inside = arith.andi(inside, compare("sle", high, most))
     for count in sizes:
         inside = arith.ori(inside, compare("eq", count, 0))
     bounds.holds(inside)
 
 
-def _reach(offset: Any, sizes: Sequence[Any], strides: Sequence[Any]) -> tuple[Any, Any]:
-    """The first and the last element of a view."""
-    low = high = index(offset)
-    for count, step in zip(sizes, strides, strict=True):
-        far = arith.muli(index(sub(count, 1)), index(step))
-        low = arith.addi(low, arith.minsi(far, index(0)))
-        high = arith.addi(high, arith.maxsi(far, index(0)))
-    return low, high
+def _is_between(low: Any, value: Any, high: Any) -> Any:
+    return arith.andi(compare("sle", low, value), compare("sle", value, high))
 
 
 def check_view(op: Any, bounds: Bounds) -> None:
@@ -172,10 +175,7 @@ def check_view(op: Any, bounds: Bounds) -> None:
     ]
     room = bounds.size(source, 0)
     bounds.within(shift, 0, room)
-    taken: Any = element_bytes(type_.element_type)
     for count in sizes:
         bounds.at_most(0, count)
-        bounds.at_most(count, room)
-        taken = mul(taken, count)
-        bounds.at_most(taken, room)
+    taken = bounds.product([element_bytes(type_.element_type), *sizes])
     bounds.at_most(taken, sub(room, shift))

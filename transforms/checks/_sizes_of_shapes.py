@@ -163,7 +163,8 @@ def check_concat(op: Any, bounds: Bounds) -> None:
     first, *others = op.operands
     total = bounds.size(first, along)
     for number, value in enumerate(others, 1):
-        total = add(total, bounds.size(value, along))
+        before, total = total, add(total, bounds.size(value, along))
+        bounds.at_most(before, total, f"dimension #{along} would be longer than 2^63 - 1")
         for axis in range(type_.rank):
             if axis != along:
                 bounds.equal(
@@ -190,6 +191,9 @@ def check_pad(op: Any, bounds: Bounds) -> None:
         _check_static(type_, axis, length, bounds)
         if any(isinstance(each, int) and each < 0 for each in (before, after)):
             bounds.at_most(0, length, f"less than nothing is left of dimension #{axis}")
+        elif not isinstance(before, int) or not isinstance(after, int):
+            # A sum that leaves 64 bits is less than each of its parts.
+            bounds.at_most(before, length, f"dimension #{axis} would be longer than 2^63 - 1")
 
 
 def check_scatter(op: Any, bounds: Bounds) -> None:
