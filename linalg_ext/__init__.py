@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from linalg_ext.frameworks.torch.model import from_torch
     from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
-    from linalg_ext.notations import from_yaml, to_yaml
+    from linalg_ext.notations import from_yaml, read, to_yaml, write
     from linalg_ext.notations.tc import tc
     from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
@@ -75,6 +75,7 @@ __all__ = [
     "ops",
     "options",
     "parse",
+    "read",
     "samples",
     "structured",
     "structured_op",
@@ -85,6 +86,7 @@ __all__ = [
     "to_yaml",
     "transforms",
     "tuning",
+    "write",
 ]
 
 _LAZY = {
@@ -116,6 +118,7 @@ _LAZY = {
     "ops": "linalg_ext.opdsl_defs",
     "options": "linalg_ext.settings:options",
     "parse": "linalg_ext.module:parse",
+    "read": "linalg_ext.notations:read",
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
@@ -126,6 +129,7 @@ _LAZY = {
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
     "tuning": "linalg_ext.tuning",
+    "write": "linalg_ext.notations:write",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 

@@ -43,8 +43,8 @@ def pages() -> Iterator[Page]:
         + table(("name", "what it is"), rows)
         + "\n\nMore: "
         + ", ".join(f"[`{name}`]({_stem(name)}.md)" for name in FURTHER)
-        + ", [element types](element_types.md), [functions of TC](tc_functions.md), "
-        "[the command line](commands.md).\n",
+        + ", [element types](element_types.md), [notations](notations.md), "
+        "[functions of TC](tc_functions.md), [the command line](commands.md).\n",
     )
     yield Page(
         "reference/names.md",

@@ -17,7 +17,19 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-COMMANDS = ("demo", "opt", "run", "explain", "export", "yaml", "ods", "tc", "target", "cache")
+COMMANDS = (
+    "demo",
+    "opt",
+    "run",
+    "explain",
+    "export",
+    "yaml",
+    "ods",
+    "tc",
+    "write",
+    "target",
+    "cache",
+)
 """The commands, in the order of the help."""
 
 FAILURE = 1
