@@ -114,7 +114,7 @@ class Module(Shown, shown_as="module"):
         elif _holds_compute_type(text):
             module._check_compute_types(text if isinstance(text, str) else "")
         if legalize and not allow_unregistered and _may_hold_exported(payload):
-            hooks.handler("legalize exported")(module, trusted=trusted)
+            hooks.facade("module").legalize_exported(module, trusted=trusted)
         return module
 
     @classmethod
@@ -229,9 +229,7 @@ class Module(Shown, shown_as="module"):
             PipelineError: it cannot be read, or one of its passes failed; this module is as before.
             CrashError: one of upstream's passes died; this module is as before.
         """
-        run_pipeline = hooks.handler("run a pipeline")
-
-        run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
+        hooks.facade("module").run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
         return self
 
     def swap(self, new: Module) -> None:

@@ -107,8 +107,7 @@ class JitFunction:
                 return result
         leaves, _ = flatten([list(arguments), named])
         if any(map(is_dask, leaves)):
-            handle = hooks.handler("jitted on dask")
-            return handle(self, arguments, named, out, threads)
+            return hooks.facade("calls").jitted_on_dask(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:
                 keyword = "out" if threads is None else "threads"
