@@ -7,6 +7,7 @@ old one stays as it was, for whoever still holds handles into it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import weakref
@@ -28,6 +29,7 @@ from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.runtime import parser_process
+from linalg_ext.runtime.passes import IRPrinting
 from linalg_ext.utils import hooks
 from linalg_ext.utils.display import Shown
 
@@ -162,7 +164,14 @@ class Module(Shown, shown_as="module"):
                 found[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
         return found
 
-    def to_text(self, *, sugar: bool = False) -> str:
+    def to_text(
+        self,
+        *,
+        sugar: bool = False,
+        locations: bool = False,
+        elide: int | None = None,
+        generic: bool = False,
+    ) -> str:
         """The module as text.
 
         Args:
@@ -170,8 +179,24 @@ class Module(Shown, shown_as="module"):
                 transposed, broadcast and computed in beside their operands, where that says it,
                 and ops of linalg_ext and gml_st in their readable form. `Module.parse` reads it
                 back.
+            locations: write the location of each op and argument.
+            elide: elements beyond which a constant is elided. Such a text cannot be compiled.
+            generic: write the generic form of MLIR.
+
+        Raises:
+            ArgumentError: `sugar` stands beside one of the others.
         """
-        return to_text(self._ir) if sugar else str(self._ir)
+        if not (locations or generic or elide is not None):
+            return to_text(self._ir) if sugar else str(self._ir)
+        if sugar:
+            raise ArgumentError(
+                "sugar= writes a form of its own",
+                hint="leave out locations=, elide= and generic=, or sugar=",
+            )
+        text: str = self._ir.operation.get_asm(
+            enable_debug_info=locations, large_elements_limit=elide, print_generic_op_form=generic
+        )
+        return with_filename(text, self.filename)
 
     def clone(self) -> Module:
         """A copy in the same context."""
@@ -220,16 +245,27 @@ class Module(Shown, shown_as="module"):
         *,
         trusted: bool = False,
         on_stage: Callable[[str, str], None] | None = None,
+        print_after: str | Sequence[str] | None = None,
     ) -> Module:
         """Run a textual pipeline of upstream's passes and ours; returns this module.
 
         See `linalg_ext.rewriting.run_pipeline`, which says more about what happened.
 
+        Args:
+            pipeline: the passes.
+            trusted: run upstream's passes in this process.
+            on_stage: called with each pass and the module's text after it.
+            print_after: print the IR on standard error, as mlir-opt does, after "all" passes, after
+                each "change", or after the passes of these names.
+
         Raises:
+            ArgumentError: `print_after` names a pass that is not in the pipeline.
             PipelineError: it cannot be read, or one of its passes failed; this module is as before.
             CrashError: one of upstream's passes died; this module is as before.
         """
-        hooks.facade("module").run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
+        hooks.facade("module").run_pipeline(
+            self, pipeline, trusted=trusted, on_stage=on_stage, printing=_printing(print_after)
+        )
         return self
 
     def swap(self, new: Module) -> None:
@@ -267,6 +303,24 @@ class Module(Shown, shown_as="module"):
 def as_module(source: ModuleLike) -> Module:
     """`Module.of`."""
     return Module.of(source)
+
+
+def with_filename(text: str, filename: str) -> str:
+    """Return a text with locations in which MLIR's name for a text, `-`, is a file's."""
+    return text.replace('loc("-":', f"loc({json.dumps(filename)}:")
+
+
+def _printing(after: str | Sequence[str] | None) -> IRPrinting | None:
+    if after is None:
+        return None
+    if after in ("all", "change"):
+        return IRPrinting(after_all=True, after_change=after == "change")
+    names = [after] if isinstance(after, str) else after
+    if not (isinstance(names, Sequence) and names and all(isinstance(n, str) for n in names)):
+        raise ArgumentError(
+            f"print_after={after!r}", expected='"all", "change", or names of passes'
+        )
+    return IRPrinting(after_all=True, names=tuple(names))
 
 
 def _holds_compute_type(text: str | bytes) -> bool:

@@ -37,7 +37,7 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
     """
     if file.suffix != ".py" and _is_notation(file):
         return _ops_of_notation(file, names)
-    namespace, module = _execute(file)
+    namespace, module = execute(file)
     everything = _all_ops(namespace)
     # What the file imports from elsewhere is left out, unless it is asked for by name.
     defined = [op for op in everything if op.__module__ == module]
@@ -71,8 +71,12 @@ def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
     return _chosen(names, ops, file) if names else ops
 
 
-def _execute(file: Path) -> tuple[Mapping[str, Any], str]:
-    """The globals of a file once it has run, and its name as a module."""
+def execute(file: Path) -> tuple[Mapping[str, Any], str]:
+    """The globals of a file of Python once it has run, and its name as a module.
+
+    Raises:
+        ArgumentError: it does not run.
+    """
     source = _source(file)
     _refuse_upstream_language(source, file)
     root, name = _module_name(file)
