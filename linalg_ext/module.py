@@ -26,7 +26,7 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.ir.bytecode import to_bytecode
-from linalg_ext.ir.context import new_context
+from linalg_ext.ir.context import ensure_dialects, new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting
@@ -46,6 +46,7 @@ class Module(Shown, shown_as="module"):
 
     Attributes:
         filename: what diagnostics call the text it came from.
+        applied: the scripts of the transform dialect in it that have run, by their names.
     """
 
     def __init__(self, raw: mlir.Module, *, filename: str = "-", upstream: bool = False) -> None:
@@ -55,6 +56,7 @@ class Module(Shown, shown_as="module"):
         self._shown = False
         self._retired: list[mlir.Module] = []
         self.filename = filename
+        self.applied: set[str] = set()
 
     @classmethod
     def parse(
@@ -71,25 +73,32 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with what they say in their heads: see `linalg_ext.asm`. Ops of TOSA and StableHLO
-        become linalg on tensors.
+        with what they say in their heads: see `linalg_ext.asm`. Ops of TOSA, StableHLO and
+        PyTorch become linalg on tensors.
 
         Args:
             text: MLIR's textual form, or its bytecode.
             trusted: skip the guard process. Some texts kill MLIR's parser, and with it this
                 process: only for text that MLIR itself has printed.
             allow_unregistered: let ops of unknown dialects pass, in the generic form.
-            legalize: bring what exporters write, TOSA and StableHLO, to linalg on tensors.
+            legalize: bring what exporters write, TOSA, StableHLO and PyTorch's ops, to linalg.
             filename: what diagnostics call the text.
             context: one that no other thread uses now, to put it in; a new one by default.
 
         Raises:
             ParseError: the text is not MLIR.
             VerificationError: it breaks a rule of one of its ops.
-            LoweringError: an op of TOSA or StableHLO has no lowering to linalg.
+            LoweringError: an op of TOSA, StableHLO or PyTorch has no lowering to linalg.
             CrashError: MLIR's parser died on it, in the guard process.
         """
         _check_text(text)
+        if _names_torch(text):
+            # Only now: it loads all that torch-mlir registers.
+            from linalg_ext.dialects.torch import make_known
+
+            make_known()
+            if context is not None:
+                ensure_dialects(context)
         translation = translated(text, filename) if isinstance(text, str) else None
         payload = text if translation is None else translation.text
         if not trusted:
@@ -141,6 +150,28 @@ class Module(Shown, shown_as="module"):
             f"{type(source).__name__} is not a module",
             expected="a Module, an ir.Module.module op, or MLIR text",
         )
+
+    def payload(self) -> Module:
+        """The module without the scripts of the transform dialect that were applied to it.
+
+        They are the named sequences that `transform-interpreter` has run, and those that they
+        name; a script that was not applied stays.
+        """
+        if not self.applied:
+            return self
+        bare = self.clone()
+        scripts = {
+            mlir.StringAttr(op.attributes["sym_name"]).value: op
+            for op in (each.operation for each in bare.ir.body.operations)
+            if op.name == "transform.named_sequence"
+        }
+        named = [name for name in self.applied if name in scripts]
+        for name in named:  # which grows by what each of them names
+            inside = re.findall(r"@(\w+)", str(scripts[name]))
+            named += [each for each in inside if each in scripts and each not in named]
+        for name in named:
+            scripts[name].erase()
+        return bare
 
     @property
     def ir(self) -> mlir.Module:
@@ -200,7 +231,9 @@ class Module(Shown, shown_as="module"):
 
     def clone(self) -> Module:
         """A copy in the same context."""
-        return Module(_clone(self._ir), filename=self.filename)
+        copy = Module(_clone(self._ir), filename=self.filename)
+        copy.applied = set(self.applied)
+        return copy
 
     def bytecode(self) -> bytes:
         """The module in MLIR's binary form, locations included."""
@@ -330,9 +363,16 @@ def _holds_compute_type(text: str | bytes) -> bool:
 
 
 def _may_hold_exported(text: str | bytes) -> bool:
-    """Return whether some op may be of TOSA or StableHLO; bytecode has the names in plain text."""
-    names = ("tosa", "stablehlo")
+    """Return whether some op may be of an exporter; bytecode has the names in plain text."""
+    names = ("tosa", "stablehlo", "torch")
     return any((name in text if isinstance(text, str) else name.encode() in text) for name in names)
+
+
+def _names_torch(text: str | bytes) -> bool:
+    """Return whether an op or a type may be of PyTorch's dialect."""
+    if isinstance(text, bytes):
+        return b"torch" in text
+    return "torch" in text and re.search(r"(?<![\w.\-])torch\.\w", text) is not None
 
 
 def _check_text(text: Any) -> None:
@@ -410,11 +450,27 @@ def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -
     return kind(
         _summary(found, "MLIR's parser rejects the text"),
         where=found[0].pointed(source, filename) if found else None,
-        hint="lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
-        if any(_UNREGISTERED in diagnostic.message for diagnostic in found)
-        else None,
+        hint=_cure(found, source),
         diagnostics=[diagnostic.shown(filename) for diagnostic in found],
     )
+
+
+_IREE = re.compile(r"(?<![\w.@%-])(?:util|hal|flow|stream|vm|iree_\w+)\.\w")
+"""An op or a type of the dialects inside IREE's compiler."""
+
+
+def _cure(found: tuple[Diagnostic, ...], text: str) -> str | None:
+    """The hint where a dialect is not known; for IREE's, how the model is exported without them."""
+    is_unregistered = any(_UNREGISTERED in each.message for each in found)
+    if _IREE.search(text) and (is_unregistered or "not found" in found[0].message):
+        return (
+            "IREE has its own dialects for what surrounds linalg: take the module before IREE "
+            'does, by torch_mlir.fx.export_and_import(model, x, output_type="linalg-on-tensors") '
+            "of a model of PyTorch, jax.jit(f).lower(x).as_text() of one of JAX"
+        )
+    if is_unregistered:
+        return "lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
+    return None
 
 
 def _summary(found: tuple[Diagnostic, ...], otherwise: str) -> str:

@@ -25,7 +25,7 @@ from linalg_ext.errors import ArgumentError, CrashError, PipelineError, Verifica
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module, with_filename
 from linalg_ext.rewriting.op_names import op_names
-from linalg_ext.rewriting.pipeline_text import MODULE
+from linalg_ext.rewriting.pipeline_text import MODULE, split_options
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.resolve import Resolved, resolve
 from linalg_ext.rewriting.transformation import Transformation
@@ -109,6 +109,11 @@ def run_pipeline(
         if on_stage:
             on_stage(group[0].step.nested, str(current))
     target.swap(current)
+    target.applied |= {
+        split_options(one.step.options or "").get("entry-point") or "__transform_main"
+        for one in steps
+        if one.step.name == "transform-interpreter"
+    }
     return run
 
 

@@ -103,7 +103,7 @@ def _importer() -> Any:
         found = importlib.import_module("torch_mlir.extras.onnx_importer")
     except (ImportError, AttributeError) as error:
         raise missing_onnx(error) from error
-    importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    importlib.import_module("linalg_ext.dialects.torch")
     return found
 
 
