@@ -401,3 +401,16 @@ def test_an_extremum_in_memory_is_stored_without_a_mask() -> None:
         compiled = lx.jit(lambda x: lx.ops.column_max(x)).lower(x).compile()
         assert "vmaxps" in compiled.asm()
         assert "vmaskmov" not in compiled.asm()
+
+
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_sums_that_are_rounded_in_every_round_name_the_compute_type(element: str) -> None:
+    text = """func.func @f(%a: tensor<64x64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
+      %r = linalg.reduce { arith.addf } ins(%a : tensor<64x64xf32>)
+             outs(%c : tensor<64xf32>) dimensions = [1]
+      return %r : tensor<64xf32>
+    }""".replace("f32", element)
+    told = str(lx.compile(text).explain())
+    assert f"rounded to {element} in every round; with the compute_type f32" in told
+    stated = text.replace("dimensions = [1]", "dimensions = [1] {linalg_ext.compute_type = f32}")
+    assert "loops over vectors" in str(lx.compile(stated).explain())
