@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
     from linalg_ext.settings import Options, options
-    from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop
+    from linalg_ext.tracing import Dim, ShapeDtype, Static, cond, jit, loop
     from linalg_ext.transforms.schedules.schedule import Schedule
     from linalg_ext.worker_process import Limits
 
@@ -54,6 +54,7 @@ __all__ = [
     "Options",
     "Schedule",
     "ShapeDtype",
+    "Static",
     "cache",
     "compile",
     "cond",
@@ -97,6 +98,7 @@ _LAZY = {
     "Options": "linalg_ext.settings:Options",
     "Schedule": "linalg_ext.transforms.schedules.schedule:Schedule",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
+    "Static": "linalg_ext.tracing:Static",
     "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",
     "cond": "linalg_ext.tracing:cond",

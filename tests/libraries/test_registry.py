@@ -323,6 +323,6 @@ def test_a_compilation_takes_a_registered_library(native: Path) -> None:
         np.testing.assert_array_equal(lx.compile(NAMED, libraries=[library])(A, B), A + B)
         assert count(native, "add") == before + 1
     with pytest.raises(LibraryError, match="`mine` is closed"):
-        lx.compile(NAMED, libraries=library)
+        lx.compile(NAMED, libraries=[library])
     with pytest.raises(ArgumentError, match="libraries has 3"):
         lx.compile(NAMED, libraries=[3])  # type: ignore[list-item]

@@ -79,7 +79,7 @@ def test_flattening_is_undone(value: Any) -> None:
 
 def test_errors_name_the_part() -> None:
     with pytest.raises(DTypeError, match=r"named\['x'\]"):
-        lx.jit(compute)(*ARGUMENTS[:2], {"x": "text"}, ARGUMENTS[3])
+        lx.jit(compute)(*ARGUMENTS[:2], {"x": {1, 2}}, ARGUMENTS[3])
 
 
 def test_static_arguments() -> None:
