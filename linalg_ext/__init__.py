@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from linalg_ext.notations.tc import tc
     from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
-    from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
+    from linalg_ext.runtime.threads import threads
     from linalg_ext.settings import Options, options
     from linalg_ext.tracing import Dim, ShapeDtype, Static, cond, jit, loop
     from linalg_ext.transforms.schedules.schedule import Schedule
@@ -126,7 +126,7 @@ _LAZY = {
     "structured_op": "linalg_ext.opdsl:structured_op",
     "target": "linalg_ext.target",
     "tc": "linalg_ext.notations.tc:tc",
-    "threads": "linalg_ext.runtime.threads",
+    "threads": "linalg_ext.runtime.threads:threads",
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",

@@ -33,8 +33,7 @@ def pages() -> Iterator[Page]:
     links = {name: f"names.md#{_home(name)}" for name in plain}
     links |= {name: ELSEWHERE.get(name, f"{name}.md") for name in modules}
     rows = [
-        (f"[`lx.{name}`]({links[name]})", _lead(name))
-        for name in sorted(public, key=str.lower)
+        (f"[`lx.{name}`]({links[name]})", _lead(name)) for name in sorted(public, key=str.lower)
     ]
     yield Page(
         "reference/index.md",
