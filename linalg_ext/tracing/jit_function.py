@@ -325,6 +325,10 @@ class _Jit(Protocol):
 
 
 @overload
+def jit(function: np.ufunc) -> JitFunction[..., Any]: ...  # of overloads, P would be the first
+
+
+@overload
 def jit(function: Callable[P, R]) -> JitFunction[P, R]: ...
 
 
