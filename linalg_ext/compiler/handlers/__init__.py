@@ -29,6 +29,13 @@ def size_of(bytecode: Any, allow_unregistered: Any) -> Any:
     return handle(bytecode, allow_unregistered)
 
 
+def position_independent(*code: Any) -> Any:
+    """Return object code of a module without absolute addresses."""
+    from linalg_ext.compiler.module_compilation import position_independent as handle
+
+    return handle(*code)
+
+
 def seconds_of(modules: Any, function: Any) -> Any:
     """Return the seconds of a call of a function of each module."""
     from linalg_ext.compiler.group_measurement import seconds_of as handle
