@@ -105,6 +105,7 @@ class JitFunction(Generic[P, R]):
         self._tuning, self._search = tuning, search
         self._known: CallCache[Any, Compiled] = CallCache(_MOST_KNOWN)
         self._compiled: dict[Key, Compiled] = {}
+        self._static_values: dict[int, set[Any]] = {}
         self._lock = Lock()
 
     @overload
@@ -256,9 +257,12 @@ class JitFunction(Generic[P, R]):
     def _warn_of_many(self, call: Call) -> None:
         """Warn at the twentieth kernel for one set of shapes, which static arguments make."""
         static = [*dict(call.static), *constants(call.structure)]
-        # A target or a plan of its own makes others, which are meant.
-        alike = [known for *_, known in self._compiled if known[0] == call.kinds]
-        if not static or len(set(alike)) != _MANY:
+        if not static:
+            return
+        # By the hash: open sizes cannot be asked whether they are equal to numbers.
+        values = self._static_values.setdefault(hash(call.kinds), set())
+        values.add(call.key[1:])
+        if len(values) != _MANY:
             return
         message = (
             f"{self.__name__} was compiled {_MANY} times for arrays of the same shapes, once for "

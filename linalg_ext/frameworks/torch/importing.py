@@ -58,7 +58,7 @@ def imported(module: Any) -> Module:
     if isinstance(done, parser_process.Refusal):
         found = done.diagnostics
         raise Refused(node_of(found, names), _reason(found), _notes(found))
-    made = Module.parse(done.bytecode, trusted=True, context=new_context())
+    made = Module.parse(done.bytecode, trusted=True, legalize=False, context=new_context())
     return _packed(made, graphs.parameters(module.graph))
 
 
