@@ -203,7 +203,8 @@ def opt(
     pass in mlir-opt's spelling: -canonicalize --linalg-ext-x=option=value. The options of mlir-opt
     that stand here mean what they mean there.
     """
-    _load(load or ())
+    # A process apart does not know the dialects of a file that this one has run.
+    trusted = _load(load or ()) or trusted
     if list_passes:
         _list(as_json=as_json)
         return
@@ -309,10 +310,17 @@ def _timing_report(seconds: dict[str, float], total: float) -> str:
     )
 
 
-def _load(files: Sequence[Path]) -> None:
-    """Run files of Python, which register what they declare."""
+def _load(files: Sequence[Path]) -> bool:
+    """Run files of Python, which register what they declare; return whether dialects are in it."""
+    if not files:
+        return False
+    from linalg_ext.ir.context import dialect_modules
+    from linalg_ext.module import Module  # noqa: F401  # has the dialects of this library first
+
+    known = dialect_modules()
     for file in files:
         execute(file)
+    return dialect_modules() != known
 
 
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}

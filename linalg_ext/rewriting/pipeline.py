@@ -78,8 +78,7 @@ def run_pipeline(
             (as one text or as a list of arguments).
         trusted: run upstream's passes in this process. Some options and some IR kill it.
         on_stage: called with each pass and the module's text after it.
-        printing: the IR to print on standard error meanwhile, as mlir-opt prints it. Upstream's
-            passes then run in the guard process.
+        printing: the IR to print on standard error meanwhile, as mlir-opt prints it.
         one_by_one: run each pass by itself, so that each has its `seconds`.
 
     Raises:
@@ -212,8 +211,8 @@ def _run_group(
             module, first, first.transformation, run, verify_each=verify_each, printing=printing
         )
     pipeline = ",".join(one.step.nested for one in group)
-    if trusted and printing is None:
-        return _run_here(module, pipeline, run, verify_each=verify_each)
+    if trusted:
+        return _run_here(module, pipeline, run, verify_each=verify_each, printing=printing)
     return _run_apart(module, pipeline, run, printing)
 
 
@@ -285,11 +284,21 @@ def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
     return ops
 
 
-def _run_here(module: Module, pipeline: str, run: PipelineRun, *, verify_each: bool) -> Module:
+def _run_here(
+    module: Module,
+    pipeline: str,
+    run: PipelineRun,
+    *,
+    verify_each: bool,
+    printing: IRPrinting | None = None,
+) -> Module:
     with collected(module.context) as emitted:
         try:
             manager = pass_manager(MODULE, module.context, pipeline)
             manager.enable_verifier(verify_each)
+            if printing is not None:
+                sys.stderr.flush()  # upstream writes to the file behind it
+                printing.enable(manager)
             started = time.perf_counter()
             manager.run(module.ir.operation)
             run.seconds.append((pipeline, time.perf_counter() - started))

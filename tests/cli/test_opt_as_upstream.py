@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.cli import main
 from linalg_ext.errors import ArgumentError
-from resources import upstream_tool
+from resources import REPOSITORY, upstream_tool
 
 FOLDED = """func.func @f(%x: i32) -> i32 {
   %c0 = arith.constant 0 : i32
@@ -149,6 +150,36 @@ def test_a_file_of_python_brings_its_rewrites(
     code, _, err = ours(capfd, file, "--load", tmp_path / "none.py")
     assert code == 1
     assert "none.py: No such file" in err
+
+
+def test_a_file_of_python_brings_its_dialects(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from linalg_ext.bindings import ir, provider\n"
+        "from linalg_ext.dialects.loading import load_dialect\n"
+        "from linalg_ext.ir.context import register_dialect\n"
+        "import importlib\n"
+        'ext = importlib.import_module(f"{provider()}.dialects.ext")\n'
+        'class Mine(ext.Dialect, name="mine"): pass\n'
+        'class Twice(Mine.Operation, name="twice"):\n'
+        "    x: ext.Operand[ir.F32Type]\n"
+        "    result: ext.Result[ir.F32Type]\n"
+        "def load(context):\n"
+        "    with context: load_dialect(Mine)\n"
+        "register_dialect(load)\n"
+    )
+    (file := tmp_path / "x.mlir").write_text(
+        'func.func @f(%x: f32) -> f32 {\n  %y = "mine.twice"(%x) : (f32) -> f32\n'
+        "  return %y : f32\n}"
+    )
+    # In a process of its own: a dialect stays registered.
+    command = [sys.executable, "-m", "linalg_ext", "opt", file, "--load", tmp_path / "mine.py"]
+    for options in ([], ["-cse", "--mlir-print-ir-after-all"]):
+        ran = subprocess.run(
+            [*command, *options], capture_output=True, text=True, cwd=REPOSITORY, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert '"mine.twice"' in ran.stdout
+    assert "IR Dump After CSEPass" in ran.stderr
 
 
 @pytest.mark.parametrize(
