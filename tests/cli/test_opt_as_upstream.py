@@ -172,7 +172,8 @@ def test_a_file_of_python_brings_its_dialects(tmp_path: Path) -> None:
         "  return %y : f32\n}"
     )
     # In a process of its own: a dialect stays registered.
-    command = [sys.executable, "-m", "linalg_ext", "opt", file, "--load", tmp_path / "mine.py"]
+    mine = str(tmp_path / "mine.py")
+    command = [sys.executable, "-m", "linalg_ext", "opt", str(file), "--load", mine]
     for options in ([], ["-cse", "--mlir-print-ir-after-all"]):
         ran = subprocess.run(
             [*command, *options], capture_output=True, text=True, cwd=REPOSITORY, check=False
