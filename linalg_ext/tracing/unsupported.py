@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from linalg_ext.errors import TraceError, UnrecordedAttributeError, caller_location
-from linalg_ext.tracing.asked import instead
 
 _NUMBERLESS = "compute with the value itself, or outside the function and pass it in"
 _BRANCH = (
@@ -18,7 +17,7 @@ class Unrecorded:
     """The base of traced values: what Python asks of an array, and no trace records."""
 
     def __bool__(self) -> NoReturn:
-        known = instead()
+        known = _instead()
         refuse(
             "the truth of a traced value is not known while the function is traced",
             f"write {known}" if known else _BRANCH,
@@ -32,7 +31,7 @@ class Unrecorded:
         )
 
     def __float__(self) -> NoReturn:
-        known = instead()
+        known = _instead()
         refuse(
             "a traced value has no number yet: it cannot become a float",
             f"write {known}"
@@ -76,6 +75,12 @@ class Unrecorded:
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
+
+
+def _instead() -> str | None:
+    from linalg_ext.tracing.asked import instead  # which reads source, for errors alone
+
+    return instead()
 
 
 def refuse(what: str, hint: str) -> NoReturn:
