@@ -5,5 +5,16 @@ from linalg_ext.tracing.jit_function import JitFunction, jit
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.sizes import Dim
 from linalg_ext.tracing.specs import ShapeDtype
+from linalg_ext.tracing.static import Static
 
-__all__ = ["Compiled", "Dim", "JitFunction", "Lowered", "ShapeDtype", "cond", "jit", "loop"]
+__all__ = [
+    "Compiled",
+    "Dim",
+    "JitFunction",
+    "Lowered",
+    "ShapeDtype",
+    "Static",
+    "cond",
+    "jit",
+    "loop",
+]

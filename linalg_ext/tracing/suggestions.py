@@ -40,7 +40,7 @@ _INSTEAD = {
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
-    known = hooks.handler("names of recorded functions")()
+    known = hooks.facade("tracing").names()
     short = name.rpartition(".")[2]
     instead = _INSTEAD.get(name) or _INSTEAD.get(short)
     if instead is None:

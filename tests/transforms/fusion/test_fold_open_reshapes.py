@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.transforms.fusion import fold_open_reshapes as file
 
 PAIR = """
@@ -19,19 +18,6 @@ func.func @f(%x: tensor<?x?x6xf32>, %a: index, %b: index) -> tensor<?x?x2x3xf32>
     : tensor<?x6xf32> into tensor<?x?x2x3xf32>
   return %r : tensor<?x?x2x3xf32>
 }}"""
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: tensor<?x?x6xf32>) -> tensor<?x?x2x3xf32> {
-      %zero = arith.constant 0 : index
-      %one = arith.constant 1 : index
-      %d0 = tensor.dim %x, %zero : tensor<?x?x6xf32>
-      %d1 = tensor.dim %x, %one : tensor<?x?x6xf32>
-      {}
-      return %r : tensor<?x?x2x3xf32>
-    }"""
-    check_example(file.fold_open_reshapes, examples(file)[0], around=around)
 
 
 def test_sizes_that_change_places_are_not_folded() -> None:

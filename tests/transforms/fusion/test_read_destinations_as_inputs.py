@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
+from examples import examples
 from kernels import run
 from linalg_ext.module import Module
 from linalg_ext.transforms.fusion import read_destinations_as_inputs as file
@@ -26,14 +26,6 @@ func.func @f(%a: tensor<?xf32>, %i: tensor<?xf32>) -> tensor<?x3xf32> {
   %r = linalg.broadcast ins(%s : tensor<?xf32>) outs(%e : tensor<?x3xf32>) dimensions = [1]
   return %r : tensor<?x3xf32>
 }"""
-
-
-def test_the_example() -> None:
-    around = (
-        "func.func @f(%a: tensor<2xf32>, %i: tensor<2xf32>, %c: tensor<2x3xf32>)"
-        " -> tensor<2x3xf32> {\n{}\nreturn %r : tensor<2x3xf32>\n}"
-    )
-    check_example(file.read_destinations_as_inputs, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("opt_level", [0, 2])

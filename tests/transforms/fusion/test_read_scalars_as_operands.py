@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.fusion import read_scalars_as_operands as file
 
@@ -16,10 +16,6 @@ func.func @f(%x: tensor<9xf32>, %s: f32, %e: tensor<9xf32>) -> tensor<9xf32> {
   {}
   return %r : tensor<9xf32>
 }"""
-
-
-def test_the_example() -> None:
-    check_example(file.read_scalars_as_operands, examples(file)[0], around=AROUND)
 
 
 def test_a_tensor_of_one_element_along_an_axis_stays() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.fusion import reshape_fills as file
 
@@ -11,10 +11,6 @@ func.func @f() -> tensor<2x3x4xf32> {
   {}
   return %r : tensor<2x3x4xf32>
 }"""
-
-
-def test_the_example() -> None:
-    check_example(file.reshape_fills, examples(file)[0], around=AROUND, given="zero 0.0 : f32")
 
 
 def test_what_depends_on_its_place_stays() -> None:

@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.parallel import outline_repeated_loops as file
-
-
-def test_the_example() -> None:
-    check_example(file.outline_repeated_loops, examples(file)[0])
 
 
 @pytest.mark.parametrize(("old", "new"), [("addf", "mulf"), ("to %c8", "to %c1")])

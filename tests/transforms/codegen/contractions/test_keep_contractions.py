@@ -7,22 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import kernel
-from linalg_ext.transforms.codegen.contractions import keep_contractions as file
-from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions
 from memrefs import integers
-
-AROUND = """
-func.func @f(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<8x7xf32>, %e: tensor<8x9xf32>)
-    -> tensor<8x7xf32> {
-  {}
-  return %s : tensor<8x7xf32>
-}"""
-
-
-def test_the_example() -> None:
-    check_example(keep_contractions, examples(file)[0], around=AROUND, given="zero 0.0 : f32")
 
 
 @pytest.mark.parametrize("narrow", ["i1", "i8", "i16"])
