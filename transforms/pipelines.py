@@ -26,7 +26,7 @@ from linalg_ext.runtime import poison
 
 from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
 from .ir_utils.plan_functions import PLAN
-from .ir_utils.walking import count_operations
+from .ir_utils.walking import count_operations, operations
 from .llvm.report_failures import MESSAGES
 from .memory.check_allocations import OUT_OF_MEMORY
 from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
@@ -112,25 +112,27 @@ def lower_to_llvm(
     """
     seconds: dict[str, float] = {}
     reports: list[Report] = []
-    is_planned = False
+    on_vectors = has_nests = False
     for stage in stages:
         passes = after_checks(stage) if checked else PIPELINES[stage]
         start = time.perf_counter()
         reports += run_in_place(module, ",".join(passes)).reports
         if stage == "loops":
-            is_planned = _is_all_planned(module)
+            on_vectors = _is_on_vectors(module)
+            has_nests = any(PLAN in op.operation.attributes for op in module.body.operations)
         seconds[stage] = time.perf_counter() - start
         if on_stage is not None:
             on_stage(stage, module)
     messages = _pop_messages(module)
     instructions = count_operations(module.operation)
+    is_optimized = on_vectors and (has_nests or instructions > _SHORT)
     if poison.ON and "llvm" in stages:
         run_in_place(module, POISON_ALLOCATIONS)
     return LoweringInfo(
         assertions=messages,
         out_of_memory=messages.index(OUT_OF_MEMORY) + 1 if OUT_OF_MEMORY in messages else None,
         instructions=instructions,
-        suggested_opt_level=0 if is_planned else suggest_opt_level(instructions),
+        suggested_opt_level=0 if is_optimized else suggest_opt_level(instructions),
         seconds=MappingProxyType(seconds),
         reports=tuple(reports),
     )
@@ -142,26 +144,31 @@ def after_checks(stage: str) -> tuple[str, ...]:
     return PIPELINES[stage][done:]
 
 
-def _is_all_planned(module: ir.Module) -> bool:
-    """Return whether there are nests, and all loops are theirs: LLVM's optimizer gains nothing.
+def _is_on_vectors(module: ir.Module) -> bool:
+    """Return whether there are loops, and the innermost ones are of nests or on vectors.
 
-    Nests use vectors and registers already. The optimizer's time grows faster than their length.
+    They use vectors and registers as they should already: LLVM's optimizer gains little there.
     """
     functions = [op.operation for op in module.body.operations]
-    nests = [function for function in functions if PLAN in function.attributes]
     others = [function for function in functions if PLAN not in function.attributes]
-    return bool(nests) and not any(map(_has_loops, others))
+    return bool(operations(module, _LOOPS)) and not any(map(_has_scalar_loop, others))
 
 
-def _has_loops(function: ir.Operation) -> bool:
+_LOOPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
+
+
+def _has_scalar_loop(function: ir.Operation) -> bool:
+    """Return whether a function branches or copies, or has an innermost loop without vectors."""
     found = False
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        if op.name.startswith(("scf.", "cf.", "affine.", "memref.copy")):
-            found = True
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
+        if op.name in _LOOPS:
+            names = [each.operation.name for each in op.regions[0].blocks[0].operations]
+            found = not any(name in _LOOPS or name.startswith("vector.") for name in names)
+        else:
+            found = op.name.startswith(("scf.while", "cf.", "affine.for", "memref.copy"))
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
     function.walk(visit)
     return found
@@ -173,9 +180,13 @@ def suggest_opt_level(instructions: int) -> int:
     All is inlined into one function, and LLVM's time grows faster than its length: 10,000
     operations take it 0.3 s at level 0, 4 s at 2, 15 s at 3.
     """
-    if instructions <= 400:
+    if instructions <= _SHORT:
         return 3
     return 2 if instructions <= 10_000 else 0
+
+
+_SHORT = 400
+"""LLVM operations of code in which the optimizer may unroll loops over vectors to some effect."""
 
 
 def stage_text(module: ir.Module) -> str:

@@ -24,7 +24,10 @@ def test_every_case_is_traced_alike_by_numpy_and_by_jax(name: str) -> None:
     case = compiling.CASES[name]
     arrays = compiling.inputs(case)
     expected = case.function(__import__("numpy"), *arrays)
-    assert abs(jax.jit(lambda *given: case.function(jax.numpy, *given))(*arrays) - expected).max() < 1e-4
+    assert (
+        abs(jax.jit(lambda *given: case.function(jax.numpy, *given))(*arrays) - expected).max()
+        < 1e-4
+    )
 
 
 def test_passes_are_timed_inside_the_block_alone() -> None:
