@@ -58,14 +58,15 @@ class Region:
     work: Work | None
 
 
-def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
-    """Return all rows of an entry on buffers, also those in bodies of its loops and branches.
+def rows(entry: ir.Operation, reasons: set[str]) -> Iterator[Row]:
+    """Yield all rows of an entry on buffers, also those in bodies of its loops and branches.
 
     Args:
         entry: a function.
         reasons: the set that receives the reasons for which ops cannot be in a row.
     """
-    return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
+    for block in _blocks(entry):
+        yield from _rows_of(block, reasons)
 
 
 def parallel_loops(entry: ir.Operation) -> list[Any]:
@@ -91,8 +92,8 @@ def _blocks(op: Any) -> Iterator[Any]:
                     yield from _blocks(inner.operation)
 
 
-def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
-    found, row = [], Row()
+def _rows_of(block: Any, reasons: set[str]) -> Iterator[Row]:
+    row = Row()
     frees: list[Any] = []
     for each in block.operations:
         op = each.operation
@@ -115,9 +116,10 @@ def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
         else:
             reasons.add(f"it holds {op.name}")
         if row.steps:
-            found.append(row)
+            yield row
         row, frees = Row(), []
-    return [*found, row] if row.steps else found
+    if row.steps:
+        yield row
 
 
 def _reaches_no_memory(op: Any) -> bool:
