@@ -47,7 +47,7 @@ from linalg_ext.transforms.ir_utils.entry_status import functions_with_status
 from linalg_ext.transforms.ir_utils.plan_functions import Functions
 from linalg_ext.transforms.ir_utils.walking import select
 
-from ._outlining import STEM, outermost_loops, part_of
+from linalg_ext.transforms.ir_utils.outlining import STEM, outermost_loops, part_of
 
 NAME = "linalg-ext-outline-long-entries"
 
