@@ -43,6 +43,7 @@ from linalg_ext.transforms.analysis.buffers import (
     buffer_of,
     is_memory,
     may_write,
+    uses_of,
 )
 from linalg_ext.transforms.ir_utils.entry_status import APART, THREADS, entry_with_status
 from linalg_ext.transforms.ir_utils.generics import (
@@ -52,7 +53,14 @@ from linalg_ext.transforms.ir_utils.generics import (
 )
 from linalg_ext.transforms.ir_utils.outlining import part_of_ops
 from linalg_ext.transforms.ir_utils.plan_functions import Functions
-from linalg_ext.transforms.ir_utils.repeats import Line, Run, is_repeated, repeated_runs
+from linalg_ext.transforms.ir_utils.repeats import (
+    Line,
+    Run,
+    is_repeated,
+    repeated_runs,
+    shape_of,
+)
+from linalg_ext.transforms.ir_utils.walking import ancestor_in, first_of, producer
 
 NAME = "linalg-ext-outline-repeated-parts"
 
@@ -74,8 +82,11 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 12) -> Report:
     entry = entry_with_status(module)
     if entry is None or THREADS in entry.attributes or len(entry.regions[0].blocks) != 1:
         return report
-    *ops, _ = [op.operation for op in entry.regions[0].blocks[0].operations]
-    line = Line([op for op in ops if op.name != _DEALLOC])
+    block = entry.regions[0].blocks[0]
+    _sink_fills(block)
+    # Allocations are in no order that says anything.
+    *ops, _ = [op.operation for op in block.operations]
+    line = Line([op for op in ops if op.name != _DEALLOC and not _is_allocation(op)])
     reached = _Reached(line)
     functions = Functions(module, STEM)
     parts: dict[Hashable, list[_Part]] = {}
@@ -93,60 +104,80 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 12) -> Report:
     return report
 
 
+def _sink_fills(block: Any) -> None:
+    """Move each op that only fills an allocation to before the op that reaches that next.
+
+    Bufferization leaves them in no order that says anything.
+    """
+    ops = [op.operation for op in block.operations]
+    for fill in ops:
+        if fill.name != "linalg.generic" or len(fill.operands) != 1:
+            continue
+        buffer = buffer_of(fill.operands[0])
+        reaching = {ancestor_in(block, use.owner.operation) for use in uses_of(buffer.value)}
+        next_ones = [op for op in reaching if op.name not in TOUCH_NOTHING]
+        next_ones = [op for op in next_ones if fill.is_before_in_block(op)]
+        if buffer.is_fresh and next_ones:
+            fill.move_before(first_of(next_ones))
+
+
 class _Part(NamedTuple):
     """A run that can be a function.
 
     Attributes:
         key: equal for runs that are equal.
-        ops: those of the run, and the deallocations of the buffers that it has for itself.
-        operands: the values from outside, constants included, and the buffers of `hoisted`.
-        hoisted: allocations of the run that are reached behind it.
+        ops: those of the run, with the buffers that it has for itself.
+        operands: the values from outside, constants included.
+        place: the first op of the run.
     """
 
     key: Hashable
     ops: list[Any]
     operands: list[Any]
-    hoisted: list[Any]
+    place: Any
 
 
 def _part(line: Line, run: Run, reached: _Reached) -> _Part | None:
     """Return a run as a part; None where a value of its own leaves it, or buffers may overlap."""
     ops = line.ops[run.start : run.stop]
     own = set(ops)
+    if any(_users(value, op) - own for op in ops for value in op.results):
+        return None
+    outside = line.outside(run)
     frees: list[Any] = []
-    hoisted: dict[int, Any] = {}
-    for at, op in enumerate(ops):
-        users = {_above(use.owner.operation, op) for value in op.results for use in value.uses}
-        mine = [user for user in users if user.name == _DEALLOC and user.block == op.block]
-        is_allocation = op.name == "memref.alloc"
-        if users <= own.union(mine) and len(mine) == int(is_allocation):
-            frees += mine
-        elif is_allocation and all(line.place_of(size) is None for size in op.operands):
-            hoisted[at] = op
-        else:
-            return None
-    operands = [*line.outside(run), *(op.results[0] for op in hoisted.values())]
+    inside: dict[int, Any] = {}
+    for at, value in enumerate(outside):
+        op = producer(value)
+        if op is not None and _is_allocation(op) and len(others := _users(value, op) - own) == 1:
+            (free,) = others
+            if free.name == _DEALLOC and free.block == op.block:
+                inside[at] = op
+                frees.append(free)
+    operands = [value for at, value in enumerate(outside) if at not in inside]
     if reached.may_overlap(run, operands):
         return None
-    kept = [op for at, op in enumerate(ops) if at not in hoisted]
-    key = line.key_of(run), tuple(hoisted)
-    return _Part(key, [*kept, *frees], operands, list(hoisted.values()))
+    room = [(at, shape_of(op)) for at, op in inside.items()]
+    return _Part((line.key_of(run), *room), [*inside.values(), *ops, *frees], operands, ops[0])
 
 
-def _above(op: Any, beside: Any) -> Any:
-    """Return the op in the block of `beside` that is an op, or has it in its regions."""
-    while op.block != beside.block:
-        op = op.parent.operation
-    return op
+def _is_allocation(op: Any) -> bool:
+    return op.name == "memref.alloc" and not len(op.operands)
+
+
+def _users(value: Any, op: Any) -> set[Any]:
+    """Return the ops in the block of `op` that take a value, or have in their regions one."""
+    return {ancestor_in(op.block, use.owner.operation) for use in value.uses}
 
 
 def _call(name: str, part: _Part) -> None:
     """Put the call of a function in the place of a part."""
-    with part.ops[0].location, ir.InsertionPoint(part.ops[0]):
+    with part.place.location, ir.InsertionPoint(part.place):
         operands = [value for value in part.operands if not is_repeated(value)]
-        call = func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
-    for op in part.hoisted:
-        op.move_before(call.operation)
+        call = func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands).operation
+    # Only an allocation may stand behind the first op.
+    for op in map(producer, operands):
+        if op is not None and _is_allocation(op) and call.is_before_in_block(op):
+            op.move_before(call)
     for op in reversed(part.ops):
         op.erase()
 

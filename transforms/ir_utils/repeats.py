@@ -126,6 +126,11 @@ class Run(NamedTuple):
     stop: int
 
 
+def shape_of(op: Any) -> Hashable:
+    """Return all that an op is, but for the values that it takes from outside."""
+    return _shape(op, [], {})
+
+
 def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
     """Return an op without the values that it takes from outside, which are added to `taken`.
 
@@ -159,7 +164,7 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
 def _constant(value: Any) -> Hashable:
     """Return all that a value that is repeated is."""
     op = producer(value)
-    return _shape(op, [], {}), tuple(map(_constant, op.operands))
+    return shape_of(op), tuple(map(_constant, op.operands))
 
 
 def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:

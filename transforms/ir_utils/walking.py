@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -52,6 +52,33 @@ def functions(module: Any) -> list[Any]:
     """Return the `func.func` operations of a module that have a body."""
     ops = (op.operation for op in module.operation.regions[0].blocks[0].operations)
     return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
+
+
+def ancestor_in(block: Any, op: Any) -> Any | None:
+    """Return the op of a block that is an op, or has it in its regions; None where none is."""
+    while op.block != block:
+        op = op.parent.operation
+        if op.name == "func.func":
+            return None
+    return op
+
+
+def first_of(ops: Iterable[Any]) -> Any:
+    """Return the op that comes first of ops of one block."""
+    found, *others = ops
+    for op in others:
+        if op.is_before_in_block(found):
+            found = op
+    return found
+
+
+def last_of(ops: Iterable[Any]) -> Any:
+    """Return the op that comes last of ops of one block."""
+    found, *others = ops
+    for op in others:
+        if found.is_before_in_block(op):
+            found = op
+    return found
 
 
 def replace_op(op: Any, *values: Any) -> None:
