@@ -89,19 +89,32 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 12) -> Report:
     line = Line([op for op in ops if op.name != _DEALLOC and not _is_allocation(op)])
     reached = _Reached(line)
     functions = Functions(module, STEM)
-    parts: dict[Hashable, list[_Part]] = {}
-    for run in (run for runs in repeated_runs(line, reached.is_seam, least=least) for run in runs):
-        report.matched[entry.name] += 1
-        if (part := _part(line, run, reached)) is not None:
-            parts.setdefault(part.key, []).append(part)
-    for key, equal in parts.items():
-        if len(equal) > 1 and (made := part_of_ops(equal[0].ops, equal[0].operands, stem=STEM)):
-            made.function.attributes[APART] = ir.UnitAttr.get()
-            name = functions.adopt(key, made.function)
-            for part in equal:
-                report.changed[entry.name] += 1
-                _call(name, part)
+    # All before the first is outlined: what is made then may have the address of what is gone.
+    groups = [
+        [_part(line, run, reached) for run in runs]
+        for runs in repeated_runs(line, reached.is_seam, least=least)
+    ]
+    for group in groups:
+        report.matched[entry.name] += len(group)
+        parts: dict[Hashable, list[_Part]] = {}
+        for part in filter(None, group):
+            parts.setdefault(part.room, []).append(part)
+        for equal in parts.values():
+            report.changed[entry.name] += _outline(equal, functions)
     return report
+
+
+def _outline(parts: list[_Part], functions: Functions) -> int:
+    """Make parts that are equal one function; the number of its calls."""
+    first = parts[0]
+    made = part_of_ops(first.ops, first.operands, stem=STEM) if len(parts) > 1 else None
+    if made is None:
+        return 0
+    made.function.attributes[APART] = ir.UnitAttr.get()
+    name = functions.adopt(None, made.function)
+    for part in parts:
+        _call(name, part)
+    return len(parts)
 
 
 def _sink_fills(block: Any) -> None:
@@ -125,13 +138,13 @@ class _Part(NamedTuple):
     """A run that can be a function.
 
     Attributes:
-        key: equal for runs that are equal.
+        room: the buffers that it has for itself, by their numbers among the values from outside.
         ops: those of the run, with the buffers that it has for itself.
         operands: the values from outside, constants included.
         place: the first op of the run.
     """
 
-    key: Hashable
+    room: Hashable
     ops: list[Any]
     operands: list[Any]
     place: Any
@@ -156,8 +169,8 @@ def _part(line: Line, run: Run, reached: _Reached) -> _Part | None:
     operands = [value for at, value in enumerate(outside) if at not in inside]
     if reached.may_overlap(run, operands):
         return None
-    room = [(at, shape_of(op)) for at, op in inside.items()]
-    return _Part((line.key_of(run), *room), [*inside.values(), *ops, *frees], operands, ops[0])
+    room = tuple((at, shape_of(op)) for at, op in inside.items())
+    return _Part(room, [*inside.values(), *ops, *frees], operands, ops[0])
 
 
 def _is_allocation(op: Any) -> bool:
@@ -203,21 +216,22 @@ class _Reached:
                 if is_memory(value):
                     found = self._accesses.setdefault(buffer_of(value), [])
                     found.append(_Access(place, at >= len(op.operands) or may_write(op, at)))
+        self._across: list[list[list[_Access]]] = [[] for _ in range(len(line.ops) + 1)]
+        for accesses in self._accesses.values():
+            first = next((each.place for each in accesses if each.is_written), len(line.ops))
+            for place in range(first + 1, accesses[-1].place + 1):
+                self._across[place].append(accesses)
 
     def is_seam(self, place: int) -> bool:
         """Return whether no nest and no loop reaches across the place before an op."""
         if place in (0, len(self._line.ops)):
             return True
-        across = [
-            accesses
-            for accesses in self._accesses.values()
-            if accesses[-1].place >= place > next((a.place for a in accesses if a.is_written), place)
-        ]
-        if len(across) != 1:
+        if len(across := self._across[place]) != 1:
             return False
-        readers = [access.place for access in across[0] if access.place >= place]
+        (accesses,) = across
+        readers = [access.place for access in accesses if access.place >= place]
         is_fused = len(readers) == 1 and _is_elementwise(self._line.ops[readers[0]])
-        return not is_fused and self._is_of_contraction(across[0], place)
+        return not is_fused and self._is_of_contraction(accesses, place)
 
     def _is_of_contraction(self, accesses: Sequence[_Access], place: int) -> bool:
         """Return whether a contraction wrote a buffer last before a place, or ops on its result."""

@@ -151,10 +151,9 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
         for argument in (argument for block in blocks for argument in block.arguments):
             own[argument] = len(own)
         regions.append(tuple(_block(block, taken, own, blocks) for block in blocks))
-    attributes = op.attributes
     return (
         op.name,
-        tuple((name, attributes[name]) for name in attributes),
+        tuple(op.attributes.items()),
         tuple(operands),
         tuple(result.type for result in op.results),
         tuple(regions),
