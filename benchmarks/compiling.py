@@ -149,7 +149,7 @@ CASES = {
         for count in (1, 4, 12)
     },
 }
-"""What is compiled, in f32, on both sides."""
+"""The cases, in f32 on both sides."""
 
 
 class Times(NamedTuple):

@@ -22,6 +22,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
@@ -359,10 +360,13 @@ def caller_location() -> SourceLocation | None:
 
 
 def _is_own(frame: FrameType) -> bool:
-    file = frame.f_code.co_filename
+    return _is_own_file(frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")))
+
+
+@lru_cache(maxsize=4096)
+def _is_own_file(file: str, module: str) -> bool:
     # NumPy's own functions stand between a user and what a traced value answers them, PyTorch's
     # between one and what it compiled, contextlib's between a `with` and the function behind it.
-    module = str(frame.f_globals.get("__name__", ""))
     if module.startswith(("numpy.", "torch.")) or module == "contextlib":
         return True
     # What PyTorch generates is of no module.

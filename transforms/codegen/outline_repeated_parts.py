@@ -239,7 +239,8 @@ class _Reached:
         op = self._line.ops[writer]
         if not _is_elementwise(op):
             return is_contraction(op)
-        read = [self._accesses[buffer_of(v)] for v in op.operands[: input_count(op)] if is_memory(v)]
+        inputs = [value for value in op.operands[: input_count(op)] if is_memory(value)]
+        read = [self._accesses[buffer_of(value)] for value in inputs]
         return any(
             self._is_of_contraction(each, writer)
             for each in read

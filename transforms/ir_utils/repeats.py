@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ _REPEATED = frozenset(
 """Ops without operands: a function has a copy of them, instead of being given their value."""
 
 _FILL = "linalg.fill"
-"""Of a constant into an empty tensor it is a constant."""
+"""A constant, where a constant fills an empty tensor."""
 
 _MOST_PERIODS = 32
 """The most periods that are tried on a stretch, those first that most ops recur with."""
@@ -111,7 +112,7 @@ class Line:
 
     def outside(self, run: Run) -> list[Any]:
         """Return the values that a run takes from outside, constants included, in order."""
-        found = dict.fromkeys(value for at in range(run.start, run.stop) for value in self.taken[at])
+        found = dict.fromkeys(chain.from_iterable(self.taken[run.start : run.stop]))
         return [value for value in found if not self._is_own(value, run)]
 
     def _is_own(self, value: Any, run: Run) -> bool:
@@ -176,9 +177,7 @@ def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any])
     return tuple(argument.type for argument in block.arguments), tuple(shapes)
 
 
-def repeated_runs(
-    line: Line, is_seam: Callable[[int], bool], *, least: int
-) -> Iterator[list[Run]]:
+def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> Iterator[list[Run]]:
     """Yield groups of equal runs, two or more each, that begin and end at seams.
 
     Args:
@@ -199,9 +198,7 @@ def repeated_runs(
         yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _most_repeated(
-    line: Line, part: Run, is_seam: Callable[[int], bool], least: int
-) -> list[Run]:
+def _most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: int) -> list[Run]:
     """Return the runs of the period that saves the most ops; none where nothing is repeated."""
     shapes = np.array(line.shapes[part.start : part.stop])
     best: list[Run] = []
@@ -245,7 +242,9 @@ def _runs(start: int, stop: int, period: int, is_seam: Callable[[int], bool]) ->
         if not is_seam(first + period):
             continue
         cuts = range(first, stop + 1, period)
-        runs = [Run(cut, cut + period) for cut in cuts[:-1] if is_seam(cut) and is_seam(cut + period)]
+        runs = [
+            Run(cut, cut + period) for cut in cuts[:-1] if is_seam(cut) and is_seam(cut + period)
+        ]
         if len(runs) > len(best):
             best = runs
     return best
