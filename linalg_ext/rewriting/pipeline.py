@@ -25,6 +25,7 @@ from linalg_ext.cache.keys import digest
 from linalg_ext.errors import CrashError, PipelineError, VerificationError
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.rewriting.module_pass import ModulePass
 from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.pipeline_text import MODULE
 from linalg_ext.rewriting.report import Report
@@ -104,9 +105,9 @@ def run_pipeline(
 def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     """Run a trusted pipeline on a module that no other code holds: a faster `run_pipeline`.
 
-    The module is verified where a pass of ours changed it and in the end, not after every pass: the
-    verifier takes longer than most of them. A pass of ours that looks at ops of which there are
-    none is left out. On failure the module is as it was, and all is repeated with every check, so
+    The module is verified before upstream's passes, where one of ours changed it, and in the end,
+    not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
+    ops of which there are none is left out; ops are counted anew where a pass changed some. On failure the module is as it was, and all is repeated with every check, so
     as to name the pass.
 
     Args:
@@ -155,15 +156,26 @@ def _timed(steps: Sequence[Resolved], seconds: Counter[str]) -> Iterator[list[Re
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
     names: Collection[str] | None = None
     seconds = _seconds.get()
+    is_verified = True
     for group in _groups(steps) if seconds is None else _timed(steps, seconds):
         ours = group[0].transformation
+        if ours is None and not is_verified:
+            _require_valid(target)
+            is_verified = True
         if ours is not None and not group[0].step.anchors:
             names = op_names(target.ir.operation) if names is None else names
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)
-        names = None
-    if not target.ir.operation.verify():
+        # A rewrite folds besides, and does not say so.
+        if isinstance(ours, ModulePass) and not run.reports[-1]:
+            continue
+        names, is_verified = None, ours is None
+    _require_valid(target)
+
+
+def _require_valid(module: Module) -> None:
+    if not module.ir.operation.verify():
         raise _Failure("the module is invalid", ())
 
 
@@ -226,8 +238,6 @@ def _run_ours(
         report.merge(transformation.apply(op, **(one.options or {})))
     run.reports.append(report)
     if not verify_each:
-        if report and not module.ir.operation.verify():
-            raise _Failure(f"the module is invalid after {one.step.text}", ())
         return module
     try:
         module.verify(after=one.step.text)
