@@ -14,6 +14,7 @@ Seven phases, each a list of passes in the room of its name, make four stages:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 from linalg_ext.runtime import poison
 
 from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
+from .ir_utils.arithmetic import known_trips
 from .ir_utils.plan_functions import PLAN
 from .ir_utils.walking import count_operations, operations
 from .llvm.report_failures import MESSAGES
@@ -145,33 +147,51 @@ def after_checks(stage: str) -> tuple[str, ...]:
 
 
 def _is_on_vectors(module: ir.Module) -> bool:
-    """Return whether there are loops, and the innermost ones are of nests or on vectors.
+    """Return whether there are loops, and nearly all rounds are those of nests or on vectors.
 
     They use vectors and registers as they should already: LLVM's optimizer gains little there.
     """
     functions = [op.operation for op in module.body.operations]
     others = [function for function in functions if PLAN not in function.attributes]
-    return bool(operations(module, _LOOPS)) and not any(map(_has_scalar_loop, others))
+    return bool(operations(module, _LOOPS)) and sum(map(_scalar_rounds, others)) <= _FEW
 
 
 _LOOPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
 
+_FEW = 256
+"""Rounds of loops over scalars that take less than a microsecond, however they are compiled."""
 
-def _has_scalar_loop(function: ir.Operation) -> bool:
-    """Return whether a function branches or copies, or has an innermost loop without vectors."""
-    found = False
+
+def _scalar_rounds(function: ir.Operation) -> float:
+    """Return how often innermost loops without vectors go round; infinity where it branches."""
+    rounds = 0.0
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+        nonlocal rounds
         if op.name in _LOOPS:
             names = [each.operation.name for each in op.regions[0].blocks[0].operations]
-            found = not any(name in _LOOPS or name.startswith("vector.") for name in names)
-        else:
-            found = op.name.startswith(("scf.while", "cf.", "affine.for", "memref.copy"))
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+            if not any(name in _LOOPS or name.startswith("vector.") for name in names):
+                rounds += _rounds(op)
+        elif op.name.startswith(_BRANCHES):
+            rounds = math.inf
+        return ir.WalkResult.ADVANCE
 
     function.walk(visit)
-    return found
+    return rounds
+
+
+_BRANCHES = ("scf.while", "cf.br", "cf.cond_br", "cf.switch", "affine.for")
+
+
+def _rounds(loop: ir.Operation) -> float:
+    """Return how often the body of a loop runs; infinity where that is known at run time alone."""
+    rounds, op = 1.0, loop
+    while op.name != "func.func":
+        if op.name in _LOOPS:
+            trips = known_trips(*op.operands[:3]) if op.name == "scf.for" else None
+            rounds *= math.inf if trips is None else trips
+        op = op.parent.operation
+    return rounds
 
 
 def suggest_opt_level(instructions: int) -> int:
