@@ -19,17 +19,28 @@ def operations(root: Any, names: Collection[str]) -> list[Any]:
     They are in the order of the text, an operation before those in its regions. The list is made
     before anything is changed: a caller may erase an operation once it is done with it.
     """
-    return select(root, lambda op: op.name in names)
+    found: list[Any] = []
+    advance = ir.WalkResult.ADVANCE
+
+    # Most of what passes do is to look for ops: this is called for each op of a module.
+    def visit(op: Any) -> Any:
+        if op.name in names:
+            found.append(op)
+        return advance
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
     """Return the operations in `root` for which `keep` is true, in the order of `operations`."""
     found: list[Any] = []
+    advance = ir.WalkResult.ADVANCE
 
     def visit(op: Any) -> Any:
         if keep(op):
             found.append(op)
-        return ir.WalkResult.ADVANCE
+        return advance
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found

@@ -28,7 +28,9 @@ _STRUCTURED = frozenset({"linalg.generic", "memref.copy"})
 
 _PARALLEL = frozenset({"scf.forall", "scf.parallel"})
 
-_HARMLESS = TOUCH_NOTHING | {"memref.dealloc"}
+_DEALLOC = "memref.dealloc"
+
+_HARMLESS = TOUCH_NOTHING | {_DEALLOC}
 """Operations on buffers that neither read nor write one."""
 
 _SCALAR = ("affine.", "arith.", "cf.assert", "complex.", "index.", "math.", "scf.", "vector.")
@@ -58,15 +60,24 @@ class Region:
     work: Work | None
 
 
-def rows(entry: ir.Operation, reasons: set[str]) -> Iterator[Row]:
-    """Yield all rows of an entry on buffers, also those in bodies of its loops and branches.
+def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
+    """Return all rows of an entry on buffers, also those in bodies of its loops and branches.
 
     Args:
         entry: a function.
         reasons: the set that receives the reasons for which ops cannot be in a row.
     """
+    return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
+
+
+def steps_by_row(entry: ir.Operation) -> Iterator[Step | None]:
+    """Yield the steps of all rows in order, and None where a row ends."""
     for block in _blocks(entry):
-        yield from _rows_of(block, reasons)
+        for each in block.operations:
+            met = _met(each.operation, set())
+            if met is None or isinstance(met, Step):
+                yield met
+        yield None
 
 
 def parallel_loops(entry: ir.Operation) -> list[Any]:
@@ -92,34 +103,40 @@ def _blocks(op: Any) -> Iterator[Any]:
                     yield from _blocks(inner.operation)
 
 
-def _rows_of(block: Any, reasons: set[str]) -> Iterator[Row]:
-    row = Row()
+def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
+    found, row = [], Row()
     frees: list[Any] = []
     for each in block.operations:
         op = each.operation
         if row.steps and row.after is None:
             row.after = op
-        if op.name in _STRUCTURED:
-            step = step_of(op)
-            if not isinstance(step, str):
-                row.steps.append(step)
-                row.after = None
-                row.frees += frees
-                frees = []
-                continue
-            reasons.add(step)
-        elif op.name == "memref.dealloc":
+        met = _met(op, reasons)
+        if isinstance(met, Step):
+            row.steps.append(met)
+            row.after = None
+            row.frees += frees
+            frees = []
+        elif op.name == _DEALLOC:
             frees.append(op)
-            continue
-        elif op.name == "func.return" or _reaches_no_memory(op):
-            continue
-        else:
-            reasons.add(f"it holds {op.name}")
-        if row.steps:
-            yield row
-        row, frees = Row(), []
-    if row.steps:
-        yield row
+        elif met is None:
+            if row.steps:
+                found.append(row)
+            row, frees = Row(), []
+    return [*found, row] if row.steps else found
+
+
+def _met(op: Any, reasons: set[str]) -> Step | ir.Operation | None:
+    """Return an op as a step, as it is where a row goes on behind it, and None where it ends."""
+    if op.name in _STRUCTURED:
+        step = step_of(op)
+        if not isinstance(step, str):
+            return step
+        reasons.add(step)
+        return None
+    if op.name in (_DEALLOC, "func.return") or _reaches_no_memory(op):
+        return op
+    reasons.add(f"it holds {op.name}")
+    return None
 
 
 def _reaches_no_memory(op: Any) -> bool:

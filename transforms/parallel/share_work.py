@@ -61,7 +61,7 @@ from . import _partition
 from ._loops_in_slices import SLICES, loop_over_slices, parallel_loop, share_parallel_loop
 from ._partition import Work, find_work
 from ._run_time_slices import most_slices, slices_at_run_time
-from ._shared_regions import Region, Row, parallel_loops, regions, rows
+from ._shared_regions import Region, Row, parallel_loops, regions, rows, steps_by_row
 from .slice_writer import SliceWriter, extent_of
 
 NAME = "linalg-ext-share-work"
@@ -85,7 +85,7 @@ def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
             report.changed[op.name] += 1
             share_parallel_loop(loop, threads)
     writers = [
-        writer for row in list(rows(entry, reasons)) for writer in _share_row(row, threads, reasons)
+        writer for row in rows(entry, reasons) for writer in _share_row(row, threads, reasons)
     ]
     # Not before: a row may end at an op that another one's buffers go with.
     for writer in writers:
@@ -126,20 +126,18 @@ def sharing_of(module: ir.Operation) -> Sharing:
     if entry is None:
         return Sharing.NONE
     found = Sharing.NONE
-    for row in rows(entry, set()):
-        if sum(step.nanoseconds(current()) for step in row.steps) < _partition.WORTH_SHARING:
-            continue
-        cut = fixed = 0.0
-        for step in row.steps:
-            if find_work([step], 2) is None:
-                continue
+    cut = fixed = 0.0
+    for step in steps_by_row(entry):
+        if step is None:
+            cut = fixed = 0.0
+        elif find_work([step], 2) is not None:
             took = step.nanoseconds(current())
             cut += took
             fixed += 0.0 if step.is_open else took
             if fixed >= _partition.WORTH_SHARING:
                 return Sharing.ALWAYS
-        if cut >= _partition.WORTH_SHARING:
-            found = Sharing.BY_SIZES
+            if cut >= _partition.WORTH_SHARING:
+                found = Sharing.BY_SIZES
     for op in parallel_loops(entry):
         loop = parallel_loop(op)
         if loop is not None and loop.is_worth_sharing:
