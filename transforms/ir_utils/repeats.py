@@ -71,7 +71,6 @@ class Line:
         ops: the ops, without constants.
         shapes: a number for each op; equal numbers are equal shapes.
         taken: for each op the values that it, or its body, takes from outside of it.
-        place: the position of each op.
     """
 
     def __init__(self, ops: Sequence[Any]) -> None:
@@ -80,15 +79,20 @@ class Line:
         self._numbers: dict[Hashable, int] = {}
         pairs = zip(self.ops, self.taken, strict=True)
         self.shapes = [self._number(_shape(op, taken, {})) for op, taken in pairs]
-        self.place = {op: at for at, op in enumerate(self.ops)}
+        self._given: dict[Any, tuple[int, int]] = {}
+        """The place of the op that gives a value, and the value's number among the results."""
+        for at, op in enumerate(self.ops):
+            for number, value in enumerate(op.results):
+                self._given[value] = at, number
+        self._constants: dict[Any, int | None] = {}
 
     def _number(self, shape: Hashable) -> int:
         return self._numbers.setdefault(shape, len(self._numbers))
 
     def place_of(self, value: Any) -> int | None:
         """Return the position of the op that gives a value; None for any other value."""
-        op = producer(value)
-        return None if op is None else self.place.get(op)
+        given = self._given.get(value)
+        return None if given is None else given[0]
 
     def key_of(self, run: Run) -> Hashable:
         """Return all that a run is, but for the names of the values that it takes from outside.
@@ -99,16 +103,24 @@ class Line:
         outside: dict[Any, int] = {}
 
         def name(value: Any) -> Hashable:
-            at = self.place_of(value)
-            if at is not None and run.start <= at < run.stop:
-                return "own", at - run.start, ir.OpResult(value).result_number
-            if is_repeated(value):
-                return "constant", self._number(_constant(value))
+            given = self._given.get(value)
+            if given is not None and run.start <= given[0] < run.stop:
+                return "own", given[0] - run.start, given[1]
+            constant = None if given is not None else self._constant(value)
+            if constant is not None:
+                return "constant", constant
             return "outside", outside.setdefault(value, len(outside))
 
         return tuple(
             (self.shapes[at], *map(name, self.taken[at])) for at in range(run.start, run.stop)
         )
+
+    def _constant(self, value: Any) -> int | None:
+        """Return the number of a value that is repeated, equal for equal ones; else None."""
+        if value not in self._constants:
+            constant = self._number(_constant(value)) if is_repeated(value) else None
+            self._constants[value] = constant
+        return self._constants[value]
 
     def outside(self, run: Run) -> list[Any]:
         """Return the values that a run takes from outside, constants included, in order."""
