@@ -3,7 +3,7 @@
     python -m benchmarks compiling             # the cases, and the costliest passes
     python -m benchmarks compiling layer       # cases whose name contains a word
 
-Ours is `lx.jit(f).lower(...).compile()`, theirs `jax.jit(f).lower(...).compile()`, of the same
+Ours is what the first call of `lx.jit(f)` does before it runs, theirs `jax.jit(f).lower(...).compile()`, of the same
 function written for NumPy and for `jax.numpy`. Nothing is kept from an earlier round, on disk or in
 memory. The process runs on one core; times are processor time, the best of rounds in turn.
 """
@@ -15,7 +15,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from benchmarks import peers
 from linalg_ext import cache
 from linalg_ext.rewriting import timed_passes
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.tracing import recording
 
 SECONDS = 0.1
 """For a product of matrices, a bias and an activation, once the library is warm."""
@@ -167,43 +168,44 @@ class Times(NamedTuple):
         return self.total - self.tracing - self.ours - self.upstream - self.code
 
 
-def _made(case: Case) -> lx.Kernel:
+def compile_anew(case: Case) -> None:
+    """Trace and compile a case as its first call does."""
     arrays = [np.empty(shape, np.float32) for shape in case.shapes]
-    return lx.jit(lambda *given: case.function(np, *given)).lower(*arrays).compile().kernel
+    lx.jit(lambda *given: case.function(np, *given)).explain(*arrays)
 
 
 def _measured(case: Case, passes: Counter[str]) -> Times:
     """Compile once, with the time of each pass added to `passes`."""
-    arrays = [np.empty(shape, np.float32) for shape in case.shapes]
     start = time.process_time()
-    lowered = lx.jit(lambda *given: case.function(np, *given)).lower(*arrays)
-    tracing = time.process_time() - start
-    with timed_passes() as found, _timed_engine() as code:
-        lowered.compile()
+    with timed_passes() as found, _timed(recording, "record") as tracing:
+        with _timed(Engine, "__init__", "function") as code:
+            compile_anew(case)
     total = time.process_time() - start
     passes.update(found)
     own = sum(seconds for name, seconds in found.items() if name.startswith("linalg-ext-"))
-    return Times(total, tracing, own, found.total() - own, code.total())
+    return Times(total, tracing.total(), own, found.total() - own, code.total())
 
 
 @contextmanager
-def _timed_engine() -> Iterator[Counter[str]]:
-    """Yield the processor time of LLVM: to translate and optimize, and to generate code."""
+def _timed(owner: Any, *names: str) -> Iterator[Counter[str]]:
+    """Yield the processor time in seconds that functions take, by their names."""
     seconds: Counter[str] = Counter()
 
     def timed(name: str) -> Any:
-        method = getattr(Engine, name)
+        function = getattr(owner, name)
 
         def measured(*given: Any, **options: Any) -> Any:
             start = time.process_time()
             try:
-                return method(*given, **options)
+                return function(*given, **options)
             finally:
                 seconds[name] += time.process_time() - start
 
-        return mock.patch.object(Engine, name, measured)
+        return mock.patch.object(owner, name, measured)
 
-    with timed("__init__"), timed("function"):
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(timed(name))
         yield seconds
 
 
@@ -215,11 +217,11 @@ def _of_jax(case: Case) -> Callable[[], object] | None:
 
     arrays = [jax.ShapeDtypeStruct(shape, np.float32) for shape in case.shapes]
 
-    def compile_anew() -> object:
+    def compile_in_jax() -> object:
         jax.clear_caches()
         return jax.jit(lambda *given: case.function(jax.numpy, *given)).lower(*arrays).compile()
 
-    return compile_anew
+    return compile_in_jax
 
 
 @contextmanager
@@ -253,9 +255,11 @@ def tables(words: Sequence[str], *, quick: bool = False) -> list[Table]:
     with cache.off(), _on_one_core():
         for name, case in cases.items():
             theirs = _of_jax(case)
-            _made(case)
+            compile_anew(case)
             rounds = range(2 if quick else 5)
-            pairs = [(_seconds(partial(_made, case)), theirs and _seconds(theirs)) for _ in rounds]
+            pairs = [
+                (_seconds(partial(compile_anew, case)), theirs and _seconds(theirs)) for _ in rounds
+            ]
             ours = min(one for one, _ in pairs)
             other = min((two for _, two in pairs if two is not None), default=None)
             parts = min(_measured(case, passes) for _ in rounds)

@@ -1,28 +1,56 @@
 """Parts of an entry that are alike, such as the layers of a model, become calls of one function.
 
 before:
-    func.func @entry(%x: memref<8x8xf32>, %w: memref<8x8xf32>, %v: memref<8x8xf32>, ...)
-        attributes {linalg_ext.status} {
+    func.func @entry(%x: memref<8x8xf32>, %w: memref<8x8xf32>, %v: memref<8x8xf32>,
+        %out: memref<8x8xf32>, %status: memref<1xi64>) attributes {linalg_ext.status} {
       %y = memref.alloc() : memref<8x8xf32>
-      linalg.generic ... ins(%x, %w : ...) outs(%y : ...)
-      %z = memref.alloc() : memref<8x8xf32>
-      linalg.generic ... ins(%y, %v : ...) outs(%z : ...)
-      ...
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+          iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%x, %w : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>) {
+        ^bb0(%p: f32, %q: f32, %s: f32):
+          %t = arith.mulf %p, %q : f32
+          %u = arith.addf %s, %t : f32
+          linalg.yield %u : f32
+      }
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+          iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%y, %v : memref<8x8xf32>, memref<8x8xf32>) outs(%out : memref<8x8xf32>) {
+        ^bb0(%p: f32, %q: f32, %s: f32):
+          %t = arith.mulf %p, %q : f32
+          %u = arith.addf %s, %t : f32
+          linalg.yield %u : f32
+      }
+      memref.dealloc %y : memref<8x8xf32>
+      return
+    }
 after:
-    func.func @entry(%x: memref<8x8xf32>, %w: memref<8x8xf32>, %v: memref<8x8xf32>, ...)
-        attributes {linalg_ext.status} {
+    func.func @entry(%x: memref<8x8xf32>, %w: memref<8x8xf32>, %v: memref<8x8xf32>,
+        %out: memref<8x8xf32>, %status: memref<1xi64>) attributes {linalg_ext.status} {
       %y = memref.alloc() : memref<8x8xf32>
-      call @linalg_ext_part_0(%x, %w, %y) : ...
-      %z = memref.alloc() : memref<8x8xf32>
-      call @linalg_ext_part_0(%y, %v, %z) : ...
-      ...
-    func.func private @linalg_ext_part_0(%a: memref<8x8xf32>, %b: ..., %c: ...)
-        attributes {linalg_ext.apart} {
-      linalg.generic ... ins(%a, %b : ...) outs(%c : ...)
+      call @linalg_ext_part_0(%x, %w, %y)
+        : (memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) -> ()
+      call @linalg_ext_part_0(%y, %v, %out)
+        : (memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) -> ()
+      memref.dealloc %y : memref<8x8xf32>
+      return
+    }
+    func.func private @linalg_ext_part_0(%x: memref<8x8xf32>, %w: memref<8x8xf32>,
+        %out: memref<8x8xf32>) attributes {linalg_ext.apart} {
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+          affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+          iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%x, %w : memref<8x8xf32>, memref<8x8xf32>) outs(%out : memref<8x8xf32>) {
+        ^bb0(%p: f32, %q: f32, %s: f32):
+          %t = arith.mulf %p, %q : f32
+          %u = arith.addf %s, %t : f32
+          linalg.yield %u : f32
+      }
       return
     }
 
-What comes after, the most expensive passes and LLVM, then sees one layer. All buffers are chosen by
+The example is with `least=1`. What comes after, the most expensive passes and LLVM, then sees one layer. All buffers are chosen by
 now, and stay. A part ends where nests and loops end anyway: one buffer alone is written before and
 read behind, by a contraction or what is computed on its result, and several ops, or no element-wise
 one, read it. The arguments of a call do not overlap: the function says so, for passes that ask.
@@ -71,12 +99,12 @@ _DEALLOC = "memref.dealloc"
 
 
 @module_pass(NAME, on="linalg.generic")
-def outline_repeated_parts(module: ir.Operation, *, least: int = 12) -> Report:
+def outline_repeated_parts(module: ir.Operation, *, least: int = 6) -> Report:
     """Make parts that are alike, in the entry that takes a status, one function.
 
     Args:
         module: on buffers, with an entry whose work is not cut into slices.
-        least: the number of ops of a part that is worth a call.
+        least: the number of ops of a part that is worth a call, allocations not counted.
     """
     report = Report(NAME)
     entry = entry_with_status(module)

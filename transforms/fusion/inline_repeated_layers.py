@@ -1,11 +1,22 @@
 """Put the ops of layers that are alike back in the place of the calls.
 
 before:
-    %a = func.call @linalg_ext_layer_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    %b = func.call @linalg_ext_layer_0(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %a = func.call @linalg_ext_layer_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      %b = func.call @linalg_ext_layer_0(%a) : (tensor<4xf32>) -> tensor<4xf32>
+      return %b : tensor<4xf32>
+    }
+    func.func private @linalg_ext_layer_0(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {linalg_ext.layer, no_inline} {
+      %r = linalg.exp ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }
 after:
-    %a = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
-    %b = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %a = linalg.exp ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+      %b = linalg.exp ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<4xf32>
+      return %b : tensor<4xf32>
+    }
 
 Buffers are then chosen for all ops together: there is no copy between layers.
 """

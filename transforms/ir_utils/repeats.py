@@ -30,6 +30,11 @@ _REPEATED = frozenset(
 _FILL = "linalg.fill"
 """A constant, where a constant fills an empty tensor."""
 
+_CAN_FAIL = frozenset(
+    {"cf.assert", "tensor.extract", "tensor.gather", "tensor.insert", "tensor.scatter"}
+)
+"""Ops that tell their place where they fail, or from which such ops are made: it is part of them."""
+
 _MOST_PERIODS = 32
 """The most periods that are tried on a stretch, those first that most ops recur with."""
 
@@ -166,6 +171,7 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
         regions.append(tuple(_block(block, taken, own, blocks) for block in blocks))
     return (
         op.name,
+        str(op.location) if op.name in _CAN_FAIL else None,
         tuple(op.attributes.items()),
         tuple(operands),
         tuple(result.type for result in op.results),

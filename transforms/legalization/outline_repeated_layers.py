@@ -4,26 +4,38 @@ before:
     func.func @f(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>)
         -> tensor<8x8xf32> {
       %e = tensor.empty() : tensor<8x8xf32>
-      %y = linalg.matmul ins(%x, %w : ...) outs(...) -> tensor<8x8xf32>
-      %a = linalg.add ins(%y, %y : ...) outs(%e : ...) -> tensor<8x8xf32>
-      %z = linalg.matmul ins(%a, %v : ...) outs(...) -> tensor<8x8xf32>
-      %b = linalg.add ins(%z, %z : ...) outs(%e : ...) -> tensor<8x8xf32>
+      %y = linalg.matmul ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>)
+             outs(%x : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %a = linalg.exp ins(%y : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %z = linalg.matmul ins(%a, %v : tensor<8x8xf32>, tensor<8x8xf32>)
+             outs(%a : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %b = linalg.exp ins(%z : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
       return %b : tensor<8x8xf32>
     }
 after:
     func.func @f(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>)
         -> tensor<8x8xf32> {
-      %a = call @linalg_ext_layer_0(%x, %w) : ...
-      %b = call @linalg_ext_layer_0(%a, %v) : ...
+      %e = tensor.empty() : tensor<8x8xf32>
+      %a = call @linalg_ext_layer_0(%x, %w)
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+      %b = call @linalg_ext_layer_0(%a, %v)
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
       return %b : tensor<8x8xf32>
     }
     func.func private @linalg_ext_layer_0(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>)
-        -> tensor<8x8xf32> attributes {linalg_ext.layer, no_inline} { ... }
+        -> tensor<8x8xf32> attributes {linalg_ext.layer, no_inline} {
+      %e = tensor.empty() : tensor<8x8xf32>
+      %y = linalg.matmul ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>)
+             outs(%x : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %a = linalg.exp ins(%y : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+      return %a : tensor<8x8xf32>
+    }
 
+The example is with `least=2`.
 Passes on tensors, fusion among them, then do their work once for all layers;
 `linalg-ext-inline-repeated-layers` puts the ops back, and buffers are chosen as ever. A layer ends
-where fusion ends anyway: one value alone leaves it, which an op computes and several take, or a
-contraction takes. All sizes at the ends are known: what asks for one need not see into a layer.
+where fusion ends anyway: one value alone leaves it, which an op computes, and several take it, or a
+contraction takes it, or the caller. All sizes at the ends are known: what asks for one need not see into a layer.
 """
 
 from __future__ import annotations
@@ -135,4 +147,5 @@ class _Leaving:
         op = producer(value)
         if not op.name.startswith(("linalg.", "arith.", "math.")) or op.name in _MOVES:
             return False
-        return self._uses[value] > 1 or is_contraction(self._line.ops[self._last[value]])
+        user = self._line.ops[self._last[value]]
+        return self._uses[value] > 1 or user.name == "func.return" or is_contraction(user)
