@@ -88,7 +88,7 @@ def kept_with(context: ir.Context) -> dict[Any, Any] | None:
 
 
 _kept: dict[ir.Context, dict[Any, Any]] = {}
-"""What is kept with each context that is on loan, or idle."""
+"""The things that are kept with each context that is on loan, or idle."""
 
 
 _idle: list[tuple[ir.Context, int, int]] = []

@@ -107,8 +107,8 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
 
     The module is verified before upstream's passes, where one of ours changed it, and in the end,
     not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
-    ops of which there are none is left out; ops are counted anew where a pass changed some. On failure the module is as it was, and all is repeated with every check, so
-    as to name the pass.
+    ops of which there are none is left out; ops are counted anew where a pass changed some. On
+    failure the module is as it was, and all is repeated with every check, so as to name the pass.
 
     Args:
         module: whatever holds a module; handles into it go stale.

@@ -33,7 +33,7 @@ _FILL = "linalg.fill"
 _CAN_FAIL = frozenset(
     {"cf.assert", "tensor.extract", "tensor.gather", "tensor.insert", "tensor.scatter"}
 )
-"""Ops that tell their place where they fail, or from which such ops are made: it is part of them."""
+"""Ops that tell their place where they fail, or become such ops: it is part of their shape."""
 
 _MOST_PERIODS = 32
 """The most periods that are tried on a stretch, those first that most ops recur with."""

@@ -31,11 +31,11 @@ after:
       return %a : tensor<8x8xf32>
     }
 
-The example is with `least=2`.
-Passes on tensors, fusion among them, then do their work once for all layers;
-`linalg-ext-inline-repeated-layers` puts the ops back, and buffers are chosen as ever. A layer ends
-where fusion ends anyway: one value alone leaves it, which an op computes, and several take it, or a
-contraction takes it, or the caller. All sizes at the ends are known: what asks for one need not see into a layer.
+The example is with `least=2`. The passes on tensors, fusion among them, then do their work once for
+all layers; `linalg-ext-inline-repeated-layers` puts the ops back, and buffers are chosen as ever. A
+layer ends where fusion ends anyway: one value alone leaves it. An op computes that value, and
+several ops take it, or a contraction, or the caller. All sizes at the ends are known: what asks for
+one need not see into a layer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layers that are alike are one function until ops are fused; those that differ in anything are not."""
+"""Layers that are alike are one function until ops are fused; others that differ are not."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_layers_stay_apart_that_differ_in_a_type() -> None:
 
 
 def test_a_layer_does_not_end_where_its_last_op_is_fused_into_the_next() -> None:
-    """The only reader of `%y0` is element-wise: the layers begin and end elsewhere, or not at all."""
+    """The only reader of each value is element-wise."""
     chain = "\n".join(
         f"""%y{n} = linalg.exp ins(%{"x" if not n else f"y{n - 1}"} : tensor<8xf32>)
           outs(%e : tensor<8xf32>) -> tensor<8xf32>"""
