@@ -86,6 +86,7 @@ from linalg_ext.transforms.ir_utils.repeats import (
     Line,
     Run,
     is_repeated,
+    may_repeat,
     repeated_runs,
     shape_of,
 )
@@ -112,10 +113,10 @@ def outline_repeated_parts(module: ir.Operation, *, least: int = 6) -> Report:
     if entry is None or THREADS in entry.attributes or len(entry.regions[0].blocks) != 1:
         return report
     block = entry.regions[0].blocks[0]
-    _sink_fills(block)
-    # Allocations are in no order that says anything.
-    *ops, _ = [op.operation for op in block.operations]
-    line = Line([op for op in ops if op.name != _DEALLOC and not _is_allocation(op)])
+    if not may_repeat(_ordered(block), least):
+        return report
+    report.changed["linalg.generic"] += _sink_fills(block)
+    line = Line(_ordered(block))
     reached = _Reached(line)
     functions = Functions(module, STEM)
     # All before the first is outlined: what is made then may have the address of what is gone.
@@ -146,13 +147,19 @@ def _outline(parts: list[_Part], functions: Functions) -> int:
     return len(parts)
 
 
-def _sink_fills(block: Any) -> None:
+def _ordered(block: Any) -> list[Any]:
+    """Return the ops of a block whose order says something: no allocations, no deallocations."""
+    *ops, _ = [op.operation for op in block.operations]
+    return [op for op in ops if op.name != _DEALLOC and not _is_allocation(op)]
+
+
+def _sink_fills(block: Any) -> int:
     """Move each op that only fills an allocation to before the op that reaches that next.
 
-    Bufferization leaves them in no order that says anything.
+    Bufferization leaves them in no order that says anything. The result is the number of moves.
     """
-    ops = [op.operation for op in block.operations]
-    for fill in ops:
+    moved = 0
+    for fill in [op.operation for op in block.operations]:
         if fill.name != "linalg.generic" or len(fill.operands) != 1:
             continue
         buffer = buffer_of(fill.operands[0])
@@ -161,6 +168,8 @@ def _sink_fills(block: Any) -> None:
         next_ones = [op for op in next_ones if fill.is_before_in_block(op)]
         if buffer.is_fresh and next_ones:
             fill.move_before(first_of(next_ones))
+            moved += 1
+    return moved
 
 
 class _Part(NamedTuple):

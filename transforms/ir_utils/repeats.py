@@ -195,6 +195,17 @@ def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any])
     return tuple(argument.type for argument in block.arguments), tuple(shapes)
 
 
+def may_repeat(ops: Sequence[Any], least: int) -> bool:
+    """Return whether the names of ops repeat themselves: cheap to ask before shapes are made."""
+    numbers: dict[str, int] = {}
+    names = np.array([numbers.setdefault(op.name, len(numbers)) for op in ops])
+    return any(
+        length >= period
+        for period in range(least, len(names) // 2 + 1)
+        for _, length in _stretches(names[:-period] == names[period:])
+    )
+
+
 def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> Iterator[list[Run]]:
     """Yield groups of equal runs, two or more each, that begin and end at seams.
 
@@ -235,15 +246,15 @@ def _saved(runs: Sequence[Run]) -> int:
 
 
 def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
-    """Return the distances at which shapes recur, the commonest first."""
+    """Return the distances at which shapes recur, the commonest first, or multiples of them."""
     last: dict[int, int] = {}
     distances: Counter[int] = Counter()
     for at, shape in enumerate(shapes.tolist()):
         if shape in last:
             distances[at - last[shape]] += 1
         last[shape] = at
-    common = [distance for distance, _ in distances.most_common() if distance >= least]
-    return common[:_MOST_PERIODS]
+    common = [distance * -(-least // distance) for distance, _ in distances.most_common()]
+    return list(dict.fromkeys(common))[:_MOST_PERIODS]
 
 
 def _stretches(equal: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:

@@ -41,6 +41,7 @@ one need not see into a layer.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import func, ir
@@ -48,7 +49,13 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.generics import is_contraction
 from linalg_ext.transforms.ir_utils.outlining import part_of_ops
 from linalg_ext.transforms.ir_utils.plan_functions import Functions
-from linalg_ext.transforms.ir_utils.repeats import Line, Run, is_repeated, repeated_runs
+from linalg_ext.transforms.ir_utils.repeats import (
+    Line,
+    Run,
+    is_repeated,
+    may_repeat,
+    repeated_runs,
+)
 from linalg_ext.transforms.ir_utils.walking import functions, producer
 
 NAME = "linalg-ext-outline-repeated-layers"
@@ -77,16 +84,20 @@ def outline_repeated_layers(module: ir.Operation, *, least: int = 12) -> Report:
     report = Report(NAME)
     made = Functions(module, STEM)
     for function in functions(module):
-        if len(function.regions[0].blocks) == 1:
-            _outline_in(function, made, report, least)
+        block, *others = function.regions[0].blocks
+        ops = [op.operation for op in block.operations]
+        if not others and may_repeat(ops, least):
+            report.changed[function.name] += _outline_in(ops, made, least)
     return report
 
 
-def _outline_in(function: Any, made: Functions, report: Report, least: int) -> None:
-    line = Line([op.operation for op in function.regions[0].blocks[0].operations])
+def _outline_in(block: Sequence[Any], made: Functions, least: int) -> int:
+    """Outline what repeats itself among the ops of a block; the number of calls."""
+    line = Line(block)
     leaving = _Leaving(line)
     replaced: dict[Any, Any] = {}
     gone: list[Any] = []
+    calls = 0
     for runs in list(repeated_runs(line, leaving.is_seam, least=least)):
         layers = [
             (line.ops[run.start : run.stop], line.outside(run), leaving.of(run)) for run in runs
@@ -98,18 +109,19 @@ def _outline_in(function: Any, made: Functions, report: Report, least: int) -> N
             part.function.attributes[name] = ir.UnitAttr.get()
         name = made.adopt(line.key_of(runs[0]), part.function)
         for ops, outside, leaves in layers:
-            report.changed[function.name] += 1
             operands = [replaced.get(value, value) for value in outside if not is_repeated(value)]
             with ops[-1].location, ir.InsertionPoint(ops[-1]):
                 callee = ir.FlatSymbolRefAttr.get(name)
                 call = func.CallOp([value.type for value in leaves], callee, operands)
             replaced.update(zip(leaves, call.results, strict=True))
             gone += ops
+            calls += 1
     for old, new in replaced.items():
         old.replace_all_uses_with(new)
     # Not before: an op that is gone and a new one may have the same address, and so be equal.
     for op in reversed(gone):
         op.erase()
+    return calls
 
 
 def _has_known_sizes(value: Any) -> bool:
