@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -134,6 +134,10 @@ def _layers(xp: Any, x: Any, *weights: Any) -> Any:
     return x
 
 
+Seconds = defaultdict[str, float]
+"""Processor time by the name of what took it."""
+
+
 class Case(NamedTuple):
     """A function and the shapes of its arrays; `numpy` or `jax.numpy` is its first argument."""
 
@@ -175,7 +179,7 @@ def compile_anew(case: Case) -> None:
     lx.jit(lambda *given: case.function(np, *given)).explain(*arrays)
 
 
-def _measured(case: Case, passes: Counter[str]) -> Times:
+def _measured(case: Case, passes: Seconds) -> Times:
     """Compile once, with the time of each pass added to `passes`."""
     start = time.process_time()
     with (
@@ -185,15 +189,17 @@ def _measured(case: Case, passes: Counter[str]) -> Times:
     ):
         compile_anew(case)
     total = time.process_time() - start
-    passes.update(found)
+    for name, seconds in found.items():
+        passes[name] += seconds
     own = sum(seconds for name, seconds in found.items() if name.startswith("linalg-ext-"))
-    return Times(total, tracing.total(), own, found.total() - own, code.total())
+    upstream = sum(found.values()) - own
+    return Times(total, sum(tracing.values()), own, upstream, sum(code.values()))
 
 
 @contextmanager
-def _timed(owner: Any, *names: str) -> Iterator[Counter[str]]:
+def _timed(owner: Any, *names: str) -> Iterator[Seconds]:
     """Yield the processor time in seconds that functions take, by their names."""
-    seconds: Counter[str] = Counter()
+    seconds: Seconds = defaultdict(float)
 
     def timed(name: str) -> Any:
         function = getattr(owner, name)
@@ -254,7 +260,7 @@ def tables(words: Sequence[str], *, quick: bool = False) -> list[Table]:
     shown = Table(box=None)
     for header in ("case", "ours, ms", "JAX", "ratio", "trace", "own", "MLIR", "LLVM", "rest"):
         shown.add_column(header, no_wrap=True)
-    passes: Counter[str] = Counter()
+    passes: Seconds = defaultdict(float)
     ratios: list[float] = []
     with cache.off(), _on_one_core():
         for name, case in cases.items():
@@ -278,6 +284,6 @@ def tables(words: Sequence[str], *, quick: bool = False) -> list[Table]:
     if ratios:
         shown.add_row("geometric mean", "", "", f"{statistics.geometric_mean(ratios):.2f}")
     costly = Table("pass", "ms a round, all cases", box=None)
-    for name, seconds in passes.most_common(_COSTLIEST):
-        costly.add_row(name, f"{1e3 * seconds / len(rounds):.1f}")
+    for name in sorted(passes, key=passes.__getitem__, reverse=True)[:_COSTLIEST]:
+        costly.add_row(name, f"{1e3 * passes[name] / len(rounds):.1f}")
     return [shown, costly]

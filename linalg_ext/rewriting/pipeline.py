@@ -12,7 +12,6 @@ import os
 import shlex
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -129,12 +128,12 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
 
 
 @contextlib.contextmanager
-def timed_passes() -> Iterator[Counter[str]]:
+def timed_passes() -> Iterator[dict[str, float]]:
     """Yield the processor time in seconds of each pass that `run_in_place` runs, by its name.
 
     Upstream's passes run one by one meanwhile.
     """
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = {}
     token = _seconds.set(seconds)
     try:
         yield seconds
@@ -142,15 +141,16 @@ def timed_passes() -> Iterator[Counter[str]]:
         _seconds.reset(token)
 
 
-_seconds: ContextVar[Counter[str] | None] = ContextVar("linalg_ext.pass_seconds", default=None)
+_seconds: ContextVar[dict[str, float] | None] = ContextVar("linalg_ext.pass_seconds", default=None)
 
 
-def _timed(steps: Sequence[Resolved], seconds: Counter[str]) -> Iterator[list[Resolved]]:
+def _timed(steps: Sequence[Resolved], seconds: dict[str, float]) -> Iterator[list[Resolved]]:
     """Yield each step as a group; the time until the next one is asked for is its own."""
     for step in steps:
         start = time.process_time()
         yield [step]
-        seconds[step.step.name] += time.process_time() - start
+        took = time.process_time() - start
+        seconds[step.step.name] = seconds.get(step.step.name, 0.0) + took
 
 
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:

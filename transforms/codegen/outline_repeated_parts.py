@@ -163,11 +163,13 @@ def _sink_fills(block: Any) -> int:
         if fill.name != "linalg.generic" or len(fill.operands) != 1:
             continue
         buffer = buffer_of(fill.operands[0])
-        reaching = {ancestor_in(block, use.owner.operation) for use in uses_of(buffer.value)}
-        next_ones = [op for op in reaching if op.name not in TOUCH_NOTHING]
-        next_ones = [op for op in next_ones if fill.is_before_in_block(op)]
-        if buffer.is_fresh and next_ones:
-            fill.move_before(first_of(next_ones))
+        if not buffer.is_fresh:
+            continue
+        found = (ancestor_in(block, use.owner.operation) for use in uses_of(buffer.value))
+        reaching = {op for op in found if op is not None and op.name not in TOUCH_NOTHING}
+        behind = [op for op in reaching if fill.is_before_in_block(op)]
+        if behind:
+            fill.move_before(first_of(behind))
             moved += 1
     return moved
 
