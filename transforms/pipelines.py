@@ -185,13 +185,12 @@ _BRANCHES = ("scf.while", "cf.br", "cf.cond_br", "cf.switch", "affine.for")
 
 def _rounds(loop: ir.Operation) -> float:
     """Return how often the body of a loop runs; infinity where that is known at run time alone."""
-    rounds, op = 1.0, loop
-    while op.name != "func.func":
-        if op.name in _LOOPS:
-            trips = known_trips(*op.operands[:3]) if op.name == "scf.for" else None
-            rounds *= math.inf if trips is None else trips
-        op = op.parent.operation
-    return rounds
+    trips = known_trips(*loop.operands[:3]) if loop.name == "scf.for" else None
+    rounds = math.inf if trips is None else float(trips)
+    around = loop.parent
+    while around is not None and around.operation.name not in _LOOPS:
+        around = around.operation.parent
+    return rounds if around is None else rounds * _rounds(around.operation)
 
 
 def suggest_opt_level(instructions: int) -> int:

@@ -66,7 +66,8 @@ def copy_of(value: ir.Value) -> ir.Value:
     copy = op.clone().operation
     for at, operand in enumerate(operands):
         copy.operands[at] = operand
-    return copy.results[0]
+    result: ir.Value = copy.results[0]
+    return result
 
 
 class Line:

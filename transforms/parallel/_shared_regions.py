@@ -125,7 +125,7 @@ def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
     return [*found, row] if row.steps else found
 
 
-def _met(op: Any, reasons: set[str]) -> Step | ir.Operation | None:
+def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
     """Return an op as a step, as it is where a row goes on behind it, and None where it ends."""
     if op.name in _STRUCTURED:
         step = step_of(op)
