@@ -106,7 +106,7 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
 
     The module is verified before upstream's passes, where one of ours changed it, and in the end,
     not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
-    ops of which there are none is left out; ops are counted anew where a pass changed some. On
+    ops of which there are none is left out; ops are counted anew where that may have changed. On
     failure the module is as it was, and all is repeated with every check, so as to name the pass.
 
     Args:
@@ -154,23 +154,25 @@ def _timed(steps: Sequence[Resolved], seconds: dict[str, float]) -> Iterator[lis
 
 
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
-    names: Collection[str] | None = None
+    names: Collection[str] = ()
+    are_counted, is_verified = False, True
     seconds = _seconds.get()
-    is_verified = True
     for group in _groups(steps) if seconds is None else _timed(steps, seconds):
         ours = group[0].transformation
         if ours is None and not is_verified:
             _require_valid(target)
             is_verified = True
         if ours is not None and not group[0].step.anchors:
-            names = op_names(target.ir.operation) if names is None else names
+            # A pass that looks for ops of a name that was there runs, though they may be gone.
+            if not are_counted and not ours.has_work(names):
+                names, are_counted = op_names(target.ir.operation), True
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)
         # A rewrite folds besides, and does not say so.
         if isinstance(ours, ModulePass) and not run.reports[-1]:
             continue
-        names, is_verified = None, ours is None
+        are_counted, is_verified = False, ours is None
     _require_valid(target)
 
 
