@@ -22,6 +22,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
@@ -360,10 +361,13 @@ def caller_location() -> SourceLocation | None:
 
 def is_own_frame(frame: FrameType) -> bool:
     """Return whether a frame is of this library, or of what stands between it and its user."""
-    file = frame.f_code.co_filename
+    return _is_own_file(frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")))
+
+
+@lru_cache(maxsize=4096)
+def _is_own_file(file: str, module: str) -> bool:
     # NumPy's own functions stand between a user and what a traced value answers them, PyTorch's
     # between one and what it compiled, contextlib's between a `with` and the function behind it.
-    module = str(frame.f_globals.get("__name__", ""))
     if module.startswith(("numpy.", "torch.")) or module == "contextlib":
         return True
     # What PyTorch generates is of no module.

@@ -76,6 +76,7 @@ from linalg_ext.transforms.schedules.hoist_pads import hoist_pads as hoist_pads
 from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type as infer_compute_type
 from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline_groups
 from linalg_ext.transforms.grouping.inline_outlined_groups import inline_outlined_groups as inline_outlined_groups
+from linalg_ext.transforms.fusion.inline_repeated_layers import inline_repeated_layers as inline_repeated_layers
 from linalg_ext.transforms.schedules.interchange import interchange as interchange
 from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions as keep_contractions
 from linalg_ext.transforms.fusion.keep_effects import keep_effects as keep_effects
@@ -124,7 +125,9 @@ from linalg_ext.transforms.rewrites.name_categories import name_categories as na
 from linalg_ext.transforms.codegen.vectorization.order_loops import order_loops as order_loops
 from linalg_ext.transforms.grouping.outline_groups import outline_groups as outline_groups
 from linalg_ext.transforms.parallel.outline_long_entries import outline_long_entries as outline_long_entries
+from linalg_ext.transforms.legalization.outline_repeated_layers import outline_repeated_layers as outline_repeated_layers
 from linalg_ext.transforms.parallel.outline_repeated_loops import outline_repeated_loops as outline_repeated_loops
+from linalg_ext.transforms.codegen.outline_repeated_parts import outline_repeated_parts as outline_repeated_parts
 from linalg_ext.transforms.parallel.outline_shared_loops import outline_shared_loops as outline_shared_loops
 from linalg_ext.transforms.bufferization.own_destinations import own_destinations as own_destinations
 from linalg_ext.transforms.schedules.pack import pack as pack

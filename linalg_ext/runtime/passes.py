@@ -21,6 +21,7 @@ from itertools import groupby
 from typing import Any
 
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.ir.context import kept_with
 from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, reveal_spread_slices
 
 _PATTERN = "FoldInsertPadIntoFill"
@@ -100,6 +101,9 @@ _PASS = re.compile(rf"{_BEGINNING}(canonicalize|inline)(?![\w=-])({_braces(6)})?
 def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
     """A pass manager for upstream's passes.
 
+    Of a context on loan it is kept: `canonicalize` takes a millisecond to collect the patterns of
+    all ops, at the first run of each of its pass managers.
+
     Args:
         anchor: the op that they run on.
         context: of that op.
@@ -108,6 +112,16 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
     Raises:
         ValueError: they cannot be read.
     """
+    kept = kept_with(context)
+    if kept is None:
+        return _written_out(anchor, context, text)
+    if (anchor, text) not in kept:
+        kept[anchor, text] = _written_out(anchor, context, text)
+    made: passmanager.PassManager = kept[anchor, text]
+    return made
+
+
+def _written_out(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
     if _PIPELINE.search(text):
         # Written out, it can be read again.
         manager = passmanager.PassManager(anchor, context)

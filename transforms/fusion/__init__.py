@@ -31,6 +31,7 @@ PASSES = (
     "linalg-ext-separate-factors",
     "linalg-ext-gather-attention",
     "linalg-ext-inline-outlined-groups",
+    "linalg-ext-inline-repeated-layers",
     "linalg-ext-compute-parameters-first",
 )
 """Producers and consumers become one generic where no barrier is between them."""
