@@ -54,6 +54,11 @@ def functions(module: Any) -> list[Any]:
     return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
 
 
+def is_unused(value: Any) -> bool:
+    """Return whether nothing uses a value."""
+    return next(iter(value.uses), None) is None
+
+
 def replace_op(op: Any, *values: Any) -> None:
     """Replace the results of `op` by values, one for each, and erase `op`."""
     for result, value in zip(op.results, values, strict=True):
