@@ -9,6 +9,7 @@ from linalg_ext.bindings import arith, ir, linalg, tensor
 
 from .arithmetic import element_of_constant
 from .generics import input_count, iterators
+from .walking import element_type
 
 Number: TypeAlias = Any
 """An attribute of a constant, or a value from outside the body that fills."""
@@ -21,6 +22,8 @@ def filled_with(op: Any) -> Number | None:
     if op is None or len(op.results) != 1:
         return None
     if op.name == "arith.constant":
+        if isinstance(element_type(op.results[0].type), ir.ComplexType):
+            return None  # the bindings have no class for attributes of complex numbers
         number = element_of_constant(op.results[0])
         return number if isinstance(number, _SCALARS) else None
     if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) > 1:

@@ -111,6 +111,12 @@ def test_masks_that_are_constant_are_read_as_they_are() -> None:
     np.testing.assert_array_equal(kernel(x), np.where(x > 0, x, 1))
 
 
+def test_complex_constants_are_left() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(4, 6) * (1 + 2j)
+    kernel = lx.jit(lambda x: np.reshape(x * 2 + 1j, (24,)) * np.ones(24, np.complex64))
+    np.testing.assert_allclose(kernel(x.astype(np.complex64)), np.reshape(x * 2 + 1j, 24))
+
+
 def test_a_scalar_of_scalars_is_no_buffer() -> None:
     text = """
     func.func @f(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> {
