@@ -54,7 +54,6 @@ from linalg_ext.transforms.gml_st.fold_casts_into_subset_loops import fold_casts
 from linalg_ext.transforms.gml_st.fold_constants_into_subsets import fold_constants_into_subsets as fold_constants_into_subsets
 from linalg_ext.transforms.gml_st.fold_dims_of_subset_loops import fold_dims_of_subset_loops as fold_dims_of_subset_loops
 from linalg_ext.transforms.rewrites.fold_into_maps import fold_into_maps as fold_into_maps
-from linalg_ext.transforms.fusion.fold_open_reshapes import fold_open_reshapes as fold_open_reshapes
 from linalg_ext.transforms.checks.fold_position_checks import fold_position_checks as fold_position_checks
 from linalg_ext.transforms.gml_st.fold_subset_questions import fold_subset_questions as fold_subset_questions
 from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fold_transposes
@@ -66,6 +65,7 @@ from linalg_ext.transforms.schedules.fuse import fuse as fuse
 from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attention as fuse_attention
 from linalg_ext.transforms.schedules.whole_modules import fuse_elementwise as fuse_elementwise
 from linalg_ext.transforms.gml_st.fuse_into_subset_loops import fuse_into_subset_loops as fuse_into_subset_loops
+from linalg_ext.transforms.fusion.fuse_producers import fuse_producers as fuse_producers
 from linalg_ext.transforms.codegen.attention.gather_attention import gather_attention as gather_attention
 from linalg_ext.transforms.rewrites.generalize import generalize as generalize
 from linalg_ext.transforms.numerics.guard_integer_division import guard_integer_division as guard_integer_division
@@ -78,10 +78,7 @@ from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline
 from linalg_ext.transforms.grouping.inline_outlined_groups import inline_outlined_groups as inline_outlined_groups
 from linalg_ext.transforms.fusion.inline_repeated_layers import inline_repeated_layers as inline_repeated_layers
 from linalg_ext.transforms.schedules.interchange import interchange as interchange
-from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions as keep_contractions
-from linalg_ext.transforms.fusion.keep_effects import keep_effects as keep_effects
 from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functions as keep_shared_functions
-from linalg_ext.transforms.codegen.convolutions.keep_windows import keep_windows as keep_windows
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.bufferization.link_library_calls import link_library_calls as link_library_calls
 from linalg_ext.transforms.codegen.vectorization.look_up_labels import look_up_labels as look_up_labels
@@ -148,19 +145,15 @@ from linalg_ext.transforms.schedules.whole_modules import propagate_packs as pro
 from linalg_ext.transforms.loop_raising.raise_loops import raise_loops as raise_loops
 from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_variants as raise_matmul_variants
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
-from linalg_ext.transforms.fusion.read_destinations_as_inputs import read_destinations_as_inputs as read_destinations_as_inputs
-from linalg_ext.transforms.fusion.read_scalars_as_operands import read_scalars_as_operands as read_scalars_as_operands
 from linalg_ext.transforms.checks.refuse_constants import refuse_constants as refuse_constants
 from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion as refuse_recursion
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported as refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import refuse_untrusted as refuse_untrusted
-from linalg_ext.transforms.fusion.release_effects import release_effects as release_effects
 from linalg_ext.transforms.gml_st.remove_trivial_subset_loops import remove_trivial_subset_loops as remove_trivial_subset_loops
 from linalg_ext.transforms.llvm.report_failures import report_failures as report_failures
 from linalg_ext.transforms.checks.require_instructions import require_instructions as require_instructions
 from linalg_ext.transforms.checks.require_lowered import require_lowered as require_lowered
 from linalg_ext.transforms.bufferization.reshape_destinations import reshape_destinations as reshape_destinations
-from linalg_ext.transforms.fusion.reshape_fills import reshape_fills as reshape_fills
 from linalg_ext.transforms.gml_st.scalarize import scalarize as scalarize
 from linalg_ext.transforms.codegen.contractions.separate_factors import separate_factors as separate_factors
 from linalg_ext.transforms.llvm.set_target import set_target as set_target

@@ -63,6 +63,13 @@ _CONTRACTIONS = ("matmul", "contract", "conv", "dot", "matvec", "vecmat", "pooli
 """Parts of the names of such ops."""
 
 
+def is_on_tensors(op: Any) -> bool:
+    """Return whether a `linalg.generic` reads and writes no memref: a result for each output."""
+    return len(op.results) > 0 and not any(
+        isinstance(value.type, ir.MemRefType) for value in op.operands
+    )
+
+
 def iterators(kinds: Iterable[str]) -> ir.ArrayAttr:
     """Return the attribute of the kinds of loops, "parallel" or "reduction" each."""
     return ir.ArrayAttr.get(

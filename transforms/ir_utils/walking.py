@@ -92,6 +92,11 @@ def last_of(ops: Iterable[Any]) -> Any:
     return found
 
 
+def is_unused(value: Any) -> bool:
+    """Return whether nothing uses a value."""
+    return next(iter(value.uses), None) is None
+
+
 def replace_op(op: Any, *values: Any) -> None:
     """Replace the results of `op` by values, one for each, and erase `op`."""
     for result, value in zip(op.results, values, strict=True):
