@@ -223,7 +223,7 @@ def _pad_by_constants(value: Traced, widths: Sequence[Any], numbers: Any) -> Tra
         refuse("numpy.pad with a traced value to pad by", "use np.where or np.concatenate")
     if not value.ndim:
         return value
-    given = np.broadcast_to(np.asarray(numbers, value.dtype), (value.ndim, 2))
+    given = np.broadcast_to(np.asarray(numbers).astype(value.dtype), (value.ndim, 2))
     if (given == given.reshape(-1)[:1]).all():
         shape = tuple(
             size + low + high for size, (low, high) in zip(value.shape, widths, strict=True)

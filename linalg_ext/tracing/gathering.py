@@ -36,8 +36,14 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
     """`numpy.take_along_axis`."""
     if axis is None:
         return ravel(arr)[indices]
-    value, places = as_traced(arr), cast_to(indices, np.int64)
-    along = normal_axis(axis, value.ndim, "take_along_axis")
+    value = as_traced(arr)
+    return value[along_axis("take_along_axis", value, indices, axis)]
+
+
+def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, ...]:
+    """The index that takes other places along one axis, and along the others each its own."""
+    places = cast_to(indices, np.int64)
+    along = normal_axis(axis, value.ndim, name)
     index: list[Any] = []
     for number, size in enumerate(value.shape):
         if number == along:
@@ -46,4 +52,4 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
         ones: list[Any] = [1] * value.ndim
         ones[number] = size
         index.append(reshape(np.arange(size.__index__()), tuple(ones)))
-    return value[tuple(index)]
+    return tuple(index)

@@ -90,6 +90,11 @@ def is_array(item: Any) -> bool:
     return isinstance(item, np.ndarray) or (isinstance(item, Traced) and item.ndim > 0)
 
 
+def is_whole(item: Any) -> bool:
+    """Return True for the slice of all that there is."""
+    return isinstance(item, slice) and item.start is item.stop is item.step is None
+
+
 def parts_of(value: Traced, items: Sequence[Any]) -> list[Part]:
     """Return the part of each axis that integers and slices select."""
     own = [item for item in items if item is not None]

@@ -65,7 +65,7 @@ def reshape(
         without = squeeze(traced, _ones(traced.shape))
         return with_axes_of_one(without, ones, len(shape))
     tensor = reshaped_tensor(traced.value, traced.shape, shape)
-    return Traced(tensor, traced.dtype, shape, base=traced)
+    return Traced(tensor, traced.dtype, shape)
 
 
 def _ones(shape: Shape) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ def transpose(a: Any, axes: Any = None) -> Traced:
 
 def view(value: Traced, shape: Sequence[AnySize], axes: Sequence[int | None]) -> Traced:
     """A view of a value: of the same tensor, read by other axes."""
-    return Traced(value.tensor, value.dtype, tuple(shape), axes, weak=value.weak, base=value)
+    return Traced(value.tensor, value.dtype, tuple(shape), axes, weak=value.weak)
 
 
 def matrix_transpose(x: Any) -> Traced:
@@ -297,5 +297,4 @@ def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
         tuple(size for size, _ in both),
         [dim for _, dim in both],
         weak=value.weak,
-        base=value,
     )

@@ -132,9 +132,7 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
         if value.axes[axis] is not None and not part.is_all_of(shape[axis])
     ]
     if not narrowed:
-        return Traced(
-            value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept], base=value
-        )
+        return Traced(value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept])
     if any(_is(size, 0) for size in sizes):
         with at_users_line():
             return Traced(empty(sizes, value.dtype), value.dtype, sizes)
@@ -157,7 +155,6 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
         value.dtype,
         sizes,
         [None if dim is None else left.index(dim) for dim in axes],
-        base=value,
     )
 
 

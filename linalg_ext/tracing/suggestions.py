@@ -15,11 +15,6 @@ _INSTEAD = {
     "flatnonzero": "its shape depends on the values: use np.where(mask, x, y)",
     "argwhere": "its shape depends on the values: use np.where(mask, x, y)",
     "extract": "its shape depends on the values: use np.where(mask, x, 0)",
-    "place": "write np.where(mask, values, x)",
-    "putmask": "write np.where(mask, values, x)",
-    "copyto": "write np.where(mask, values, x)",
-    "put": "write x.at[index].set(values)",
-    "fill_diagonal": "write np.where(np.eye(n, dtype=bool), value, x)",
     "solve": "decompositions are not recorded: call it outside the function",
     "inv": "decompositions are not recorded: call it outside the function",
     "det": "decompositions are not recorded: call it outside the function",
@@ -33,7 +28,6 @@ _INSTEAD = {
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
     "array_str": "print the result outside the function, or x.shape and x.dtype inside",
     "bincount": "write (labels == np.arange(n)[:, None]).sum(1)",
-    "add.at": "write x.at[index].add(values)",
     "save": "save the result outside the function",
 }
 

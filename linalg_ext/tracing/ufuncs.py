@@ -136,12 +136,6 @@ def record_ufunc(
         return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
     if method != "__call__":
         refuse_function(f"{ufunc.__name__}.{method}")
-    if "out" in keywords:
-        out = keywords.pop("out")
-        if isinstance(out, tuple) and len(out) == 1 and isinstance(out[0], Traced):
-            result = record_ufunc(ufunc, method, inputs, keywords)
-            return out[0].become(xp.broadcast_to(result.astype(out[0].dtype), out[0].shape))
-        refuse("out= inside a traced function", "take the result that the function gives")
     if keywords.get("where") is True:
         keywords.pop("where")
     if "where" in keywords:

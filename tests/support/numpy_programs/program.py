@@ -35,7 +35,7 @@ class Step:
     """A call.
 
     Attributes:
-        kind: function, ufunc, method, property, operator, "in place", index or at.
+        kind: function, ufunc, method, property, operator, "in place", index, at, write or writer.
         name: of what is called, as the library's tables have it.
         arguments, keywords: its arguments; an `Input` or a `Result` stands for an array.
     """
@@ -97,6 +97,26 @@ class Step:
         else:
             ufunc = {"max": np.maximum, "min": np.minimum}.get(self.name) or getattr(np, self.name)
             ufunc.at(changed, index, np.asarray(other).astype(changed.dtype))
+        return changed
+
+    def _write(self, value: Any, index: Any, other: Any) -> Any:
+        changed = value.copy()
+        rows = changed[...]
+        if self.name == "set":
+            changed[index] = other
+        elif self.name == "iadd":
+            changed[index] += other
+        else:  # through a view
+            part = changed[index]
+            part *= other
+        return changed, rows
+
+    def _writer(self, value: Any, *arguments: Any) -> Any:
+        changed = value.copy()
+        if self.name == "fill":
+            changed.fill(*arguments)
+        else:
+            named(self.name)(changed, *arguments)
         return changed
 
     def __repr__(self) -> str:
