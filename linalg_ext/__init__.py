@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
     from linalg_ext.settings import Options, options
-    from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop
+    from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop, pure_callback
     from linalg_ext.transforms.schedules.schedule import Schedule
     from linalg_ext.worker_process import Limits
 
@@ -75,6 +75,7 @@ __all__ = [
     "ops",
     "options",
     "parse",
+    "pure_callback",
     "samples",
     "structured",
     "structured_op",
@@ -116,6 +117,7 @@ _LAZY = {
     "ops": "linalg_ext.opdsl_defs",
     "options": "linalg_ext.settings:options",
     "parse": "linalg_ext.module:parse",
+    "pure_callback": "linalg_ext.tracing:pure_callback",
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",

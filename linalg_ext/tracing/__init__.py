@@ -1,9 +1,20 @@
 """Python functions of arrays, traced: NumPy code as it stands becomes one function of linalg."""
 
+from linalg_ext.tracing.callbacks import pure_callback
 from linalg_ext.tracing.control import cond, loop
 from linalg_ext.tracing.jit_function import JitFunction, jit
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.sizes import Dim
 from linalg_ext.tracing.specs import ShapeDtype
 
-__all__ = ["Compiled", "Dim", "JitFunction", "Lowered", "ShapeDtype", "cond", "jit", "loop"]
+__all__ = [
+    "Compiled",
+    "Dim",
+    "JitFunction",
+    "Lowered",
+    "ShapeDtype",
+    "cond",
+    "jit",
+    "loop",
+    "pure_callback",
+]

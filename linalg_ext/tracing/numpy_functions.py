@@ -187,6 +187,24 @@ _FFT: Mapping[str, Callable[..., Any]] = {
     "ifftshift": splitting.shifted(-1),
 }
 
+_CALLED_OF_LINALG = (
+    "inv pinv solve tensorsolve tensorinv lstsq det slogdet matrix_rank cond cholesky qr svd "
+    "svdvals eigh eigvalsh eig eigvals"
+)
+_CALLED_OF_FFT = "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"
+_CALLED = "apply_along_axis apply_over_axes polyfit i0 histogram_bin_edges histogramdd sort_complex"
+CALLED_BACK: Mapping[Any, str] = {
+    getattr(module, name): f"{prefix}{name}"
+    for module, prefix, names in (
+        (np, "", _CALLED),
+        (np.linalg, "linalg.", _CALLED_OF_LINALG),
+        (np.fft, "fft.", _CALLED_OF_FFT),
+    )
+    for name in names.split()
+    if hasattr(module, name)
+}
+"""NumPy's functions that are not recorded: the kernel calls NumPy."""
+
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     **{getattr(np.fft, name): made for name, made in _FFT.items()},
     **{getattr(np, name): made for name, made in _SIMPLE.items() if hasattr(np, name)},
@@ -205,6 +223,8 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
     """
     recorded = FUNCTIONS.get(function)
     module = str(getattr(function, "__module__", "numpy"))
+    if recorded is None and function in CALLED_BACK:
+        return linear_algebra.called(CALLED_BACK[function], function, arguments, keywords)
     if recorded is None:
         refuse_function(function.__name__, module)
     parameters = _signature(recorded).parameters

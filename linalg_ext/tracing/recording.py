@@ -95,7 +95,15 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
         made.attributes["function_type"] = ir.TypeAttr.get(signature)
         dtypes = tuple(result.dtype for result in results)
-        return Recording(Module(module), name, call, tuple(trace.demands), structure, dtypes)
+        return Recording(
+            Module(module),
+            name,
+            call,
+            tuple(trace.demands),
+            structure,
+            dtypes,
+            tuple(trace.callbacks),
+        )
 
 
 def _called(

@@ -9,21 +9,12 @@ from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.utils import hooks
 
 _INSTEAD = {
-    "sort_complex": "np.sort is recorded, of complex values too",
     "unique": "its shape depends on the values: call it outside the function",
     "nonzero": "its shape depends on the values: use np.where(mask, x, y)",
     "flatnonzero": "its shape depends on the values: use np.where(mask, x, y)",
     "argwhere": "its shape depends on the values: use np.where(mask, x, y)",
     "extract": "its shape depends on the values: use np.where(mask, x, 0)",
-    "solve": "decompositions are not recorded: call it outside the function",
-    "inv": "decompositions are not recorded: call it outside the function",
-    "det": "decompositions are not recorded: call it outside the function",
-    "svd": "decompositions are not recorded: call it outside the function",
-    "eigh": "decompositions are not recorded: call it outside the function",
-    "qr": "decompositions are not recorded: call it outside the function",
-    "cholesky": "decompositions are not recorded: call it outside the function",
     "vectorize": "write the function on whole arrays",
-    "apply_along_axis": "write the function on whole arrays, with axis=",
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
     "array_str": "print the result outside the function, or x.shape and x.dtype inside",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.tracing.numpy_functions import FUNCTIONS
+from linalg_ext.tracing.numpy_functions import CALLED_BACK, FUNCTIONS
 from linalg_ext.tracing.reductions import UFUNCS as REDUCING
 from linalg_ext.tracing.traced import ArrayMethods, Part
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
@@ -210,6 +210,7 @@ def _writer(scene: Scene) -> Step:
     name, value = scene.choose(names), scene.array(2)
     array = np.asarray(scene.value(value))
     number = scene.number(array.dtype)
+    rest: tuple[Any, ...]
     same = [each for each in DTYPES if dtype_of(each) == array.dtype] or ["f4"]
     few = scene.shaped((scene.choose((1, 2, 3)),), same)
     places = scene.add(np.array([0, -1, 0]))
@@ -230,6 +231,21 @@ def _writer(scene: Scene) -> Step:
     return Step("writer", name, (value, *rest))
 
 
+_TAKES_FUNCTIONS = ("apply_along_axis", "apply_over_axes", "polyfit", "histogramdd")
+
+
+def _called(scene: Scene) -> Step:
+    """A function of matrices or of signals that the kernel calls NumPy for."""
+    names = [name for name in CALLED_BACK.values() if name not in _TAKES_FUNCTIONS]
+    name = scene.choose(names)
+    size = scene.choose((3, 1, 2, 17))
+    columns = scene.choose((size, size, 4))
+    value = scene.shaped((size, columns), ("f8", "f4", "c16", "i8"))
+    others = {"linalg.solve": (scene.shaped((size,), ("f8",)),)}
+    others["linalg.tensorsolve"] = others["linalg.lstsq"] = others["linalg.solve"]
+    return Step("function", name, (value, *others.get(name, ())))
+
+
 _KINDS: Mapping[str, Callable[[Scene], Step]] = {
     "function": _function,
     "ufunc": _ufunc,
@@ -241,6 +257,7 @@ _KINDS: Mapping[str, Callable[[Scene], Step]] = {
     "property": _property,
     "write": _write,
     "writer": _writer,
+    "called": _called,
 }
 _HOW_OFTEN = {
     "function": 8,
