@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -126,6 +126,6 @@ def _array(descriptor: int, dtype: DType, rank: int) -> np.ndarray[Any, Any]:
     reach = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
     start = words[1] + words[2] * dtype.itemsize
     memory = (ctypes.c_char * (reach * dtype.itemsize)).from_address(start)
-    flat = np.frombuffer(memory, np.uint8).view(dtype)
+    flat = np.frombuffer(cast(Any, memory), np.uint8).view(dtype)
     steps = [stride * dtype.itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(flat, sizes, steps)

@@ -266,6 +266,33 @@ def select_(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
     return result
 
 
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Traced:
+    """`numpy.piecewise`; functions are called with all of x."""
+    value = as_traced(x)
+    is_one = not isinstance(condlist, list | tuple) and np.ndim(condlist) == value.ndim
+    if isinstance(condlist, list | tuple) and value.ndim and not np.ndim(condlist[0]):
+        is_one = True
+    given = [condlist] if is_one else [condlist[place] for place in range(len(condlist))]
+    conditions = [cast_to(each, np.bool_) for each in given]
+    if len(funclist) == len(conditions) + 1:
+        any_of_them = conditions[0]
+        for each in conditions[1:]:
+            any_of_them = any_of_them | each
+        conditions.append(~any_of_them)
+    if len(funclist) != len(conditions):
+        raise ArgumentError(
+            f"piecewise of {len(given)} conditions and {len(funclist)} functions",
+            where=caller_location(),
+            expected="a function for each condition, and one more for the rest",
+        )
+    result = xp.zeros_like(value)
+    for condition, function in zip(conditions, funclist, strict=True):
+        new = function(value, *args, **kw) if callable(function) else function
+        new = cast_to(new if isinstance(new, Traced) else np.asarray(new), value.dtype)
+        result = xp.where(condition, new, result)
+    return result
+
+
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Traced, ...]:

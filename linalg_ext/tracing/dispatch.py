@@ -20,6 +20,7 @@ from linalg_ext.tracing.emission import broadcast_shapes
 from linalg_ext.tracing.indexing import expanded, indexed, is_array, is_whole
 from linalg_ext.tracing.known import Known, computed, is_known, is_traced, revealed
 from linalg_ext.tracing.numpy_functions import record_function
+from linalg_ext.tracing.slicing import line_of_result
 from linalg_ext.tracing.traced import Traced, View, xp
 from linalg_ext.tracing.ufuncs import record_ufunc
 from linalg_ext.tracing.unsupported import refuse
@@ -44,7 +45,10 @@ def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[s
     outs = outs if isinstance(outs, tuple) else (outs,)
     given, values = revealed(given), revealed(tuple(inputs))
     if not any(out is not None for out in outs):
-        return _laid_out(record_ufunc(ufunc, method, values, given), values)
+        found = _laid_out(record_ufunc(ufunc, method, values, given), values)
+        if method == "__call__" and len(values) == 2 and isinstance(found, Traced):
+            found.line = line_of_result(ufunc.__name__, *values) if not found.ndim else None
+        return found
     where = given.pop("where", True) if method == "__call__" else True
     found = record_ufunc(ufunc, method, values, given)
     stored = [
@@ -76,6 +80,9 @@ def on_part(value: Traced, index: Any) -> Any:
     if isinstance(value, Known) and is_known(index):
         return computed(operator.getitem, (value, index), {})
     place = revealed(index)
+    known = place if isinstance(place, tuple) else (place,)
+    if len(known) == value.ndim and all(type(item) is int for item in known):
+        return value.scalar(known, lambda: indexed(value, place))
     found = indexed(value, place)
     items = expanded(value, place)
     has_ellipsis = any(item is ... for item in (place if isinstance(place, tuple) else (place,)))

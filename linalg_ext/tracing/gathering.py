@@ -1,4 +1,4 @@
-"""Elements at the places that integer arrays name: take, take_along_axis."""
+"""Elements at places: take, take_along_axis, sliding_window_view."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.shaping import ravel, reshape
-from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.creation import arange
+from linalg_ext.tracing.elements import Element
+from linalg_ext.tracing.emission import gathered, shape_text
+from linalg_ext.tracing.shaping import as_shape, ravel, reshape
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 
@@ -51,5 +55,42 @@ def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, 
             continue
         ones: list[Any] = [1] * value.ndim
         ones[number] = size
-        index.append(reshape(np.arange(size.__index__()), tuple(ones)))
+        index.append(reshape(arange(size), tuple(ones)))
     return tuple(index)
+
+
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Traced:
+    """`numpy.lib.stride_tricks.sliding_window_view`."""
+    value = as_traced(x)
+    sizes = as_shape(window_shape)
+    axes = tuple(range(value.ndim)) if axis is None else axis
+    axes = axes if isinstance(axes, tuple | list) else (axes,)
+    places = [normal_axis(each, value.ndim, "sliding_window_view") for each in axes]
+    if len(places) != len(sizes):
+        raise ShapeError(
+            f"sliding_window_view of windows of shape {shape_text(sizes)} along {len(places)} axes",
+            where=caller_location(),
+            expected="one size for each axis",
+        )
+    shape = list(value.shape)
+    for place, size in zip(places, sizes, strict=True):
+        trace = current_trace([value])
+        if not trace.at_least(size, 0, "window") or not trace.at_least(
+            shape[place], size, "window"
+        ):
+            raise ShapeError(
+                f"a window of {size} along axis {place}, of size {shape[place]}",
+                where=caller_location(),
+                expected="a window that is no larger than the array",
+            )
+        shape[place] = shape[place] - size + 1
+
+    def at(positions: list[Element], _: list[Element]) -> list[Element]:
+        found = positions[: value.ndim]
+        for number, place in enumerate(places):
+            found[place] = found[place] + positions[value.ndim + number]
+        return found
+
+    return gathered(value, [], (*shape, *sizes), at)

@@ -60,7 +60,8 @@ def _normal_item(item: Any) -> list[Any]:
         if item.dtype == np.bool_:
             refuse(
                 "an index by a mask that is traced: the shape of the result depends on its values",
-                "write np.where(mask, x, otherwise); to replace, x = np.where(mask, value, x)",
+                "write np.where(mask, x, otherwise), or say how many: x[lx.nonzero(mask, size=n)]; "
+                "to replace, x[mask] = value",
             )
         return [item]
     if isinstance(item, bool | np.bool_):

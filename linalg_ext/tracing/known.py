@@ -21,6 +21,7 @@ from linalg_ext.tracing.casting import arrays_of, cast_to
 from linalg_ext.tracing.concatenation import stack
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import flatten, mapped
+from linalg_ext.tracing.joining import joiners
 from linalg_ext.tracing.patching import Place, Replacements, is_call_of, package_of
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import running
@@ -270,6 +271,7 @@ def _made(original: Any) -> Any:
 def _places() -> Iterator[Place]:
     for name in (*_OF_SIZES, *_OTHERS):
         yield np, name, _made
+    yield from joiners()
 
 
 making = Replacements(_places).made

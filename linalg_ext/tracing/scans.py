@@ -11,7 +11,7 @@ from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axis
-from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.casting import arrays_of, cast_to
 from linalg_ext.tracing.constants import as_traced, unwritten
 from linalg_ext.tracing.elements import Element, apply, as_dtype
 from linalg_ext.tracing.emission import full
@@ -19,7 +19,7 @@ from linalg_ext.tracing.reductions import folded, result_dtype
 from linalg_ext.tracing.shaping import ravel
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse_out
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
@@ -129,13 +129,23 @@ def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Trace
     return xp.pad(value, widths, constant_values=number)
 
 
+def _side(value: Any, shape: Shape) -> list[Traced]:
+    """The array before or behind another one: a number is stretched to one place along the axis."""
+    if value is None or value is np._NoValue:
+        return []
+    (array,) = arrays_of(value)
+    return [array if array.ndim else xp.broadcast_to(array, shape)]
+
+
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
     """`numpy.diff`."""
-    unset = np._NoValue
-    if prepend not in (None, unset) or append not in (None, unset):
-        refuse("numpy.diff with prepend= or append=", "use np.concatenate first")
     value = as_traced(a)
-    before = (slice(None),) * normal_axis(axis, value.ndim, "diff")
+    place = normal_axis(axis, value.ndim, "diff")
+    one = (*value.shape[:place], 1, *value.shape[place + 1 :])
+    first, last = (_side(x, one) if n else [] for x in (prepend, append))
+    if first or last:
+        value = xp.concatenate([*first, value, *last], place)
+    before = (slice(None),) * place
     for _ in range(n):
         later, earlier = value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
         value = later != earlier if value.dtype == np.bool_ else later - earlier

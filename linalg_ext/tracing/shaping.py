@@ -37,9 +37,14 @@ def as_shape(shape: Any) -> Shape:
 def reshape(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Traced:
-    """`numpy.reshape`, in row-major order."""
+    """`numpy.reshape`."""
+    if order == "F":
+        sizes = as_shape(newshape if shape is None else shape)
+        return transpose(reshape(transpose(as_traced(a)), sizes[::-1]))
     if order not in ("C", "A", "K"):
-        refuse(f"reshape with order={order!r}", "transpose before and after it")
+        raise ArgumentError(
+            f"reshape with order={order!r}", where=caller_location(), expected="C, F, A or K"
+        )
     traced = as_traced(a)
     wanted = list(as_shape(newshape if shape is None else shape))
     total = _count(traced.shape)
@@ -86,7 +91,7 @@ def _count(shape: Sequence[AnySize]) -> AnySize:
 
 
 def ravel(a: Any, order: str = "C") -> Traced:
-    """`numpy.ravel`, in row-major order."""
+    """`numpy.ravel`."""
     return reshape(a, (_count(as_traced(a).shape),), order)
 
 

@@ -9,16 +9,15 @@ from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.utils import hooks
 
 _INSTEAD = {
-    "unique": "its shape depends on the values: call it outside the function",
-    "nonzero": "its shape depends on the values: use np.where(mask, x, y)",
-    "flatnonzero": "its shape depends on the values: use np.where(mask, x, y)",
-    "argwhere": "its shape depends on the values: use np.where(mask, x, y)",
-    "extract": "its shape depends on the values: use np.where(mask, x, 0)",
+    "unique": "its shape depends on the values: say how many, lx.unique(x, size=n)",
+    "nonzero": "its shape depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
+    "flatnonzero": "its shape depends on the values: say how many, lx.flatnonzero(x, size=n)",
+    "argwhere": "its shape depends on the values: say how many, lx.argwhere(x, size=n)",
+    "extract": "its shape depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
     "vectorize": "write the function on whole arrays",
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
     "array_str": "print the result outside the function, or x.shape and x.dtype inside",
-    "bincount": "write (labels == np.arange(n)[:, None]).sum(1)",
     "save": "save the result outside the function",
 }
 

@@ -137,6 +137,11 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return xp.imag(self)
 
     @property
+    def flat(self) -> Flat:
+        """The elements in a row: `x.flat[3]`, `x.flat[::2] = 0`, `for each in x.flat`."""
+        return Flat(self)
+
+    @property
     def at(self) -> At:
         """Parts of a new array that is else as this one: `x.at[1:3].set(0)`, `.add`, ..."""
         return At(self)
@@ -327,6 +332,30 @@ for _name in (
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
 
 
+class Flat:
+    """`x.flat`: the elements of an array in row-major order, read and written by index."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __getitem__(self, index: Any) -> Traced:
+        return xp.ravel(self._value)[index]
+
+    def __setitem__(self, index: Any, new: Any) -> None:
+        changed = xp.ravel(self._value).at[index].set(new)
+        self._value[...] = xp.reshape(changed, self._value.shape)
+
+    def __len__(self) -> int:
+        return int(self._value.size.__index__())
+
+    def __iter__(self) -> Iterator[Traced]:
+        return iter(xp.ravel(self._value))
+
+    def copy(self) -> Traced:
+        """The elements as an array of one axis."""
+        return xp.ravel(self._value).apart()
+
+
 class At:
     """`x.at`: the parts of an array, by index."""
 
@@ -408,6 +437,7 @@ class Traced(ArrayMethods):
         is_argument: True for an array of the caller's.
         is_in_rows: True where NumPy's array would lie in row-major order for sure.
         base, view: of a view, the array of which it shows a part, and the part.
+        line: of an integer that is `factor * origin + offset`, these three.
     """
 
     __linalg_ext_traced__ = True
@@ -437,7 +467,9 @@ class Traced(ArrayMethods):
         self.is_in_rows = True
         self.base: Traced | None = None
         self.view: View | None = None
+        self.line: tuple[Traced, int, int] | None = None
         self._views: list[weakref.ref[Traced]] = []
+        self._scalars: dict[tuple[int, ...], Traced] = {}
 
     @property
     def shape(self) -> Shape:
@@ -497,6 +529,14 @@ class Traced(ArrayMethods):
         base._views.append(weakref.ref(self))
         return self
 
+    def scalar(self, place: tuple[int, ...], make: Callable[[], Traced]) -> Traced:
+        """The scalar at a place: one value for `x[0]`, however often that is written."""
+        _check(self)
+        found = self._scalars.get(place)
+        if found is None or self._trace is None or found._region not in self._trace.regions:
+            found = self._scalars[place] = make()
+        return found
+
     def apart(self) -> Traced:
         """The same values as an array by itself, which shares no memory."""
         return Traced(self.tensor, self.dtype, self.shape, self.axes)
@@ -537,6 +577,7 @@ class Traced(ArrayMethods):
     def _take(self, other: Traced) -> None:
         self._tensor, self.axes = other.tensor, other.axes
         self.weak = None
+        self._scalars.clear()
         regions = self._trace.regions if self._trace is not None else ()
         for shown in [each() for each in self._views]:
             if shown is not None and shown._region in regions:

@@ -81,6 +81,7 @@ _REASONS: Mapping[Any, tuple[str, str]] = {
     np.linalg.diagonal: _READ_ONLY,
     np.broadcast_to: _READ_ONLY,
     np.broadcast_arrays: _READ_ONLY,
+    np.lib.stride_tricks.sliding_window_view: _READ_ONLY,
 }
 """For each of which it cannot: why."""
 
