@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         pure_callback,
         unique,
     )
+    from linalg_ext.tracing import random as random
     from linalg_ext.transforms.schedules.schedule import Schedule
     from linalg_ext.worker_process import Limits
 
@@ -94,6 +95,7 @@ __all__ = [
     "options",
     "parse",
     "pure_callback",
+    "random",
     "samples",
     "structured",
     "structured_op",
@@ -142,6 +144,7 @@ _LAZY = {
     "options": "linalg_ext.settings:options",
     "parse": "linalg_ext.module:parse",
     "pure_callback": "linalg_ext.tracing:pure_callback",
+    "random": "linalg_ext.tracing.random",
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
