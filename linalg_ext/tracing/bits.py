@@ -15,7 +15,7 @@ from linalg_ext.tracing.traced import Traced, xp
 
 
 def _shifts(name: str, bitorder: Any) -> Any:
-    """How far each bit of a byte is from its end, in their order."""
+    """The distance of each bit of a byte from its end, in their order."""
     if bitorder not in ("big", "little"):
         raise ArgumentError(
             f"{name}: bitorder={bitorder!r}", where=caller_location(), expected="big or little"

@@ -309,5 +309,7 @@ def _example(shape: tuple[int, ...], dtype: DType) -> Array:
     """An array that any decomposition takes: the identity, or numbers that grow."""
     if len(shape) > 1:
         return np.broadcast_to(np.eye(shape[-2], shape[-1]), shape).astype(dtype)
+    if dtype.kind in "iub":
+        return np.zeros(shape, dtype)  # which are places in any array
     count = int(np.prod(shape))
     return (np.arange(1, count + 1) % 100).reshape(shape).astype(dtype)

@@ -234,11 +234,15 @@ _OF_SIZES: Mapping[str, Callable[..., Traced]] = {
     "array": _array,
     "asarray": _as_array,
     "asanyarray": _as_array,
+    "asfortranarray": _as_array,
     "ascontiguousarray": _in_rows,
 }
 """Functions that ask no argument what to do: their records of traced values and open sizes."""
 
 _OTHERS = ("zeros_like", "ones_like", "empty_like", "full_like", "copy", "linspace")
+
+MAKERS = (*_OF_SIZES, *_OTHERS)
+"""NumPy's functions that make arrays, which are replaced while a function is traced."""
 
 
 def _is_of_function(frame: FrameType, name: str) -> bool:
@@ -269,7 +273,7 @@ def _made(original: Any) -> Any:
 
 
 def _places() -> Iterator[Place]:
-    for name in (*_OF_SIZES, *_OTHERS):
+    for name in MAKERS:
         yield np, name, _made
     yield from joiners()
 

@@ -106,6 +106,10 @@ def _average(
     return (mean, xp.broadcast_to(weight, mean.shape)) if returned else mean
 
 
+def _dtype(value: Any) -> Any:
+    return getattr(value, "dtype", value)
+
+
 def _size(a: Any, axis: Any = None) -> Any:
     value = as_traced(a)
     return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
@@ -180,7 +184,10 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "size": _size,
     "iscomplexobj": lambda x: as_traced(x).dtype.kind == "c",
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
-    "result_type": lambda *values: np.result_type(*(getattr(v, "dtype", v) for v in values)),
+    "can_cast": lambda from_, to, casting="safe": np.can_cast(_dtype(from_), _dtype(to), casting),
+    "common_type": lambda *arrays: np.common_type(*(np.empty(0, _dtype(a)) for a in arrays)),
+    "min_scalar_type": lambda a: as_traced(a).dtype,
+    "result_type": lambda *values: np.result_type(*map(_dtype, values)),
 }
 _LINALG: Mapping[str, Callable[..., Any]] = {
     **_of(linear_algebra, "norm vector_norm matrix_norm matrix_power multi_dot cross"),
@@ -202,7 +209,7 @@ _CALLED_OF_LINALG = (
 _CALLED_OF_FFT = "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"
 _CALLED = (
     "apply_along_axis apply_over_axes polyfit i0 histogram_bin_edges histogram2d histogramdd "
-    "sort_complex"
+    "sort_complex ravel_multi_index"
 )
 CALLED_BACK: Mapping[Any, str] = {
     getattr(module, name): f"{prefix}{name}"

@@ -184,7 +184,12 @@ def normal(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
     """
     wanted = _float("normal", dtype)
     if wanted == np.float64:
-        return _drawn(key, shape, 2, lambda words: _polar(*_pairs(words), wanted), wanted)
+
+        def make_pair(words: Words) -> list[Element]:
+            radius, angle = _pairs(words)
+            return _polar(radius, angle, wanted)
+
+        return _drawn(key, shape, 2, make_pair, wanted)
     single = np.dtype(np.float32)
 
     def make(words: Words) -> list[Element]:
@@ -381,7 +386,8 @@ def _upper_product(x: Traced, y: Traced) -> Traced:
     x_high, x_low, y_high, y_low = x >> half, x & mask, y >> half, y & mask
     cross, other = x_low * y_high, x_high * y_low
     middle = ((x_low * y_low) >> half) + (cross & mask) + (other & mask)
-    return x_high * y_high + (cross >> half) + (other >> half) + (middle >> half)
+    upper: Traced = x_high * y_high + (cross >> half) + (other >> half) + (middle >> half)
+    return upper
 
 
 def _float(name: str, dtype: Any) -> DType:

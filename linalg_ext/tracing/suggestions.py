@@ -18,20 +18,50 @@ _INSTEAD = {
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
     "array_str": "print the result outside the function, or x.shape and x.dtype inside",
-    "save": "save the result outside the function",
+    **dict.fromkeys(
+        ("save", "savetxt", "savez", "savez_compressed"), "save the result outside the function"
+    ),
+    **dict.fromkeys(
+        ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
+        "its shape depends on the values: say how many, lx.unique(x, size=n)",
+    ),
+    **dict.fromkeys(
+        ("intersect1d", "setdiff1d", "setxor1d", "union1d"),
+        "its shape depends on the values: np.isin(x, y) tells which are in both",
+    ),
+    **dict.fromkeys(
+        ("polydiv", "roots", "trim_zeros"),
+        "its shape depends on the values, for zeros at the ends are dropped: call it outside",
+    ),
+    **dict.fromkeys(
+        ("busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat"),
+        "dates have no element type: convert them to integers outside the function",
+    ),
+    **dict.fromkeys(
+        ("may_share_memory", "shares_memory"), "traced values are no memory: ask outside"
+    ),
+    "poly": "multiply the factors of a row of roots by np.polymul",
+    "real_if_close": "its dtype depends on the values: take np.real(x)",
+    "einsum_path": "ask for the path of arrays outside, and give it as optimize=",
 }
+"""For functions that are not recorded the reason, and what may stand in their place."""
+
+
+def instead(name: str) -> str | None:
+    """Return why a function of NumPy's is not recorded, and what may stand in its place."""
+    return _INSTEAD.get(name) or _INSTEAD.get(name.rpartition(".")[2])
 
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
     known = hooks.handler("names of recorded functions")()
     short = name.rpartition(".")[2]
-    instead = _INSTEAD.get(name) or _INSTEAD.get(short)
-    if instead is None:
+    hint = instead(name)
+    if hint is None:
         near = difflib.get_close_matches(short, known, 1, 0.6)
-        instead = (
+        hint = (
             f"the nearest that is recorded is {near[0]}"
             if near
             else ("compute it outside the function, or write it in terms of operators and lx.ops")
         )
-    refuse(f"{module}.{name} cannot be recorded while a function is traced", instead)
+    refuse(f"{module}.{name} cannot be recorded while a function is traced", hint)

@@ -111,7 +111,7 @@ def chi_squared(counts: Any, expected: Any) -> bool:
     """Tell whether counts are what is expected, up to 1 chance in 10,000 (Wilson and Hilferty)."""
     statistic, free = float(((counts - expected) ** 2 / expected).sum()), len(counts) - 1
     most = free * (1 - 2 / (9 * free) + 3.72 * math.sqrt(2 / (9 * free))) ** 3
-    return statistic < most
+    return bool(statistic < most)
 
 
 def kolmogorov_smirnov(values: Any, distribution: Any) -> bool:
@@ -120,7 +120,7 @@ def kolmogorov_smirnov(values: Any, distribution: Any) -> bool:
     below = np.array([distribution(x) for x in ordered])
     steps = np.arange(count + 1) / count
     distance = max((steps[1:] - below).max(), (below - steps[:-1]).max())
-    return distance * math.sqrt(count) < 2.23
+    return bool(distance * math.sqrt(count) < 2.23)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, ml_dtypes.bfloat16])
