@@ -17,7 +17,7 @@ from linalg_ext.tracing.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.slicing import Part, inserted, whole
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse
 
 
 def concatenate(
@@ -29,7 +29,6 @@ def concatenate(
     casting: Any = None,
 ) -> Traced:
     """`numpy.concatenate`."""
-    refuse_out("concatenate", out)
     given = list(arrays)
     if not given:
         raise ArgumentError("concatenate of no arrays", where=caller_location())

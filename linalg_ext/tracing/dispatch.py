@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.tracing import views
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import flatten, mapped
@@ -20,6 +22,7 @@ from linalg_ext.tracing.emission import broadcast_shapes
 from linalg_ext.tracing.indexing import expanded, indexed, is_array, is_whole
 from linalg_ext.tracing.known import Known, computed, is_known, is_traced, revealed
 from linalg_ext.tracing.numpy_functions import record_function
+from linalg_ext.tracing.selection import Selection
 from linalg_ext.tracing.slicing import line_of_result
 from linalg_ext.tracing.traced import Traced, View, xp
 from linalg_ext.tracing.ufuncs import record_ufunc
@@ -83,6 +86,8 @@ def on_part(value: Traced, index: Any) -> Any:
     known = place if isinstance(place, tuple) else (place,)
     if len(known) == value.ndim and all(type(item) is int for item in known):
         return value.scalar(known, lambda: indexed(value, place))
+    if is_traced(place) and place.dtype == np.bool_ and place.shape == value.shape and place.ndim:
+        return Selection(value, place)
     found = indexed(value, place)
     items = expanded(value, place)
     has_ellipsis = any(item is ... for item in (place if isinstance(place, tuple) else (place,)))
@@ -119,6 +124,10 @@ def on_assignment(value: Traced, index: Any, new: Any) -> None:
     is_part = isinstance(new, Traced) and new.view is not None and new.base is value
     if is_part and new.view.index is index and index is not None:
         return  # `x[index] += y`, which has written into the part already
+    if isinstance(new, Selection):
+        mask = as_traced(revealed(index))
+        new = xp.where(mask, Selection(value, mask).chosen(new).astype(value.dtype), value)
+        index = ...
     if not value.is_array:
         refuse("a scalar, a value of rank 0, is written in place", "write x = v for x[...] = v")
     if isinstance(value, Known) and is_known(index, new):

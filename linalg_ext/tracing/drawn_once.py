@@ -65,7 +65,7 @@ def _error(what: str, where: SourceLocation | None) -> TraceError:
         f"{what} while the function was recorded: the kernel would have the same numbers at every "
         "call",
         where=where,
-        hint="draw them outside the function, and pass them in as arguments",
+        hint="draw them outside the function, and pass them in as arguments; or by keys: lx.random",
     )
 
 

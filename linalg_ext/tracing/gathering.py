@@ -15,12 +15,11 @@ from linalg_ext.tracing.elements import Element
 from linalg_ext.tracing.emission import gathered, shape_text
 from linalg_ext.tracing.shaping import as_shape, ravel, reshape
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Traced:
     """`numpy.take`; where a traced index is out of bounds, the call raises an ExecutionError."""
-    refuse_out("take", out)
     value = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
     size = value.shape[place]

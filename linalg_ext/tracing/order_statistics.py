@@ -16,7 +16,7 @@ from linalg_ext.tracing.emission import demand, full, shape_text
 from linalg_ext.tracing.sizes import AnySize, Size, same
 from linalg_ext.tracing.sorting import argsort, order_of, sort
 from linalg_ext.tracing.traced import Traced, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse
 
 _MANY = 64
 """The most values that are compared with each other; more are sorted."""
@@ -65,18 +65,17 @@ def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
 ) -> Traced:
     """`numpy.median`."""
-    return _median("median", a, axis, out, keepdims, skips_nan=False)
+    return _median("median", a, axis, keepdims, skips_nan=False)
 
 
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
 ) -> Traced:
     """`numpy.nanmedian`."""
-    return _median("nanmedian", a, axis, out, keepdims, skips_nan=True)
+    return _median("nanmedian", a, axis, keepdims, skips_nan=True)
 
 
-def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
-    refuse_out(name, out)
+def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
     low, high = (rows.at(xp.floor_divide(rows.last + more, 2)) for more in (0, 1))
     middle = xp.where(low == high, low, (low + high) / 2)
@@ -95,7 +94,6 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         method: str = "linear",
         keepdims: Any = False,
     ) -> Traced:
-        refuse_out(name, out)
         if isinstance(q, Traced):
             refuse(
                 f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument"

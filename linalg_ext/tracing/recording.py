@@ -22,6 +22,7 @@ from linalg_ext.tracing.containers import Structure, flatten
 from linalg_ext.tracing.elements import element_type
 from linalg_ext.tracing.emission import materialized
 from linalg_ext.tracing.lowered import Compiled, Recording
+from linalg_ext.tracing.selection import Selection
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import Trace, new_trace, static_sizes
 from linalg_ext.tracing.traced import Traced
@@ -143,6 +144,8 @@ def _results(name: str, returned: Any) -> tuple[list[Traced], Structure]:
     if not leaves:
         raise ArgumentError(f"{name} returns {returned!r} under jit", expected="a traced array")
     for leaf in leaves:
+        if isinstance(leaf, Selection):
+            leaf.refuse("the result")
         if not isinstance(leaf, Traced | np.ndarray | np.generic | float | int | complex | Size):
             raise ArgumentError(
                 f"{name} returns {leaf!r} under jit",

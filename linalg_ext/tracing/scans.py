@@ -17,9 +17,9 @@ from linalg_ext.tracing.elements import Element, apply, as_dtype
 from linalg_ext.tracing.emission import full
 from linalg_ext.tracing.reductions import folded, result_dtype
 from linalg_ext.tracing.shaping import ravel
+from linalg_ext.tracing.sizes import Shape
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.unsupported import refuse_out
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
@@ -63,23 +63,18 @@ def _carried(
 
 def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Traced:
     """`ufunc.accumulate`."""
-    function, value = folded(ufunc, "accumulate", value, out)
+    function, value = folded(ufunc, "accumulate", value)
     return scanned(ufunc.__name__, function, value, axis, dtype)
 
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Traced:
     """`numpy.cumsum`."""
-    return _plain("cumsum", "add", a, axis, dtype, out)
+    return scanned("cumsum", "add", a, axis, dtype)
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Traced:
     """`numpy.cumprod`."""
-    return _plain("cumprod", "mul", a, axis, dtype, out)
-
-
-def _plain(name: str, function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Traced:
-    refuse_out(name, out)
-    return scanned(name, function, a, axis, dtype)
+    return scanned("cumprod", "mul", a, axis, dtype)
 
 
 def cumulative_sum(
@@ -93,7 +88,7 @@ def cumulative_sum(
 ) -> Traced:
     """`numpy.cumulative_sum`."""
     place = _axis_of_row("cumulative_sum", x, axis)
-    return _with_start(cumsum(x, place, dtype, out), place, include_initial, 0)
+    return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
 
 
 def cumulative_prod(
@@ -107,7 +102,7 @@ def cumulative_prod(
 ) -> Traced:
     """`numpy.cumulative_prod`."""
     place = _axis_of_row("cumulative_prod", x, axis)
-    return _with_start(cumprod(x, place, dtype, out), place, include_initial, 1)
+    return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
 
 
 def _axis_of_row(name: str, x: Any, axis: Any) -> Any:

@@ -435,6 +435,8 @@ class Traced(ArrayMethods):
             meets.
         is_array: False for a scalar, which NumPy never writes into: `s += 1` makes another.
         is_argument: True for an array of the caller's.
+        is_written: True once it was written in place.
+        lost: where its values are not known any more, the error for a use, and its hint.
         is_in_rows: True where NumPy's array would lie in row-major order for sure.
         base, view: of a view, the array of which it shows a part, and the part.
         line: of an integer that is `factor * origin + offset`, these three.
@@ -464,6 +466,8 @@ class Traced(ArrayMethods):
         self.weak = weak
         self.is_array = bool(shape)
         self.is_argument = False
+        self.is_written = False
+        self.lost: tuple[str, str] | None = None
         self.is_in_rows = True
         self.base: Traced | None = None
         self.view: View | None = None
@@ -576,6 +580,7 @@ class Traced(ArrayMethods):
 
     def _take(self, other: Traced) -> None:
         self._tensor, self.axes = other.tensor, other.axes
+        self.is_written = True
         self.weak = None
         self._scalars.clear()
         regions = self._trace.regions if self._trace is not None else ()
@@ -587,8 +592,11 @@ class Traced(ArrayMethods):
         """Show what the array has become; not where nobody knows whether this is a view of it."""
         if self.view is not None and self.view.read is not None:
             self._take(self.view.read(base))
-        else:
-            self._trace = None
+        elif self.view is not None:
+            self.lost = (
+                f"{self!r} is used after the array that it was made of was written",
+                self.view.reason[1],
+            )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record one of NumPy's ufuncs."""
@@ -619,11 +627,8 @@ def current_trace(values: Iterable[Any] = ()) -> Trace:
 
 def _check(value: Traced) -> None:
     """Refuse a value of another trace than the one that runs: its tensor may be gone."""
-    if value._trace is None and value.view is not None:
-        refuse(
-            f"{value!r} is used after the array that it was made of was written",
-            value.view.reason[1],
-        )
+    if value.lost is not None:
+        refuse(*value.lost)
     if value._trace is None or value._trace is not running():
         refuse(
             f"{value!r} belongs to another trace, which is over or runs around this one",

@@ -73,13 +73,3 @@ class Unrecorded:
 def refuse(what: str, hint: str) -> NoReturn:
     """Raise a TraceError at the user's line."""
     raise TraceError(what, where=caller_location(), hint=hint)
-
-
-def refuse_out(name: str, out: Any) -> None:
-    """Refuse an `out=` that was given to a function of NumPy's.
-
-    Raises:
-        TraceError: it is not None.
-    """
-    if out is not None:
-        refuse(f"numpy.{name} with out=", "take the result that the function gives")

@@ -83,6 +83,17 @@ def _masks(x: Any, i: Any) -> Any:
     return a, b, c
 
 
+def _selections(x: Any, i: Any) -> Any:
+    a, b = x - 5, x.copy()
+    low = a < 0
+    a[low] *= -1
+    a[low] += a[low] * 2
+    b[b > 3] = np.sqrt(b[b > 3]) + 1
+    before = b[low]
+    b[low] = 0
+    return a, b, before.sum(), a[low].mean(), x[x > 7].max(), np.std(x[low])
+
+
 def _arrays(x: Any, i: Any) -> Any:
     a = x.copy()
     a[:, i] = np.arange(3.0)[:, None]
@@ -145,8 +156,8 @@ def _casts(x: Any, i: Any) -> Any:
 PROGRAMS = {
     function.__name__[1:]: function
     for function in (
-        *(_elements, _rows, _names, _views, _views_of_zeros, _masks, _arrays, _functions),
-        *(_sorts, _results, _numbers, _casts),
+        *(_elements, _rows, _names, _views, _views_of_zeros, _masks, _selections, _arrays),
+        *(_functions, _sorts, _results, _numbers, _casts),
     )
 }
 
@@ -258,6 +269,23 @@ def test_the_run_checks_that_there_is_a_value_for_each_true_place() -> None:
 
     with pytest.raises(ExecutionError, match="as many values as there are true places"):
         lx.jit(put)(X, np.ones(2))
+
+
+def test_what_a_mask_selects_has_no_shape() -> None:
+    for function in (
+        lambda x: x[x > 1],
+        lambda x: np.sort(x[x > 1]),
+        lambda x: x[x > 1].shape,
+        lambda x: x[x > 1] + x[0],
+        lambda x: np.sum(x[x > 1], axis=0),
+        lambda x: np.concatenate([x[x > 1], x[0]]),
+    ):
+        with pytest.raises(TraceError, match=r"of x\[mask\](.|\n)*lx\.nonzero\(mask, size=n\)"):
+            lx.jit(function)(X)
+    with pytest.raises(ExecutionError, match="masks that differ"):
+        lx.jit(lambda x: (x[x > 1] + x[x > 2]).sum())(X)
+    with pytest.raises(ExecutionError, match="max of no elements"):
+        lx.jit(lambda x: x[x > 99].max())(X)
 
 
 def test_code_of_c_gets_arrays_of_memory() -> None:
