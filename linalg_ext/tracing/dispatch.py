@@ -195,11 +195,13 @@ def _stored(name: str, out: Any, result: Traced, where: Any) -> Traced:
 
 def _laid_out(result: Any, values: Sequence[Any]) -> Any:
     """Tell of results whether they are in row-major order, as NumPy keeps the operands' order."""
-    operands = [each for each in flatten(values)[0] if isinstance(each, Traced)]
-    is_in_rows = all(each.is_in_rows for each in operands if each.ndim > 1)
-    for each in flatten(result)[0]:
-        if isinstance(each, Traced):
-            each.is_in_rows = is_in_rows or each.ndim <= 1
+    results = (result,) if isinstance(result, Traced) else flatten(result)[0]
+    large = [each for each in results if isinstance(each, Traced) and each.ndim > 1]
+    if large:
+        operands = [each for each in flatten(values)[0] if isinstance(each, Traced)]
+        is_in_rows = all(each.is_in_rows for each in operands if each.ndim > 1)
+        for each in large:
+            each.is_in_rows = is_in_rows
     return result
 
 

@@ -130,6 +130,9 @@ class Known(Traced):
         return repr(self.host)
 
 
+_TO_REVEAL = (Known, tuple, list, dict)
+
+
 def is_traced(value: Any) -> bool:
     """Return True for a value, or a size, whose numbers are not known while it is traced."""
     return isinstance(value, Traced | Size) and not isinstance(value, Known)
@@ -137,11 +140,16 @@ def is_traced(value: Any) -> bool:
 
 def is_known(*values: Any) -> bool:
     """Return True where nothing in containers is traced."""
+    first = values[0]
+    if isinstance(first, tuple) and any(type(each) is Traced for each in first):
+        return False  # most calls, told at once
     return not any(map(is_traced, flatten(values)[0]))
 
 
 def revealed(values: Any) -> Any:
     """Return containers with NumPy's arrays in the place of those that are known."""
+    if isinstance(values, tuple) and not any(isinstance(x, _TO_REVEAL) for x in values):
+        return values
     return mapped(lambda each: each.host if isinstance(each, Known) else each, values)
 
 

@@ -185,7 +185,6 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: as_traced(x).dtype.kind == "c",
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
     "can_cast": lambda from_, to, casting="safe": np.can_cast(_dtype(from_), _dtype(to), casting),
-    "common_type": lambda *arrays: np.common_type(*(np.empty(0, _dtype(a)) for a in arrays)),
     "min_scalar_type": lambda a: as_traced(a).dtype,
     "result_type": lambda *values: np.result_type(*map(_dtype, values)),
 }

@@ -41,6 +41,7 @@ _INSTEAD = {
         ("may_share_memory", "shares_memory"), "traced values are no memory: ask outside"
     ),
     "poly": "multiply the factors of a row of roots by np.polymul",
+    "common_type": "np.result_type gives the dtype of arrays together",
     "real_if_close": "its dtype depends on the values: take np.real(x)",
     "einsum_path": "ask for the path of arrays outside, and give it as optimize=",
 }

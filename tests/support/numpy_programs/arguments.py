@@ -563,7 +563,6 @@ BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = 
     "broadcast_arrays": {"arrays": _operands},
     **{f"atleast_{n}d": {"arrays": _operands} for n in (1, 2, 3)},
     "result_type": {"values": _operands},
-    "common_type": {"arrays": lambda s, _: [s.array(), s.array()]},
     "can_cast": {"from_": lambda s, _: dtype_of(s.choose(DTYPES)), "to": _dtype, "casting": None},
     "meshgrid": {"xi": _rows, "indexing": _one_of("ij", "xy"), "sparse": _one_of(True)},
     "ix_": {"args": _rows},

@@ -64,7 +64,7 @@ def outcomes(program: Program) -> list[Outcome]:
             found = flat(step(inputs, results))
             counts.append(len(found))
             for leaf in found:
-                if isinstance(leaf, np.dtype | type):
+                if isinstance(leaf, np.dtype):
                     others[len(results)] = leaf
                 results.append(leaf)
         reached = len(program.steps)
