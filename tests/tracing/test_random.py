@@ -16,6 +16,7 @@ from linalg_ext.tracing.philox import UINT32, philox
 
 KEY = lx.random.key(2026)
 MANY = 20_000
+UNKNOWN: Any = {"scale": 2}
 
 KNOWN = {
     "zeros": ([0] * 4, [0] * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),

@@ -44,7 +44,7 @@ def call_python(
     values = [*operands, *destinations]
     types = [ir.RankedTensorType(value.type) for value in values]
     buffers = [ir.MemRefType.get(type_.shape, type_.element_type) for type_ in types]
-    module = ir.InsertionPoint.current.block.owner
+    module: Any = ir.InsertionPoint.current.block.owner
     while module.name != "builtin.module":
         module = module.parent
     called = f"{callback.name}.call"

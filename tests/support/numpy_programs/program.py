@@ -80,7 +80,8 @@ class Step:
         return _OPERATORS[self.name](*arguments)
 
     def _in_place(self, value: Any, other: Any) -> Any:
-        return getattr(operator, self.name)(value.copy(), other)
+        # A scalar where the rank is 0: of those a trace does not tell arrays apart.
+        return getattr(operator, self.name)(value.copy() if np.ndim(value) else value[()], other)
 
     def _index(self, value: Any, index: Any) -> Any:
         return value[index]
