@@ -202,7 +202,7 @@ def test_orders_and_choices() -> None:
         (lambda: lx.random.choice(KEY, 3, (4,), replace=False), ArgumentError, "4 of 3 parts"),
         (lambda: lx.random.choice(KEY, 3, (4,), p=np.ones(2)), ShapeError, "p of shape"),
         (lambda: lx.random.permutation(KEY, np.float64(3)), ArgumentError, "permutation"),
-        (lambda: lx.random.normal(KEY, (3,), scale=2), TypeError, "scale"),
+        (lambda: lx.random.normal(KEY, (3,), **UNKNOWN), TypeError, "scale"),
     ],
 )
 def test_misuse(draw: Any, kind: type[Exception], message: str) -> None:
