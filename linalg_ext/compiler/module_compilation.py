@@ -103,6 +103,7 @@ def compile_in_place(
     loan.keep = bool(stages[0].bytecode)
     bytecode = stages[0].bytecode or own.bytecode()
     if calls_python(own.ir):
+        key = None
         logger("cache").info("`%s` is not kept: it calls functions of Python", entry)
     elif key is None:
         key = disk_cache.key_of_module(
