@@ -33,6 +33,7 @@ All functions of NumPy's namespace, and what becomes of each in a function under
   is traced, and what it gives is a constant;
 - **no**: it raises a `TraceError`, with the reason.
 
+`np.random` is refused, for a kernel would have the same numbers at every call: `lx.random` has keys.
 Where results differ from NumPy's: [Numbers](numbers.md#where-jit-differs-from-numpy).
 """
 

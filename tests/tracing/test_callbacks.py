@@ -23,6 +23,7 @@ from linalg_ext.errors import (
     TraceError,
     UnpicklableError,
 )
+from linalg_ext.executable import disk_cache
 from traced_functions import agree, check, random
 
 LINALG: Any = np.linalg
@@ -81,6 +82,12 @@ def test_in_loops_and_branches() -> None:
 
     check(compute, -V)
     check(compute, 1 - V)
+
+
+def test_kernels_are_called_from_kernels() -> None:
+    inner = lx.jit(lambda x: np.cumsum(x) + 1)
+    found = lx.jit(lambda x: lx.pure_callback(lambda a: inner(a), x, x) * 2)(V)
+    np.testing.assert_array_equal(found, np.cumsum(V) * 2 + 2)
 
 
 def test_an_exception_is_the_calls_own() -> None:
@@ -147,6 +154,13 @@ def test_a_kernel_that_calls_python_stays_in_its_process(tmp_path: Any) -> None:
         kernel.export(tmp_path)
     del jitted
     np.testing.assert_array_equal(kernel(-V), np.sort(-V))
+
+
+def test_it_is_kept_on_disk_under_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[Any] = []
+    monkeypatch.setattr(disk_cache, "keep", lambda key, kernel: keys.append(key))
+    lx.jit(lambda x: lx.pure_callback(np.sort, x, x))(V)
+    assert keys == [None]
 
 
 def test_a_function_goes_with_the_last_kernel() -> None:
