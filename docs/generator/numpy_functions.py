@@ -33,7 +33,8 @@ All functions of NumPy's namespace, and what becomes of each in a function under
   is traced, and what it gives is a constant;
 - **no**: it raises a `TraceError`, with the reason.
 
-`np.random` is refused, for a kernel would have the same numbers at every call: `lx.random` has keys.
+`np.random` is refused, for a kernel would have the same numbers at every call: draw by the keys of
+`lx.random`.
 Where results differ from NumPy's: [Numbers](numbers.md#where-jit-differs-from-numpy).
 """
 

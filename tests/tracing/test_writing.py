@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -293,3 +294,18 @@ def test_code_of_c_gets_arrays_of_memory() -> None:
     drawn = np.random.RandomState(3).rand(3)
     found = lx.jit(lambda x: x[0, :3] + np.random.RandomState(3).rand(3))(X)
     np.testing.assert_array_equal(found, X[0, :3] + drawn)
+
+
+def test_other_threads_get_arrays_of_memory() -> None:
+    made: list[Any] = []
+
+    def function(x: Any) -> Any:
+        thread = threading.Thread(target=lambda: made.append(np.zeros(3)))
+        thread.start()
+        thread.join()
+        made.append(np.zeros(3))
+        return x + 1
+
+    lx.jit(function)(X)
+    assert [type(each) is np.ndarray for each in made] == [True, False]
+    assert type(np.zeros(3)) is np.ndarray
