@@ -40,7 +40,22 @@ if TYPE_CHECKING:
     from linalg_ext.runtime.pool import memory
     from linalg_ext.runtime.threads import threads
     from linalg_ext.settings import Options, options
-    from linalg_ext.tracing import Dim, ShapeDtype, Static, cond, jit, loop
+    from linalg_ext.tracing import (
+        Dim,
+        ShapeDtype,
+        Static,
+        argwhere,
+        cond,
+        dynamic_slice,
+        dynamic_update_slice,
+        flatnonzero,
+        jit,
+        loop,
+        nonzero,
+        pure_callback,
+        unique,
+    )
+    from linalg_ext.tracing import random as random
     from linalg_ext.transforms.schedules.schedule import Schedule
     from linalg_ext.worker_process import Limits
 
@@ -55,14 +70,18 @@ __all__ = [
     "Schedule",
     "ShapeDtype",
     "Static",
+    "argwhere",
     "cache",
     "compile",
     "cond",
     "contract",
     "dialects",
+    "dynamic_slice",
+    "dynamic_update_slice",
     "einsum",
     "errors",
     "explain",
+    "flatnonzero",
     "from_jax",
     "from_onnx",
     "from_torch",
@@ -73,9 +92,12 @@ __all__ = [
     "load",
     "loop",
     "memory",
+    "nonzero",
     "ops",
     "options",
     "parse",
+    "pure_callback",
+    "random",
     "read",
     "samples",
     "structured",
@@ -87,6 +109,7 @@ __all__ = [
     "to_yaml",
     "transforms",
     "tuning",
+    "unique",
     "write",
 ]
 
@@ -99,14 +122,18 @@ _LAZY = {
     "Schedule": "linalg_ext.transforms.schedules.schedule:Schedule",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
     "Static": "linalg_ext.tracing:Static",
+    "argwhere": "linalg_ext.tracing:argwhere",
     "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",
     "cond": "linalg_ext.tracing:cond",
     "contract": "linalg_ext.compiler.einsum.contract:contract",
     "dialects": "linalg_ext.dialects",
+    "dynamic_slice": "linalg_ext.tracing:dynamic_slice",
+    "dynamic_update_slice": "linalg_ext.tracing:dynamic_update_slice",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
     "explain": "linalg_ext.explain",
+    "flatnonzero": "linalg_ext.tracing:flatnonzero",
     "from_jax": "linalg_ext.frameworks.jax.function:from_jax",
     "from_onnx": "linalg_ext.frameworks.onnx.model:from_onnx",
     "from_torch": "linalg_ext.frameworks.torch.model:from_torch",
@@ -117,9 +144,12 @@ _LAZY = {
     "load": "linalg_ext.executable.loading:load",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
+    "nonzero": "linalg_ext.tracing:nonzero",
     "ops": "linalg_ext.opdsl_defs",
     "options": "linalg_ext.settings:options",
     "parse": "linalg_ext.module:parse",
+    "pure_callback": "linalg_ext.tracing:pure_callback",
+    "random": "linalg_ext.tracing.random",
     "read": "linalg_ext.notations:read",
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
@@ -131,6 +161,7 @@ _LAZY = {
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
     "tuning": "linalg_ext.tuning",
+    "unique": "linalg_ext.tracing:unique",
     "write": "linalg_ext.notations:write",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""

@@ -56,7 +56,7 @@ def test_no_room_hides_a_public_name() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("transform", "did you mean transforms?"),
+        ("transform", "did you mean transforms or random?"),
         ("zzz", "has no attribute 'zzz'; it has Dim, Kernel, "),
     ],
 )

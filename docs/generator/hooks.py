@@ -10,7 +10,16 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page as SitePage
 
-from docs.generator import errors, ops, reference, tables, transformations, tutorials, way_down
+from docs.generator import (
+    errors,
+    numpy_functions,
+    ops,
+    reference,
+    tables,
+    transformations,
+    tutorials,
+    way_down,
+)
 from docs.generator.page import Page
 
 _made: list[Page] = []
@@ -41,7 +50,17 @@ def on_page_markdown(markdown: str, page: SitePage, config: MkDocsConfig, files:
 
 
 def _pages() -> Iterator[Page]:
-    for source in (errors, ops, reference, tables, transformations, tutorials, way_down):
+    sources = (
+        errors,
+        numpy_functions,
+        ops,
+        reference,
+        tables,
+        transformations,
+        tutorials,
+        way_down,
+    )
+    for source in sources:
         yield from source.pages()
 
 

@@ -35,6 +35,7 @@ from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
+from linalg_ext.transforms.ir_utils.python_calls import calls_python
 from linalg_ext.transforms.llvm.set_target import confine
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
@@ -102,7 +103,10 @@ def compile_in_place(
     stages = [stage("module", own.ir, clock)]
     loan.keep = bool(stages[0].bytecode)
     bytecode = stages[0].bytecode or own.bytecode()
-    if key is None:
+    if calls_python(own.ir):
+        key = None
+        logger("cache").info("`%s` is not kept: it calls functions of Python", entry)
+    elif key is None:
         key = disk_cache.key_of_module(
             "module",
             bytecode,

@@ -15,6 +15,7 @@ import numpy as np
 from linalg_ext.errors import (
     ArgumentError,
     ArityError,
+    ExportError,
     caller_location,
     refuse_pickling,
 )
@@ -43,6 +44,7 @@ from linalg_ext.executable.results import ResultSlot, split_out
 from linalg_ext.executable.scalars import ScalarArgument
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.threads import checked
@@ -86,6 +88,7 @@ class Kernel(Shown, shown_as="kernel"):
         short: the short way into it, if there is one.
         direct: that, where all its sizes are known.
         recipe: what it was made from; None where that is not known.
+        callbacks: functions of Python that its code calls.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class Kernel(Shown, shown_as="kernel"):
         self.target = host() if target is None else target
         self.opt_level = code.opt_level
         self.recipe = recipe
+        self.callbacks: tuple[Callback, ...] = ()
         self.explanation = explanation
         self.shared = shared
         self.entry = entry
@@ -323,8 +327,15 @@ class Kernel(Shown, shown_as="kernel"):
             library: whether to link the shared library; by default where there is a linker.
 
         Raises:
-            ExportError: the folder is something else, or cannot be written; no linker, or it fails.
+            ExportError: the folder is something else, or cannot be written; no linker, or it fails;
+                the kernel calls functions of Python.
         """
+        if self.callbacks:
+            raise ExportError(
+                f"`{self.signature.name}` calls functions of Python, which stay in this process",
+                where=caller_location(),
+                hint="compute what they give outside of the function, and pass it in",
+            )
         # Only now: calls need none of it.
         from linalg_ext.executable.export.saving import Exported, export
 
@@ -390,6 +401,8 @@ class Kernel(Shown, shown_as="kernel"):
         """
         if self.recipe is None:
             refuse_pickling("a kernel whose module is gone", "compile the module there")
+        if self.callbacks:
+            refuse_pickling("a kernel that calls functions of Python", "send the jitted function")
         return arrived, (self.recipe,)
 
     def __copy__(self) -> Kernel:

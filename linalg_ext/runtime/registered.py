@@ -84,3 +84,15 @@ def _tell() -> None:
 def published_address(name: str) -> int | None:
     """Return the address of a library's function by its name in object code; None if unknown."""
     return _published.get(name)
+
+
+def publish(name: str, address: int) -> None:
+    """Let code that is linked from now on call a function by a name in object code."""
+    with _changing:
+        _published[name] = address
+
+
+def unpublish(name: str) -> None:
+    """Forget the name of a function: code that was linked keeps calling it."""
+    with _changing:
+        _published.pop(name, None)

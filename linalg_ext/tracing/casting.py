@@ -10,6 +10,7 @@ import numpy as np
 from linalg_ext.errors import DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.constants import as_constant, as_traced
+from linalg_ext.tracing.elements import as_dtype
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.traced import Number, Traced
 
@@ -55,7 +56,8 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
 
 def cast_to(value: Any, dtype: Any) -> Traced:
     """A value cast as by `astype`; itself where it has the dtype."""
-    return as_traced(value).astype(dtype)
+    traced, wanted = as_traced(value), as_dtype(dtype)
+    return traced if wanted == traced.dtype and traced.weak is None else traced.astype(wanted)
 
 
 def arrays_of(*values: Any) -> list[Traced]:

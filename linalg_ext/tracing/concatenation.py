@@ -17,7 +17,7 @@ from linalg_ext.tracing.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.slicing import Part, inserted, whole
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse
 
 
 def concatenate(
@@ -29,7 +29,6 @@ def concatenate(
     casting: Any = None,
 ) -> Traced:
     """`numpy.concatenate`."""
-    refuse_out("concatenate", out)
     given = list(arrays)
     if not given:
         raise ArgumentError("concatenate of no arrays", where=caller_location())
@@ -223,7 +222,7 @@ def _pad_by_constants(value: Traced, widths: Sequence[Any], numbers: Any) -> Tra
         refuse("numpy.pad with a traced value to pad by", "use np.where or np.concatenate")
     if not value.ndim:
         return value
-    given = np.broadcast_to(np.asarray(numbers, value.dtype), (value.ndim, 2))
+    given = np.broadcast_to(np.asarray(numbers).astype(value.dtype), (value.ndim, 2))
     if (given == given.reshape(-1)[:1]).all():
         shape = tuple(
             size + low + high for size, (low, high) in zip(value.shape, widths, strict=True)
@@ -263,6 +262,33 @@ def select_(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
     result = cast_to(default, dtype)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = where(condition, cast_to(choice, dtype), result)
+    return result
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Traced:
+    """`numpy.piecewise`; functions are called with all of x."""
+    value = as_traced(x)
+    is_one = not isinstance(condlist, list | tuple) and np.ndim(condlist) == value.ndim
+    if isinstance(condlist, list | tuple) and value.ndim and not np.ndim(condlist[0]):
+        is_one = True
+    given = [condlist] if is_one else [condlist[place] for place in range(len(condlist))]
+    conditions = [cast_to(each, np.bool_) for each in given]
+    if len(funclist) == len(conditions) + 1:
+        any_of_them = conditions[0]
+        for each in conditions[1:]:
+            any_of_them = any_of_them | each
+        conditions.append(~any_of_them)
+    if len(funclist) != len(conditions):
+        raise ArgumentError(
+            f"piecewise of {len(given)} conditions and {len(funclist)} functions",
+            where=caller_location(),
+            expected="a function for each condition, and one more for the rest",
+        )
+    result = xp.zeros_like(value)
+    for condition, function in zip(conditions, funclist, strict=True):
+        new = function(value, *args, **kw) if callable(function) else function
+        new = cast_to(new if isinstance(new, Traced) else np.asarray(new), value.dtype)
+        result = xp.where(condition, new, result)
     return result
 
 

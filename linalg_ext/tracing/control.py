@@ -30,6 +30,11 @@ from linalg_ext.tracing.unsupported import refuse
 
 _Kind = tuple[Shape, DType]
 
+_WRITTEN = (
+    "an array is used after the body of a loop wrote into it",
+    "take the result of the loop, or start the loop from x.copy()",
+)
+
 
 def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     """A loop in the kernel, which carries a state.
@@ -61,11 +66,16 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
     kinds = [(value.shape, value.dtype) for value in values]
 
     def entered(carried: Sequence[ir.Value]) -> Any:
-        return unflatten(structure, _traced(carried, kinds))
+        inside = _traced(carried, kinds)
+        for each, outside in zip(inside, given, strict=True):
+            each.is_argument = isinstance(outside, Traced) and outside.is_argument
+        entries.extend(zip(inside, given, strict=True))
+        return unflatten(structure, inside)
 
     def left(returned: Any) -> list[ir.Value]:
         return names.returned(returned, kinds)
 
+    entries: list[tuple[Traced, Any]] = []
     initial = [_own(value) for value in values]
     with at_users_line():
         if callable(control):
@@ -81,6 +91,9 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
                 return left(body(_number(at), entered(carried)))
 
             results = counted(count, initial, round_)
+    for inside, outside in entries:
+        if inside.is_written and isinstance(outside, Traced):
+            outside.lost = _WRITTEN
     return unflatten(structure, _traced(results, kinds))
 
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import SourceLocation, TraceError, caller_location
+from linalg_ext.tracing.patching import Place, Replacements, package_of
 from linalg_ext.tracing.trace import running
-from linalg_ext.utils.locks import Lock
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _STANDARD = sysconfig.get_path("stdlib")
@@ -34,9 +34,6 @@ _NAMES = tuple(n for each in _CLOCKS for n in (each, f"{each}_ns") if hasattr(ti
 _BUILTIN_CLOCKS = tuple(getattr(time, name) for name in _NAMES)
 _NAMED = (types.ModuleType, type, types.BuiltinFunctionType)
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
-_patch = Lock()
-_recordings = 0
-_own: list[tuple[Any, str, Any]] = []
 
 
 @contextmanager
@@ -50,15 +47,14 @@ def refused(function: Callable[..., Any], where: SourceLocation | None) -> Itera
     before = [(each, _state(each)) for each in referred if isinstance(each, _GENERATORS)]
     # Clocks that were imported by name cannot be replaced: the interpreter says of their calls.
     is_watched = len(before) < len(referred) and sys.getprofile() is None
-    _enter()
-    try:
-        if is_watched:
-            sys.setprofile(_watch)
-        yield
-    finally:
-        if is_watched:
-            sys.setprofile(None)
-        _leave()
+    with _replaced():
+        try:
+            if is_watched:
+                sys.setprofile(_watch)
+            yield
+        finally:
+            if is_watched:
+                sys.setprofile(None)
     for each, state in before:
         if _state(each) != state:
             raise _error(f"a {type(each).__name__} was drawn from", where)
@@ -69,45 +65,26 @@ def _error(what: str, where: SourceLocation | None) -> TraceError:
         f"{what} while the function was recorded: the kernel would have the same numbers at every "
         "call",
         where=where,
-        hint="draw them outside the function, and pass them in as arguments",
+        hint="draw them outside the function, and pass them in as arguments; or by keys: lx.random",
     )
 
 
-def _enter() -> None:
-    global _recordings
-    with _patch:
-        _recordings += 1
-        if _recordings > 1:
-            return
-        for module, name in _places():
-            original = getattr(module, name)
-            _own.append((module, name, original))
-            setattr(module, name, _guarded(original, f"{module.__name__}.{name}"))
-
-
-def _leave() -> None:
-    global _recordings
-    with _patch:
-        _recordings -= 1
-        if _recordings:
-            return
-        for module, name, original in _own:
-            setattr(module, name, original)
-        _own.clear()
-
-
-def _places() -> list[tuple[Any, str]]:
-    """Functions whose answer is another one at every call, by module and name."""
+def _places() -> Iterator[Place]:
+    """Functions whose answer is another one at every call."""
     found: list[tuple[Any, str]] = [(time, name) for name in _NAMES]
     kinds = {random: random.Random, np.random: np.random.RandomState}
     for module, kind in kinds.items():
         names = [name for name in vars(module) if name[0] != "_"]
         owners = {name: getattr(getattr(module, name), "__self__", None) for name in names}
         found += [(module, name) for name, owner in owners.items() if isinstance(owner, kind)]
-    return [*found, (np.random, "default_rng")]
+    for module, name in [*found, (np.random, "default_rng")]:
+        yield module, name, functools.partial(_guarded, shown=f"{module.__name__}.{name}")
 
 
-def _guarded(original: Any, shown: str) -> Any:
+_replaced = Replacements(_places).made
+
+
+def _guarded(original: Any, *, shown: str) -> Any:
     @functools.wraps(original)
     def guarded(*arguments: Any, **keywords: Any) -> Any:
         # A generator with a seed gives the same numbers at every call anyhow.
@@ -123,9 +100,8 @@ def _guarded(original: Any, shown: str) -> Any:
 def _is_of_python(frame: types.FrameType) -> bool:
     """Tell whether Python's own library calls, or this one: for a log, say."""
     file = frame.f_code.co_filename
-    name = str(frame.f_globals.get("__name__", ""))
     is_standard = file.startswith(_STANDARD) and "site-packages" not in file
-    return is_standard or file.startswith("<frozen") or name.split(".")[0] == "linalg_ext"
+    return is_standard or file.startswith("<frozen") or package_of(frame) == "linalg_ext"
 
 
 def _watch(frame: types.FrameType, event: str, called: Any) -> None:

@@ -52,27 +52,36 @@ def structured(
     dtype: DType,
 ) -> Traced:
     """Record a parallel op: the element at each place of a shape, by those of operands there."""
+    (found,) = structured_results(lambda *elements: [body(*elements)], operands, shape, [dtype])
+    return found
+
+
+def structured_results(
+    body: Callable[..., Sequence[Element]],
+    operands: Sequence[Traced],
+    shape: Shape,
+    dtypes: Sequence[DType],
+) -> list[Traced]:
+    """Record a parallel op of several results of one shape."""
     with at_users_line():
         trace = current_trace(operands)
         values, maps = _read(operands, shape)
-        target = empty(shape, dtype)
-        maps.append(identity_map(len(shape)))
-        (value,) = generic(
+        targets = [empty(shape, dtype) for dtype in dtypes]
+        maps += [identity_map(len(shape))] * len(targets)
+        results = generic(
             trace,
             values,
-            [target],
+            targets,
             maps,
             ["parallel"] * len(shape),
-            lambda arguments: [
-                body(
-                    *(
-                        Element(argument, operand.dtype)
-                        for argument, operand in zip(arguments, operands, strict=False)
-                    )
+            lambda arguments: body(
+                *(
+                    Element(argument, operand.dtype)
+                    for argument, operand in zip(arguments, operands, strict=False)
                 )
-            ],
+            ),
         )
-    return Traced(value, dtype, shape)
+    return [Traced(value, dtype, shape) for value, dtype in zip(results, dtypes, strict=True)]
 
 
 def reduction(

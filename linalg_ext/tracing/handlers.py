@@ -11,14 +11,14 @@ from typing import Any
 
 def ufunc(ufunc: Any, method: Any, inputs: Any, keywords: Any) -> Any:
     """Record a ufunc."""
-    from linalg_ext.tracing.ufuncs import record_ufunc as handle
+    from linalg_ext.tracing.dispatch import on_ufunc as handle
 
     return handle(ufunc, method, inputs, keywords)
 
 
 def function(function: Any, arguments: Any, keywords: Any) -> Any:
     """Record one of NumPy's functions."""
-    from linalg_ext.tracing.numpy_functions import record_function as handle
+    from linalg_ext.tracing.dispatch import on_function as handle
 
     return handle(function, arguments, keywords)
 
@@ -39,13 +39,27 @@ def namespace() -> Any:
 
 def part(value: Any, index: Any) -> Any:
     """Record the part that an index names."""
-    from linalg_ext.tracing.indexing import indexed as handle
+    from linalg_ext.tracing.dispatch import on_part as handle
 
     return handle(value, index)
 
 
 def update(value: Any, index: Any, combine: Any, values: Any) -> Any:
     """Record an array with one part updated."""
-    from linalg_ext.tracing.updates import updated as handle
+    from linalg_ext.tracing.dispatch import on_update as handle
 
     return handle(value, index, combine, values)
+
+
+def assign(value: Any, index: Any, new: Any) -> None:
+    """Record an assignment to the part that an index names."""
+    from linalg_ext.tracing.dispatch import on_assignment as handle
+
+    handle(value, index, new)
+
+
+def made(function: Any, arguments: Any, kept: Any) -> Any:
+    """Record an array that one of NumPy's functions makes."""
+    from linalg_ext.tracing.dispatch import on_made as handle
+
+    return handle(function, arguments, kept)

@@ -60,7 +60,8 @@ def _normal_item(item: Any) -> list[Any]:
         if item.dtype == np.bool_:
             refuse(
                 "an index by a mask that is traced: the shape of the result depends on its values",
-                "write np.where(mask, x, otherwise); to replace, x = np.where(mask, value, x)",
+                "write np.where(mask, x, otherwise), or say how many: x[lx.nonzero(mask, size=n)]; "
+                "to replace, x[mask] = value",
             )
         return [item]
     if isinstance(item, bool | np.bool_):
@@ -88,6 +89,11 @@ def _normal_item(item: Any) -> list[Any]:
 def is_array(item: Any) -> bool:
     """Return whether an item of an index is an array of places."""
     return isinstance(item, np.ndarray) or (isinstance(item, Traced) and item.ndim > 0)
+
+
+def is_whole(item: Any) -> bool:
+    """Return True for the slice of all that there is."""
+    return isinstance(item, slice) and item.start is item.stop is item.step is None
 
 
 def parts_of(value: Traced, items: Sequence[Any]) -> list[Part]:

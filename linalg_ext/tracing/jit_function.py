@@ -382,8 +382,10 @@ def jit(
         def measured(x, w): ...
 
     Inside, arrays are traced values: NumPy's functions, operators, methods and indexing record what
-    they do, and so do ops of `lx.ops` and of your own. What is not covered raises, and never runs
-    in NumPy unseen.
+    they do, and so do ops of `lx.ops` and of your own. Arrays that the function makes, by
+    `np.zeros` or as copies, may be written into; its arguments may not. Decompositions, Fourier
+    transforms and their kin are NumPy's own, which the kernel calls: see the page "NumPy under
+    jit". What is not covered raises.
 
     The function itself runs once for each set of shapes, when it is recorded. Arrays and numbers
     that come to it from outside, as globals, from closures or from `self`, are constants of the
@@ -396,8 +398,8 @@ def jit(
 
     Random numbers and the time would be fixed likewise: functions of `numpy.random`, `random` and
     `time`, and generators that the function refers to, raise a TraceError while it is recorded.
-    Draw outside of it, and pass the numbers in; a generator that is made inside from a seed gives
-    the same numbers at every call anyhow.
+    Draw by keys, as of `lx.random`, or outside of it, and pass the numbers in; a generator that is
+    made inside from a seed gives the same numbers at every call anyhow.
 
     Args:
         function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and

@@ -1,16 +1,65 @@
-"""`numpy.linalg`, as far as it is sums of products: norms, powers, crosses."""
+"""`numpy.linalg`: norms, powers and crosses recorded, decompositions called."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes
+from linalg_ext.tracing.callbacks import called_back
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.traced import Traced, xp
-from linalg_ext.tracing.unsupported import refuse
+from linalg_ext.tracing.sizes import Size
+from linalg_ext.tracing.traced import Traced, current_trace, xp
+
+_SQUARE = "inv solve det slogdet cholesky eigh eigvalsh eig eigvals"
+_EQUAL: Mapping[str, tuple[int, int, int, int]] = {
+    **{f"linalg.{name}": (0, -2, 0, -1) for name in _SQUARE.split()},
+    "linalg.lstsq": (0, 0, 1, 0),
+    "polyfit": (0, 0, 1, 0),
+}
+"""Sizes that must be equal: of an argument an axis, and of an argument an axis."""
+
+
+def called(
+    name: str, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Record a call of NumPy's own code."""
+    _agree(name, arguments, *_EQUAL.get(name, (0, 0, 0, 0)))
+    if name == "linalg.solve" and len(arguments) > 1:
+        _agree(name, arguments, 0, -1, 1, -1 if np.ndim(arguments[1]) == 1 else -2)
+    return called_back(name, _COMPLEX.get(name, function), arguments, keywords)
+
+
+def _agree(
+    name: str, arguments: Sequence[Any], one: int, axis: int, other: int, other_axis: int
+) -> None:
+    """Have open sizes agree that must be equal; NumPy tells of others."""
+    shapes = [np.shape(each) for each in arguments[: max(one, other) + 1]]
+    if len(shapes) > max(one, other):
+        sizes = shapes[one][axis : axis + 1 or None] + shapes[other][other_axis:][:1]
+        if len(sizes) == 2 and any(isinstance(size, Size) for size in sizes):
+            current_trace().agree(sizes[0], sizes[1], f"numpy.{name}")
+
+
+def _eigenvalues(a: Any) -> Any:
+    """`numpy.linalg.eigvals`, complex for real values too: the dtype is known before these."""
+    values = np.linalg.eigvals(a)
+    return values.astype(np.result_type(values.dtype, np.complex64))
+
+
+def _eigenvectors(a: Any) -> Any:
+    found = np.linalg.eig(a)
+    dtype = np.result_type(found.eigenvalues.dtype, np.complex64)
+    return type(found)(found.eigenvalues.astype(dtype), found.eigenvectors.astype(dtype))
+
+
+_COMPLEX: Mapping[str, Callable[..., Any]] = {
+    "linalg.eig": _eigenvectors,
+    "linalg.eigvals": _eigenvalues,
+}
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Traced:
@@ -33,10 +82,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         sums = xp.sum(xp.abs(value), axis=along, keepdims=True)
         found = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True)
         return found if keepdims else xp.squeeze(found, axis=axes)
-    return refuse(
-        f"numpy.linalg.norm with ord={ord!r} of a matrix",
-        "it takes a decomposition: call it outside the function",
-    )
+    decomposed: Traced = called("linalg.norm", np.linalg.norm, [value, ord, axis, keepdims], {})
+    return decomposed
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Traced:
@@ -70,10 +117,10 @@ def _squares(value: Traced) -> Traced:
 
 
 def matrix_power(a: Any, n: int) -> Traced:
-    """`numpy.linalg.matrix_power`, to a power that is known and not negative."""
-    if n < 0:
-        refuse("matrix_power to a negative power", "invert the matrix outside the function")
+    """`numpy.linalg.matrix_power`, to a power that is known."""
     value = as_traced(a)
+    if n < 0:
+        value, n = called("linalg.inv", np.linalg.inv, [value], {}), -n
     result: Traced | None = None
     while n:
         if n & 1:

@@ -22,6 +22,7 @@ from linalg_ext.executable.call_cache import Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import constant, entries_of, record_of, situation
 from linalg_ext.module import Module
+from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.registered import Libraries
 from linalg_ext.runtime.vectorcall import Caller, caller
@@ -59,6 +60,7 @@ class Recording:
         demands: conditions that the sizes of a call must satisfy.
         results: how its results are contained.
         dtypes: theirs.
+        callbacks: functions of Python that its code calls, which live as long as this does.
     """
 
     module: Module
@@ -67,6 +69,7 @@ class Recording:
     demands: tuple[Demand, ...]
     results: Structure
     dtypes: tuple[DType, ...]
+    callbacks: tuple[Callback, ...] = ()
 
 
 Compile = Callable[[Call, Recording, "bool | float | Tuning | None"], "Compiled"]
@@ -140,6 +143,8 @@ class Compiled:
         self._positional = len(call.kinds) if plain else None
         """The number of positional arguments where these are the arrays, else None."""
         self._demands = recording.demands
+        # Whoever holds the kernel alone may call it, too.
+        kernel.callbacks = recording.callbacks
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
         """Shapes of arguments that were found to agree."""

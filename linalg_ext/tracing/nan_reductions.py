@@ -118,12 +118,12 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """`numpy.nancumsum`."""
-    return scans.cumsum(_with(a, 0.0), axis, dtype, out)
+    return scans.cumsum(_with(a, 0.0), axis, dtype)
 
 
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """`numpy.nancumprod`."""
-    return scans.cumprod(_with(a, 1.0), axis, dtype, out)
+    return scans.cumprod(_with(a, 1.0), axis, dtype)
 
 
 def _fitting(number: Any, dtype: DType) -> Traced:

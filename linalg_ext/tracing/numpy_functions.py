@@ -12,6 +12,7 @@ import numpy as np
 from linalg_ext.errors import ArityError, ShapeError, caller_location
 from linalg_ext.tracing import arithmetic as own
 from linalg_ext.tracing import (
+    bits,
     concatenation,
     contractions,
     creation,
@@ -83,9 +84,14 @@ def _square(value: Any) -> tuple[int, int]:
     return traced.shape[0].__index__(), traced.ndim
 
 
-def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = False) -> Any:
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
+) -> Any:
     if weights is None:
-        return reductions.mean(a, axis, keepdims=keepdims)
+        mean = reductions.mean(a, axis, keepdims=keepdims)
+        # The number of elements of each mean.
+        count = xp.sum(xp.ones_like(as_traced(a), dtype=mean.dtype), axis, keepdims=keepdims)
+        return (mean, count) if returned else mean
     value, factor = as_traced(a), as_traced(weights)
     if factor.ndim == 1 and value.ndim > 1 and axis is not None:
         factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
@@ -96,7 +102,12 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = F
     weight = np.sum(xp.broadcast_to(cast_to(factor, dtype), value.shape), axis, keepdims=keepdims)
     # NumPy raises a ZeroDivisionError.
     demand(xp.all(weight != 0), "average: weights sum to zero")
-    return np.sum(products, axis, keepdims=keepdims) / weight
+    mean = np.sum(products, axis, keepdims=keepdims) / weight
+    return (mean, xp.broadcast_to(weight, mean.shape)) if returned else mean
+
+
+def _dtype(value: Any) -> Any:
+    return getattr(value, "dtype", value)
 
 
 def _size(a: Any, axis: Any = None) -> Any:
@@ -113,7 +124,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
         concatenation,
         "concatenate stack hstack vstack dstack column_stack append split array_split",
     ),
-    **_of(concatenation, "pad where meshgrid"),
+    **_of(concatenation, "pad where meshgrid piecewise"),
     **_of(contractions, "dot inner vdot outer kron tensordot einsum diagonal"),
     **_of(creation, "full_like zeros_like ones_like tril triu diag isclose clip copy"),
     **_of(reductions, "mean var std argmax argmin count_nonzero ptp"),
@@ -122,7 +133,8 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     **_of(sorting, "sort argsort"),
     **_of(order_statistics, "median quantile percentile nanmedian nanquantile nanpercentile"),
     **_of(order_statistics, "partition argpartition lexsort searchsorted digitize interp isin"),
-    **_of(order_statistics, "histogram"),
+    **_of(order_statistics, "histogram bincount"),
+    **_of(bits, "packbits unpackbits"),
     **_of(nan_reductions, "nanmax nanmin nanmean nanvar nanstd nanargmax nanargmin"),
     **_of(nan_reductions, "nancumsum nancumprod nan_to_num"),
     **_of(polynomials, "polyval polyadd polysub polymul polyder polyint vander"),
@@ -172,7 +184,9 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "size": _size,
     "iscomplexobj": lambda x: as_traced(x).dtype.kind == "c",
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
-    "result_type": lambda *values: np.result_type(*(getattr(v, "dtype", v) for v in values)),
+    "can_cast": lambda from_, to, casting="safe": np.can_cast(_dtype(from_), _dtype(to), casting),
+    "min_scalar_type": lambda a: as_traced(a).dtype,
+    "result_type": lambda *values: np.result_type(*map(_dtype, values)),
 }
 _LINALG: Mapping[str, Callable[..., Any]] = {
     **_of(linear_algebra, "norm vector_norm matrix_norm matrix_power multi_dot cross"),
@@ -187,9 +201,31 @@ _FFT: Mapping[str, Callable[..., Any]] = {
     "ifftshift": splitting.shifted(-1),
 }
 
+_CALLED_OF_LINALG = (
+    "inv pinv solve tensorsolve tensorinv lstsq det slogdet matrix_rank cond cholesky qr svd "
+    "svdvals eigh eigvalsh eig eigvals"
+)
+_CALLED_OF_FFT = "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"
+_CALLED = (
+    "apply_along_axis apply_over_axes polyfit i0 histogram_bin_edges histogram2d histogramdd "
+    "sort_complex ravel_multi_index"
+)
+CALLED_BACK: Mapping[Any, str] = {
+    getattr(module, name): f"{prefix}{name}"
+    for module, prefix, names in (
+        (np, "", _CALLED),
+        (np.linalg, "linalg.", _CALLED_OF_LINALG),
+        (np.fft, "fft.", _CALLED_OF_FFT),
+    )
+    for name in names.split()
+    if hasattr(module, name)
+}
+"""NumPy's functions that are not recorded: the kernel calls NumPy."""
+
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     **{getattr(np.fft, name): made for name, made in _FFT.items()},
     **{getattr(np, name): made for name, made in _SIMPLE.items() if hasattr(np, name)},
+    np.lib.stride_tricks.sliding_window_view: gathering.sliding_window_view,
     **{
         getattr(np.linalg, name): made for name, made in _LINALG.items() if hasattr(np.linalg, name)
     },
@@ -205,6 +241,8 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
     """
     recorded = FUNCTIONS.get(function)
     module = str(getattr(function, "__module__", "numpy"))
+    if recorded is None and function in CALLED_BACK:
+        return linear_algebra.called(CALLED_BACK[function], function, arguments, keywords)
     if recorded is None:
         refuse_function(function.__name__, module)
     parameters = _signature(recorded).parameters

@@ -7,48 +7,75 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.emission import demand
-from linalg_ext.tracing.sizes import AnySize, same
+from linalg_ext.tracing.emission import demand, full, shape_text
+from linalg_ext.tracing.sizes import AnySize, Size, same
 from linalg_ext.tracing.sorting import argsort, order_of, sort
 from linalg_ext.tracing.traced import Traced, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse
 
 _MANY = 64
 """The most values that are compared with each other; more are sorted."""
 
-_PARTS: Mapping[str, Callable[[Any], Any]] = {
-    "linear": lambda part: part,
-    "lower": lambda part: part * 0,
-    "higher": lambda part: xp.ceil(part),
-    "midpoint": lambda part: xp.ceil(part) / 2,
+_PARTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "linear": lambda part, below: part,
+    "lower": lambda part, below: part * 0,
+    "higher": lambda part, below: xp.ceil(part),
+    "midpoint": lambda part, below: xp.ceil(part) / 2,
+    # Of two that are equally near, the even place.
+    "nearest": lambda part, below: ((part > 0.5) | ((part == 0.5) & (below % 2 == 1))) * 1.0,
+    "inverted_cdf": lambda part, below: xp.ceil(part),
+    "averaged_inverted_cdf": lambda part, below: xp.ceil(part) / 2 + 0.5,
+    "closest_observation": lambda part, below: 1.0 - ((part == 0) & (below % 2 == 1)),
+    **dict.fromkeys(
+        ("interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"),
+        lambda part, below: part,
+    ),
 }
 """The weight of the upper neighbour in a quantile, by `method=`.
 
-The operand is the fraction by which the position exceeds the index of the lower neighbour.
+The operands are the fraction by which the position exceeds the index of the lower neighbour, and
+that index.
 """
+
+_PLACES: Mapping[str, tuple[float, float]] = {
+    "inverted_cdf": (0, 1),
+    "averaged_inverted_cdf": (0, 1),
+    "closest_observation": (-0.5, 1.5),
+    "interpolated_inverted_cdf": (0, 1),
+    "hazen": (0.5, 0.5),
+    "weibull": (0, 0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+"""Alpha and beta of methods: the position is `n * q + alpha + q * (1 - alpha - beta) - 1`.
+
+Hyndman and Fan, Sample quantiles in statistical packages, The American Statistician 50 (1996). The
+other methods have both at 1.
+"""
+
+_DISCRETE = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
 ) -> Traced:
     """`numpy.median`."""
-    return _median("median", a, axis, out, keepdims, skips_nan=False)
+    return _median("median", a, axis, keepdims, skips_nan=False)
 
 
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
 ) -> Traced:
     """`numpy.nanmedian`."""
-    return _median("nanmedian", a, axis, out, keepdims, skips_nan=True)
+    return _median("nanmedian", a, axis, keepdims, skips_nan=True)
 
 
-def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
-    refuse_out(name, out)
+def _median(name: str, a: Any, axis: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
     rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
     low, high = (rows.at(xp.floor_divide(rows.last + more, 2)) for more in (0, 1))
     middle = xp.where(low == high, low, (low + high) / 2)
@@ -67,13 +94,12 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         method: str = "linear",
         keepdims: Any = False,
     ) -> Traced:
-        refuse_out(name, out)
         if isinstance(q, Traced):
             refuse(
                 f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument"
             )
-        if method not in (*_PARTS, "nearest"):
-            refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)} or nearest")
+        if method not in _PARTS:
+            refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)}")
         rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
         if rows.given == np.bool_:
             refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
@@ -97,7 +123,7 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
             )
         found = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
         value = xp.stack(found) if parts.ndim else found[0]
-        if is_whole or method in ("lower", "higher", "nearest"):
+        if is_whole or method in _DISCRETE:
             value = cast_to(value, rows.given)
         return rows.shaped(value, keepdims, parts.ndim)
 
@@ -174,17 +200,10 @@ class _Rows:
 
     def between(self, part: Any, method: str, dtype: Any) -> Traced:
         """Return the value at a fraction of the way to each row's last element, by `method`."""
-        place = self.last * float(part) if isinstance(self.last, int) else self._scaled(part)
+        place = self._place(part, method, dtype)
         below = np.floor(place)
-        apart = place - below
-        if method == "nearest":
-            # Of two that are equally near, the even place.
-            is_above = (apart > 0.5) | ((apart == 0.5) & (np.remainder(below, 2) == 1))
-            apart = is_above * 1.0
-        else:
-            apart = _PARTS[method](apart)
-        first = self._whole(below)
-        low, high = self.at(first), self.at(np.minimum(first + 1, self.last))
+        apart = _PARTS[method](place - below, below)
+        low, high = (self.at(self._whole(below + more)) for more in (0, 1))
         low, high = cast_to(low, dtype), cast_to(high, dtype)
         if isinstance(apart, Traced) and apart.ndim > low.ndim:
             apart = apart[..., 0]
@@ -193,12 +212,22 @@ class _Rows:
         mixed = xp.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
         return xp.where(low == high, low, xp.where(weight == 0, low, mixed))
 
-    def _scaled(self, part: Any) -> Traced:
-        return cast_to(self.last, np.float64) * float(part)
+    def _place(self, part: Any, method: str, dtype: Any) -> Any:
+        """The position at a fraction, a number where that of the last element is one."""
+        is_known = isinstance(self.last, int)
+        if method not in _PLACES:
+            last = self.last if is_known else cast_to(self.last, np.float64)
+            return last * float(part)
+        alpha, beta = (dtype.type(each) for each in _PLACES[method])
+        count = self.last + 1 if is_known else cast_to(self.last, dtype) + 1
+        place = count * dtype.type(part) + (alpha + part * (1 - alpha - beta)) - 1
+        return float(place) if is_known else place
 
-    @staticmethod
-    def _whole(place: Any) -> Any:
-        return cast_to(place, np.int64) if isinstance(place, Traced) else int(place)
+    def _whole(self, place: Any) -> Any:
+        """The index that a position is, of the first or the last element where it is beyond."""
+        if not isinstance(place, Traced):
+            return int(min(max(place, 0), self.last))
+        return xp.clip(cast_to(place, np.int64), 0, self.last)
 
     def with_nan(self, value: Traced) -> Traced:
         """NaN where a row has one, unless these are left out."""
@@ -374,6 +403,36 @@ def histogram(
     if density:
         return counts / xp.diff(edges) / xp.sum(counts), edges
     return counts, edges
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
+    """`numpy.bincount` of numbers below `minlength`, which is the length of the result."""
+    value = as_traced(x)
+    count = minlength if isinstance(minlength, Size) else minlength.__index__()
+    if value.ndim != 1 or value.dtype.kind not in "iub":
+        raise ShapeError(
+            f"bincount of {value.dtype} of shape {shape_text(value.shape)}",
+            where=caller_location(),
+            expected="a row of integers",
+        )
+    if same(count, 0):
+        refuse(
+            "numpy.bincount without minlength=, whose length depends on the values",
+            "give minlength=, which numbers have to be below",
+        )
+    one = np.int64(1) if weights is None else as_traced(weights)
+    if not np.can_cast(one.dtype, np.float64, "safe"):
+        raise DTypeError(
+            f"bincount with weights of {one.dtype}",
+            where=caller_location(),
+            expected="real numbers that float64 holds",
+        )
+    counts = full((count,), 0, np.dtype(np.int64) if weights is None else np.dtype(np.float64))
+    places = cast_to(value, np.int64)
+    # NumPy raises for negative numbers, and gives a longer result for large ones.
+    is_inside = (places >= 0) & (places < as_traced(count))
+    demand(xp.all(is_inside), "bincount: a number is negative, or not below minlength")
+    return counts.at[places].add(one)
 
 
 def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:

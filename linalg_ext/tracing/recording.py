@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,19 @@ import numpy as np
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.module_compilation import compile_copy, compile_in_place
 from linalg_ext.compiler.tuned import tuned
-from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
+from linalg_ext.errors import ArgumentError, SourceLocation, TraceError, caller_location
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
-from linalg_ext.tracing import drawn_once
+from linalg_ext.tracing import dispatch as dispatch  # its tables name NumPy's own functions
+from linalg_ext.tracing import drawn_once, known
 from linalg_ext.tracing.calling import Call
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import Structure, flatten
 from linalg_ext.tracing.elements import element_type
 from linalg_ext.tracing.emission import materialized
 from linalg_ext.tracing.lowered import Compiled, Recording
+from linalg_ext.tracing.selection import Selection
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import Trace, new_trace, static_sizes
 from linalg_ext.tracing.traced import Traced
@@ -84,15 +86,37 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
                 Traced(value, kind.dtype, kind.shape, weak=kind.weak)
                 for value, kind in zip(values, call.kinds, strict=True)
             ]
+            for argument in arguments:
+                argument.is_argument, argument.is_in_rows = argument.weak is None, False
             positional, named = call.bind(arguments)
-            with drawn_once.refused(function, _place(function)):
-                returned = function(*positional, **named)
+            with drawn_once.refused(function, _place(function)), known.making():
+                returned = _called(function, positional, named)
             results, structure = _results(name, returned)
             func.ReturnOp([result.value for result in results])
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
         made.attributes["function_type"] = ir.TypeAttr.get(signature)
         dtypes = tuple(result.dtype for result in results)
-        return Recording(Module(module), name, call, tuple(trace.demands), structure, dtypes)
+        return Recording(
+            Module(module),
+            name,
+            call,
+            tuple(trace.demands),
+            structure,
+            dtypes,
+            tuple(trace.callbacks),
+        )
+
+
+def _called(
+    function: Callable[..., Any], positional: Sequence[Any], named: Mapping[str, Any]
+) -> Any:
+    """Call the function; NumPy's arrays hide why a traced value cannot be written into them."""
+    try:
+        return function(*positional, **named)
+    except ValueError as error:
+        if isinstance(error.__cause__, TraceError):
+            raise error.__cause__ from None
+        raise
 
 
 def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:
@@ -120,6 +144,8 @@ def _results(name: str, returned: Any) -> tuple[list[Traced], Structure]:
     if not leaves:
         raise ArgumentError(f"{name} returns {returned!r} under jit", expected="a traced array")
     for leaf in leaves:
+        if isinstance(leaf, Selection):
+            leaf.refuse("the result")
         if not isinstance(leaf, Traced | np.ndarray | np.generic | float | int | complex | Size):
             raise ArgumentError(
                 f"{name} returns {leaf!r} under jit",

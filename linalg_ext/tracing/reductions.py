@@ -19,7 +19,7 @@ from linalg_ext.tracing.shaping import with_axes_of_one
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import Traced, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
+from linalg_ext.tracing.unsupported import refuse
 
 UNSET: Any = np._NoValue  # NumPy's value of an argument that was not given
 
@@ -97,7 +97,7 @@ def reduce_by(
     where: Any = True,
 ) -> Traced:
     """`ufunc.reduce`."""
-    function, value = folded(ufunc, "reduce", value, out)
+    function, value = folded(ufunc, "reduce", value)
     if ufunc.__name__.startswith("logical") and dtype is not None and as_dtype(dtype) != np.bool_:
         raise DTypeError(
             f"numpy.{ufunc.__name__}.reduce with dtype={as_dtype(dtype)}",
@@ -116,13 +116,12 @@ def reduce_by(
     )
 
 
-def folded(ufunc: Any, method: str, value: Any, out: Any) -> tuple[str, Any]:
+def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
     """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
     name = ufunc.__name__
     function = UFUNCS.get(name)
     if function is None:
         refuse_function(f"{name}.{method}")
-    refuse_out(name, out)
     if name.startswith("logical"):
         return function, cast_to(value, bool)
     traced = as_traced(value)
@@ -145,7 +144,6 @@ def _simple(name: str, function: str) -> Callable[..., Traced]:
         initial: Any = UNSET,
         where: Any = True,
     ) -> Traced:
-        refuse_out(name, out)
         return reduced(name, function, a, axis, keepdims, dtype=dtype, initial=initial, where=where)
 
     return reduce
@@ -160,7 +158,6 @@ def _extremum(name: str, function: str) -> Callable[..., Traced]:
         initial: Any = UNSET,
         where: Any = True,
     ) -> Traced:
-        refuse_out(name, out)
         return reduced(name, function, a, axis, keepdims, initial=initial, where=where)
 
     return reduce
@@ -170,7 +167,6 @@ def _logical(name: str, function: str) -> Callable[..., Traced]:
     def reduce(
         a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
     ) -> Traced:
-        refuse_out(name, out)
         return reduced(name, function, cast_to(a, bool), axis, keepdims, where=where)
 
     return reduce
@@ -191,7 +187,6 @@ def mean(
     where: Any = True,
 ) -> Traced:
     """`numpy.mean`; of integers in float64, of float16 in float32."""
-    refuse_out("mean", out)
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     compute = _compute_dtype(result)
@@ -212,7 +207,6 @@ def var(
     correction: Any = UNSET,
 ) -> Traced:
     """`numpy.var`."""
-    refuse_out("var", out)
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
@@ -243,13 +237,11 @@ def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
-    refuse_out("argmax", out)
     return _place("argmax", "max_signed", a, axis, keepdims, lambda x, y: x > y)
 
 
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
-    refuse_out("argmin", out)
     return _place("argmin", "min_signed", a, axis, keepdims, lambda x, y: x < y)
 
 
@@ -292,7 +284,6 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Traced:
     """`numpy.ptp`: the largest minus the smallest."""
-    refuse_out("ptp", out)
     return xp.subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
 
 

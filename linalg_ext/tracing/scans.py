@@ -11,15 +11,15 @@ from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axis
-from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.casting import arrays_of, cast_to
 from linalg_ext.tracing.constants import as_traced, unwritten
 from linalg_ext.tracing.elements import Element, apply, as_dtype
 from linalg_ext.tracing.emission import full
 from linalg_ext.tracing.reductions import folded, result_dtype
 from linalg_ext.tracing.shaping import ravel
+from linalg_ext.tracing.sizes import Shape
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace, xp
-from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
@@ -63,23 +63,18 @@ def _carried(
 
 def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Traced:
     """`ufunc.accumulate`."""
-    function, value = folded(ufunc, "accumulate", value, out)
+    function, value = folded(ufunc, "accumulate", value)
     return scanned(ufunc.__name__, function, value, axis, dtype)
 
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Traced:
     """`numpy.cumsum`."""
-    return _plain("cumsum", "add", a, axis, dtype, out)
+    return scanned("cumsum", "add", a, axis, dtype)
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Traced:
     """`numpy.cumprod`."""
-    return _plain("cumprod", "mul", a, axis, dtype, out)
-
-
-def _plain(name: str, function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Traced:
-    refuse_out(name, out)
-    return scanned(name, function, a, axis, dtype)
+    return scanned("cumprod", "mul", a, axis, dtype)
 
 
 def cumulative_sum(
@@ -93,7 +88,7 @@ def cumulative_sum(
 ) -> Traced:
     """`numpy.cumulative_sum`."""
     place = _axis_of_row("cumulative_sum", x, axis)
-    return _with_start(cumsum(x, place, dtype, out), place, include_initial, 0)
+    return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
 
 
 def cumulative_prod(
@@ -107,7 +102,7 @@ def cumulative_prod(
 ) -> Traced:
     """`numpy.cumulative_prod`."""
     place = _axis_of_row("cumulative_prod", x, axis)
-    return _with_start(cumprod(x, place, dtype, out), place, include_initial, 1)
+    return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
 
 
 def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
@@ -129,13 +124,23 @@ def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Trace
     return xp.pad(value, widths, constant_values=number)
 
 
+def _side(value: Any, shape: Shape) -> list[Traced]:
+    """The array before or behind another one: a number is stretched to one place along the axis."""
+    if value is None or value is np._NoValue:
+        return []
+    (array,) = arrays_of(value)
+    return [array if array.ndim else xp.broadcast_to(array, shape)]
+
+
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
     """`numpy.diff`."""
-    unset = np._NoValue
-    if prepend not in (None, unset) or append not in (None, unset):
-        refuse("numpy.diff with prepend= or append=", "use np.concatenate first")
     value = as_traced(a)
-    before = (slice(None),) * normal_axis(axis, value.ndim, "diff")
+    place = normal_axis(axis, value.ndim, "diff")
+    one = (*value.shape[:place], 1, *value.shape[place + 1 :])
+    first, last = (_side(x, one) if n else [] for x in (prepend, append))
+    if first or last:
+        value = xp.concatenate([*first, value, *last], place)
+    before = (slice(None),) * place
     for _ in range(n):
         later, earlier = value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
         value = later != earlier if value.dtype == np.bool_ else later - earlier

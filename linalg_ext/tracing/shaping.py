@@ -37,9 +37,14 @@ def as_shape(shape: Any) -> Shape:
 def reshape(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Traced:
-    """`numpy.reshape`, in row-major order."""
+    """`numpy.reshape`."""
+    if order == "F":
+        sizes = as_shape(newshape if shape is None else shape)
+        return transpose(reshape(transpose(as_traced(a)), sizes[::-1]))
     if order not in ("C", "A", "K"):
-        refuse(f"reshape with order={order!r}", "transpose before and after it")
+        raise ArgumentError(
+            f"reshape with order={order!r}", where=caller_location(), expected="C, F, A or K"
+        )
     traced = as_traced(a)
     wanted = list(as_shape(newshape if shape is None else shape))
     total = _count(traced.shape)
@@ -65,7 +70,7 @@ def reshape(
         without = squeeze(traced, _ones(traced.shape))
         return with_axes_of_one(without, ones, len(shape))
     tensor = reshaped_tensor(traced.value, traced.shape, shape)
-    return Traced(tensor, traced.dtype, shape, base=traced)
+    return Traced(tensor, traced.dtype, shape)
 
 
 def _ones(shape: Shape) -> tuple[int, ...]:
@@ -86,7 +91,7 @@ def _count(shape: Sequence[AnySize]) -> AnySize:
 
 
 def ravel(a: Any, order: str = "C") -> Traced:
-    """`numpy.ravel`, in row-major order."""
+    """`numpy.ravel`."""
     return reshape(a, (_count(as_traced(a).shape),), order)
 
 
@@ -106,7 +111,7 @@ def transpose(a: Any, axes: Any = None) -> Traced:
 
 def view(value: Traced, shape: Sequence[AnySize], axes: Sequence[int | None]) -> Traced:
     """A view of a value: of the same tensor, read by other axes."""
-    return Traced(value.tensor, value.dtype, tuple(shape), axes, weak=value.weak, base=value)
+    return Traced(value.tensor, value.dtype, tuple(shape), axes, weak=value.weak)
 
 
 def matrix_transpose(x: Any) -> Traced:
@@ -297,5 +302,4 @@ def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
         tuple(size for size, _ in both),
         [dim for _, dim in both],
         weak=value.weak,
-        base=value,
     )

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.bindings import arith, cf, ir, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.structured.utils.constants import integer_constant
@@ -69,8 +71,7 @@ def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
     if index.ndim or index.dtype.kind not in "iu":
         refuse(f"{index!r} as the index of an axis", "index by an integer or by an integer array")
     with at_users_line():
-        given = tensor.ExtractOp(cast_to(index, INT64).value, []).result
-        place = arith.IndexCastOp(ir.IndexType.get(), given).result
+        place = _as_index(index)
         limit, zero = trace.value(size), integer_constant(ir.IndexType.get(), 0)
         less = arith.CmpIPredicate.slt
         is_negative = arith.CmpIOp(less, place, zero).result
@@ -83,13 +84,70 @@ def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
     return found
 
 
+Line = tuple[Traced | None, int, int]
+
+
+def line_of(value: Any) -> Line | None:
+    """Return origin, factor and offset of an integer; no origin where it is known."""
+    if isinstance(value, Traced):
+        is_integer = not value.ndim and value.dtype.kind in "iu"
+        return (value.line or (value, 1, 0)) if is_integer else None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return None, 0, int(value)
+    return None
+
+
+def line_of_result(name: str, left: Any, right: Any) -> tuple[Traced, int, int] | None:
+    """Return origin, factor and offset of a sum, a difference or a product; None for others."""
+    one, other = line_of(left), line_of(right)
+    if one is None or other is None:
+        return None
+    origin = one[0] if one[0] is not None else other[0]
+    if origin is None or (other[0] is not None and other[0] is not origin):
+        return None
+    if name in ("add", "subtract"):
+        sign = 1 if name == "add" else -1
+        return origin, one[1] + sign * other[1], one[2] + sign * other[2]
+    if name == "multiply" and (one[0] is None or other[0] is None):
+        (_, _, number), (_, factor, offset) = (one, other) if one[0] is None else (other, one)
+        return origin, factor * number, offset * number
+    return None
+
+
+def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
+    """The part from a place that only the run tells, of a size that is known: `x[n:n + 2]`."""
+    line = line_of_result("subtract", index.stop, index.start)
+    step = 1 if index.step is None else index.step
+    if line is None or line[1] or isinstance(step, Traced) or step < 1:
+        refuse(
+            f"a slice {index.start}:{index.stop} with traced bounds: its size is not known",
+            "write x[n:n + 2], lx.dynamic_slice(x, starts, sizes), np.where on positions, or "
+            "lx.loop with x[i] and x.at[i]",
+        )
+    length = max(line[2], 0)
+    with at_users_line():
+        start = _as_index(index.start)
+        limit = trace.value(size)
+        end = arith.AddIOp(start, integer_constant(ir.IndexType.get(), length)).result
+        # As unsigned, a negative start is large; its end may be in bounds again.
+        less = arith.CmpIPredicate.ule
+        is_inside = arith.AndIOp(
+            arith.CmpIOp(less, start, limit).result, arith.CmpIOp(less, end, limit).result
+        ).result
+        where = caller_location()
+        cf.AssertOp(is_inside, f"a slice is out of bounds{f': {where}' if where else ''}")
+    return Part(start, -(-length // step), step)
+
+
+def _as_index(value: Traced) -> ir.Value:
+    given = tensor.ExtractOp(cast_to(value, INT64).value, []).result
+    place: ir.Value = arith.IndexCastOp(ir.IndexType.get(), given).result
+    return place
+
+
 def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
-    for bound in (index.start, index.stop, index.step):
-        if isinstance(bound, Traced):
-            refuse(
-                "a slice with traced bounds: its size is not known",
-                "use np.where on positions, or lx.loop with x[i] and x.at[i]",
-            )
+    if any(isinstance(bound, Traced) for bound in (index.start, index.stop, index.step)):
+        return _traced_slice(trace, index, size)
     step = 1 if index.step is None else index.step.__index__()
     if not isinstance(size, Size) and not any(
         isinstance(bound, Size) for bound in (index.start, index.stop)
@@ -132,9 +190,7 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
         if value.axes[axis] is not None and not part.is_all_of(shape[axis])
     ]
     if not narrowed:
-        return Traced(
-            value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept], base=value
-        )
+        return Traced(value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept])
     if any(_is(size, 0) for size in sizes):
         with at_users_line():
             return Traced(empty(sizes, value.dtype), value.dtype, sizes)
@@ -157,7 +213,6 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
         value.dtype,
         sizes,
         [None if dim is None else left.index(dim) for dim in axes],
-        base=value,
     )
 
 

@@ -103,7 +103,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Trace
             "numpy.compress by a traced condition",
             "its shape depends on the values: use np.where(mask, x, 0)",
         )
-    return xp.take(as_traced(a), np.flatnonzero(np.asarray(condition)), axis, out)
+    return xp.take(as_traced(a), np.flatnonzero(np.asarray(condition)), axis)
 
 
 def resize(a: Any, new_shape: Any) -> Traced:

@@ -10,6 +10,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import SourceLocation, caller_location
+from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.sizes import AnySize, Quotient, Size, same
@@ -43,6 +44,7 @@ class Trace:
         demands: the conditions that the sizes of a call must satisfy.
         known: for each dimension that proved equal to another size, that size.
         places: for each symbolic dimension, an argument of the function with it, and the axis.
+        callbacks: functions of Python that the traced function calls.
         regions: the numbers of the loops and branches under recording, outermost first.
     """
 
@@ -50,6 +52,7 @@ class Trace:
         self.demands: list[Demand] = []
         self.known: dict[str, AnySize] = {}
         self.places: dict[str, tuple[ir.Value, int]] = {}
+        self.callbacks: list[Callback] = []
         self.regions: list[int] = [0]
         self._count = 0
         self._elements: dict[DType, ir.Type] = {}
@@ -146,6 +149,16 @@ def new_trace() -> Iterator[Trace]:
     token = _current.set(trace)
     try:
         yield trace
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Run code of others as if nothing were traced in this thread."""
+    token = _current.set(None)
+    try:
+        yield
     finally:
         _current.reset(token)
 

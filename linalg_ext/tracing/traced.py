@@ -2,10 +2,14 @@
 
 Operators and methods are those of NumPy's arrays, and all of them are NumPy's own functions, which
 come back here: a ufunc to `__array_ufunc__`, another function to `__array_function__`.
+
+A value is an array, though a tensor never changes: a write gives the value another tensor, and the
+values that show a part of it new ones, too. Names see one array, as in NumPy.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -52,6 +56,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     shape: Any
     dtype: Any
+    is_array: bool
 
     if TYPE_CHECKING:  # what the mixin's operators give; its own stubs do not say
 
@@ -132,6 +137,11 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return xp.imag(self)
 
     @property
+    def flat(self) -> Flat:
+        """The elements in a row: `x.flat[3]`, `x.flat[::2] = 0`, `for each in x.flat`."""
+        return Flat(self)
+
+    @property
     def at(self) -> At:
         """Parts of a new array that is else as this one: `x.at[1:3].set(0)`, `.add`, ..."""
         return At(self)
@@ -163,7 +173,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         value = cast("Traced", self)
         trace, wanted = current_trace([value]), as_dtype(dtype)
         if wanted == value.dtype and value.weak is None:
-            return value
+            return value.apart()
         shape = value.shape
         tensor = spread(trace, value.tensor, value.axes, shape, value.dtype, wanted)
         return Traced(tensor, wanted, shape)
@@ -182,15 +192,19 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         """The elements in one row."""
         return xp.ravel(self, order=order)
 
-    flatten = ravel
+    def flatten(self, order: str = "C") -> Traced:
+        """A copy of the elements in one row."""
+        return xp.ravel(self, order=order).apart()
 
     def swapaxes(self, axis1: int, axis2: int) -> Traced:
         """Two axes exchanged."""
         return xp.swapaxes(self, axis1, axis2)
 
     def copy(self, order: str = "C") -> Traced:
-        """The same values."""
-        return xp.copy(self)
+        """Another array with the same values."""
+        found = xp.copy(self)
+        found.is_in_rows = order == "C"
+        return found
 
     def dot(self, other: Any) -> Traced:
         """`numpy.dot`."""
@@ -221,11 +235,12 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     tolist = item
 
+    def fill(self, value: Any) -> None:
+        """`numpy.ndarray.fill`."""
+        self[...] = value
+
     def __setitem__(self, index: Any, value: Any) -> None:
-        refuse(
-            "x[...] = v writes into an array, and traced values are not memory",
-            "write x = x.at[...].set(v), or np.where(mask, v, x)",
-        )
+        hooks.facade("tracing").assign(self, index, value)
 
     def __iadd__(self, other: Any) -> Traced:
         return self._in_place(np.add, other)
@@ -267,8 +282,10 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return self._in_place(np.right_shift, other)
 
     def _in_place(self, ufunc: Any, other: Any) -> Traced:
-        """`x += y`: as NumPy's, of the shape and dtype that x has."""
-        result = ufunc(self, other)
+        """`x += y`: as NumPy's, of the shape and dtype that x has; a scalar becomes another."""
+        result: Traced = ufunc(self, other)
+        if not self.is_array:
+            return result
         if ufunc is np.matmul and (np.ndim(other) < 2 or result.shape != self.shape):
             raise ShapeError(
                 f"matmul in place: a result of shape {result.shape} does not go into an array of "
@@ -276,10 +293,18 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
                 where=caller_location(),
                 hint="write x = x @ y",
             )
+        return self.store(ufunc.__name__, result)
+
+    def store(self, name: str, result: Traced) -> Traced:
+        """Take a result of a function, as an array does that is its `out=`.
+
+        Raises:
+            DTypeError, ShapeError: it does not fit.
+        """
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(
-                f"{ufunc.__name__} in place: a result of {result.dtype} does not go into an array "
-                f"of {self.dtype}",
+                f"{name} in place: a result of {result.dtype} does not go into an array of "
+                f"{self.dtype}",
                 where=caller_location(),
                 hint="write x = x + y, or cast with .astype(...)",
             )
@@ -305,6 +330,30 @@ for _name in (
     "trace",
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
+
+
+class Flat:
+    """`x.flat`: the elements of an array in row-major order, read and written by index."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __getitem__(self, index: Any) -> Traced:
+        return xp.ravel(self._value)[index]
+
+    def __setitem__(self, index: Any, new: Any) -> None:
+        changed = xp.ravel(self._value).at[index].set(new)
+        self._value[...] = xp.reshape(changed, self._value.shape)
+
+    def __len__(self) -> int:
+        return int(self._value.size.__index__())
+
+    def __iter__(self) -> Iterator[Traced]:
+        return iter(xp.ravel(self._value))
+
+    def copy(self) -> Traced:
+        """The elements as an array of one axis."""
+        return xp.ravel(self._value).apart()
 
 
 class At:
@@ -353,6 +402,24 @@ class Part:
         return array
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """A part of an array, which shares memory with it in NumPy.
+
+    Attributes:
+        read: makes the part of the array; None where NumPy has a view of some layouts in memory,
+            and a copy of others.
+        write: makes the array with other values for the part; None where that is refused.
+        reason: the error where it is, and its hint.
+        index: by which the part was taken.
+    """
+
+    read: Callable[[Traced], Traced] | None
+    write: Callable[[Traced, Traced], Traced] | None
+    reason: tuple[str, str] = ("", "")
+    index: Any = None
+
+
 class Traced(ArrayMethods):
     """An array of the traced function: a tensor in the IR that is being built.
 
@@ -366,6 +433,13 @@ class Traced(ArrayMethods):
             none: of size 1, or a broadcast one.
         weak: for a Python number that is an argument, its type: it takes the dtype of what it
             meets.
+        is_array: False for a scalar, which NumPy never writes into: `s += 1` makes another.
+        is_argument: True for an array of the caller's.
+        is_written: True once it was written in place.
+        lost: where its values are not known any more, the error for a use, and its hint.
+        is_in_rows: True where NumPy's array would lie in row-major order for sure.
+        base, view: of a view, the array of which it shows a part, and the part.
+        line: of an integer that is `factor * origin + offset`, these three.
     """
 
     __linalg_ext_traced__ = True
@@ -379,7 +453,6 @@ class Traced(ArrayMethods):
         axes: Sequence[int | None] | None = None,
         *,
         weak: type | None = None,
-        base: Traced | None = None,
     ) -> None:
         if shape is None:
             kind = ir.ShapedType(tensor.type)
@@ -391,10 +464,16 @@ class Traced(ArrayMethods):
         self.dtype = dtype
         self.axes = tuple(range(len(shape))) if axes is None else tuple(axes)
         self.weak = weak
-        self._changes = 0
-        # Of a view, the array that it shows, and the state in which it was taken.
-        self._base: Traced | None = base if base is None or base._base is None else base._base
-        self._seen = self._base._changes if self._base is not None else 0
+        self.is_array = bool(shape)
+        self.is_argument = False
+        self.is_written = False
+        self.lost: tuple[str, str] | None = None
+        self.is_in_rows = True
+        self.base: Traced | None = None
+        self.view: View | None = None
+        self.line: tuple[Traced, int, int] | None = None
+        self._views: list[weakref.ref[Traced]] = []
+        self._scalars: dict[tuple[int, ...], Traced] = {}
 
     @property
     def shape(self) -> Shape:
@@ -447,23 +526,77 @@ class Traced(ArrayMethods):
                 own[dim] = size
         return reshaped_tensor(tensor, tuple(own), shape)
 
+    def shows(self, base: Traced, view: View) -> Traced:
+        """Be a view of another array from now on."""
+        self.base, self.view = base, view
+        base._views = [each for each in base._views if each() is not None]
+        base._views.append(weakref.ref(self))
+        return self
+
+    def scalar(self, place: tuple[int, ...], make: Callable[[], Traced]) -> Traced:
+        """The scalar at a place: one value for `x[0]`, however often that is written."""
+        _check(self)
+        found = self._scalars.get(place)
+        if found is None or self._trace is None or found._region not in self._trace.regions:
+            found = self._scalars[place] = make()
+        return found
+
+    def apart(self) -> Traced:
+        """The same values as an array by itself, which shares no memory."""
+        return Traced(self.tensor, self.dtype, self.shape, self.axes)
+
     def become(self, other: Traced) -> Traced:
         """Take the value of another, as an array does that is written in place."""
-        if self._base is not None:
+        self.check_writable()
+        _check(other)
+        if self.base is None or self.view is None:
+            self._take(other)
+        elif self.view.write is None:
+            refuse(*self.view.reason)
+        else:
+            self.base.become(self.view.write(self.base, other))
+        return self
+
+    def check_writable(self) -> None:
+        """Refuse a write where NumPy would change what is not the function's, or refuses it too.
+
+        Raises:
+            TraceError: says why.
+        """
+        _check(self)
+        if self.is_argument:
             refuse(
-                "a view of another array cannot be written in place while a function is traced",
-                "write x = x + 1 for x += 1, or use x.at[...].set(...) of the array itself",
+                "an argument is written in place, which would change the caller's array",
+                "take a copy first, x = x.copy(); or make a new array: x = x + 1 for x += 1, "
+                "x = x.at[...].set(v) for x[...] = v",
             )
-        if self._region != other._region:
+        if self._trace is not None and self._region != self._trace.regions[-1]:
             refuse(
                 "an array of outside is written in place in the body of a loop or of a branch",
                 "carry it along as a part of the state, and write x = x + 1 for x += 1",
             )
-        self._tensor, self._shape, self.axes = other._tensor, other._shape, other.axes
-        self.dtype = other.dtype
+        if self.base is not None:
+            self.base.check_writable()
+
+    def _take(self, other: Traced) -> None:
+        self._tensor, self.axes = other.tensor, other.axes
+        self.is_written = True
         self.weak = None
-        self._changes += 1
-        return self
+        self._scalars.clear()
+        regions = self._trace.regions if self._trace is not None else ()
+        for shown in [each() for each in self._views]:
+            if shown is not None and shown._region in regions:
+                shown._take_from(self)
+
+    def _take_from(self, base: Traced) -> None:
+        """Show what the array has become; not where nobody knows whether this is a view of it."""
+        if self.view is not None and self.view.read is not None:
+            self._take(self.view.read(base))
+        elif self.view is not None:
+            self.lost = (
+                f"{self!r} is used after the array that it was made of was written",
+                self.view.reason[1],
+            )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record one of NumPy's ufuncs."""
@@ -494,6 +627,8 @@ def current_trace(values: Iterable[Any] = ()) -> Trace:
 
 def _check(value: Traced) -> None:
     """Refuse a value of another trace than the one that runs: its tensor may be gone."""
+    if value.lost is not None:
+        refuse(*value.lost)
     if value._trace is None or value._trace is not running():
         refuse(
             f"{value!r} belongs to another trace, which is over or runs around this one",
@@ -503,9 +638,4 @@ def _check(value: Traced) -> None:
         refuse(
             f"{value!r} was made in the body of a loop or of a branch, which is over",
             "return it from the body",
-        )
-    if value._base is not None and value._base._changes != value._seen:
-        refuse(
-            "a view is used after its array was written in place",
-            "take the view after the write, or write x = x + 1 for x += 1",
         )

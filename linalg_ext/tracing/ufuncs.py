@@ -13,6 +13,7 @@ from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
 from linalg_ext.tracing import arithmetic as own
 from linalg_ext.tracing import complex_functions
+from linalg_ext.tracing.callbacks import called_back
 from linalg_ext.tracing.casting import cast_to, kind_for_numpy, operand
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import BOOL, INT64, Element, apply, as_dtype, constant
@@ -110,6 +111,9 @@ BODIES: Mapping[str, Body] = {name: _by_kind(name, body) for name, body in _BODI
 OTHER_UFUNCS = ("divmod", "matmul", "matvec", "modf", "vecdot", "vecmat")
 """Ufuncs that are more than one element of one result."""
 
+CALLED_UFUNCS = ("frexp", "gcd", "lcm", "ldexp", "nextafter", "spacing")
+"""Ufuncs that are not recorded: the kernel calls NumPy."""
+
 
 def record_ufunc(
     ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[str, Any]
@@ -134,14 +138,10 @@ def record_ufunc(
             value if isinstance(value, Traced) else np.asarray(value) for value in inputs
         )
         return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
+    if method == "reduceat":
+        return called_back(f"{ufunc.__name__}.reduceat", ufunc.reduceat, inputs, keywords)
     if method != "__call__":
         refuse_function(f"{ufunc.__name__}.{method}")
-    if "out" in keywords:
-        out = keywords.pop("out")
-        if isinstance(out, tuple) and len(out) == 1 and isinstance(out[0], Traced):
-            result = record_ufunc(ufunc, method, inputs, keywords)
-            return out[0].become(xp.broadcast_to(result.astype(out[0].dtype), out[0].shape))
-        refuse("out= inside a traced function", "take the result that the function gives")
     if keywords.get("where") is True:
         keywords.pop("where")
     if "where" in keywords:
@@ -167,6 +167,9 @@ def record_ufunc(
         return _modf(cast_to(inputs[0], resolve(ufunc, inputs, dtype)[0]))
     name = ufunc.__name__
     body = BODIES.get(name)
+    if name in CALLED_UFUNCS:
+        given = {} if dtype is None else {"dtype": dtype}
+        return called_back(name, ufunc, inputs, given)
     if body is None:
         refuse_function(name)
     return _elementwise(ufunc, body, list(inputs), dtype)

@@ -7,6 +7,10 @@ from typing import Any, NoReturn
 from linalg_ext.errors import TraceError, UnrecordedAttributeError, caller_location
 
 _NUMBERLESS = "compute with the value itself, or outside the function and pass it in"
+_INSIDE = (
+    "write into arrays alone that are made inside the function, by np.zeros, np.array, ... under "
+    "these names"
+)
 _BRANCH = (
     "use np.where(condition, x, y) for a choice of elements, lx.cond(condition, then, otherwise) "
     "for a branch, lx.loop(condition, body, state) for a while"
@@ -26,8 +30,7 @@ class Unrecorded:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
             "a traced value has no numbers: it cannot become a NumPy array",
-            "use the value as it is: np.stack([...]) for np.array([...]), x.astype(float) for "
-            "np.float64(x)",
+            f"use the value as it is: x.astype(float) for np.float64(x); {_INSIDE}",
         )
 
     def __float__(self) -> NoReturn:
@@ -37,7 +40,7 @@ class Unrecorded:
             f"write {known}"
             if known
             else f"{_NUMBERLESS}; np.exp and its like for those of math, x.astype(float) for "
-            "float(x)",
+            f"float(x); {_INSIDE}",
         )
 
     def __int__(self) -> NoReturn:
@@ -86,13 +89,3 @@ def _instead() -> str | None:
 def refuse(what: str, hint: str) -> NoReturn:
     """Raise a TraceError at the user's line."""
     raise TraceError(what, where=caller_location(), hint=hint)
-
-
-def refuse_out(name: str, out: Any) -> None:
-    """Refuse an `out=` that was given to a function of NumPy's.
-
-    Raises:
-        TraceError: it is not None.
-    """
-    if out is not None:
-        refuse(f"numpy.{name} with out=", "take the result that the function gives")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import linalg_ext as lx
-from docs.generator import ops, reference, tables, transformations, tutorials
+from docs.generator import numpy_functions, ops, reference, tables, transformations, tutorials
 from docs.generator.page import REPOSITORY, Page, table
 from linalg_ext.cli import COMMANDS
 from linalg_ext.rewriting.resolve import NamedPipeline
@@ -118,3 +118,15 @@ def test_the_table_of_checks_has_every_op() -> None:
         (row,) = [line for line in page.splitlines() if f"`{name}`" in line and line[0] == "|"]
         assert rule.misfit in row
         assert rule.held_by in row
+
+
+def test_every_function_of_numpys_is_listed_with_a_reason_where_it_is_refused() -> None:
+    (page,) = texts(list(numpy_functions.pages())).values()
+    rows = re.findall(r"^\| `(np\.[\w.]+)` \| (\w+) \| (.*) \|$", page, re.M)
+    assert len(rows) > 400
+    assert {"recorded", "called", "numbers", "no"} == {kind for _, kind, _ in rows}
+    assert [name for name, kind, reason in rows if kind == "no" and not reason] == []
+    kinds = {name: kind for name, kind, _ in rows}
+    assert kinds["np.sum"] == kinds["np.copyto"] == kinds["np.zeros"] == "recorded"
+    assert kinds["np.linalg.inv"] == kinds["np.gcd"] == kinds["np.fft.fft"] == "called"
+    assert (kinds["np.hanning"], kinds["np.unique"]) == ("numbers", "no")

@@ -135,3 +135,28 @@ def test_what_a_loop_starts_from_may_be_a_result(after: Any) -> None:
     check(lambda x: after(x * 2), x)
     check(lambda x: after(x), x)
     np.testing.assert_array_equal(x, before)
+
+
+def test_a_body_may_write_into_its_state() -> None:
+    def count(x: Any) -> Any:
+        def step(i: Any, s: Any) -> Any:
+            s[i] += i
+            return s
+
+        return lx.loop(3, step, x.copy())
+
+    check(count, random(3))
+
+    def started_from(x: Any) -> Any:
+        start = np.zeros(3)
+
+        def step(i: Any, s: Any) -> Any:
+            s[0] += x[i]
+            return s
+
+        return lx.loop(3, step, start), start
+
+    with pytest.raises(TraceError, match="after the body of a loop wrote into it"):
+        lx.jit(started_from)(random(3))
+    with pytest.raises(TraceError, match="an argument is written in place"):
+        lx.jit(lambda x: lx.loop(3, lambda i, s: s.__iadd__(1), x))(random(3))

@@ -131,24 +131,3 @@ def test_updates() -> None:
         return a, b, c, d, e, f, g, x
 
     check(update, X, X > 0)
-
-
-def test_a_view_of_what_was_written_in_place_is_refused() -> None:
-    def stale(x: Any) -> Any:
-        y = x * 2
-        part = y[1:]
-        y += 1
-        return part
-
-    with pytest.raises(TraceError, match="view is used after its array was written"):
-        lx.jit(stale)(X)
-
-
-def test_a_view_is_not_written_in_place() -> None:
-    def write(x: Any) -> Any:
-        part = x[1:]
-        part += 1
-        return x
-
-    with pytest.raises(TraceError, match="view of another array cannot be written"):
-        lx.jit(write)(X)

@@ -32,12 +32,11 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
         operator.index,
         lambda x: list(np.ravel(np.tile(x, 20))),
         np.unique,
-        np.linalg.svd,
-        np.asarray,
+        np.roots,
         np.float32,
         np.hypot.reduce,
         lambda x: np.exp(x, where=x > 0),
-        lambda x: np.gcd(x.astype(int), 2),
+        lambda x: np.isnat(x),
     ],
 )
 def test_what_is_not_recorded_says_so(function: Callable[[Any], Any]) -> None:
@@ -54,15 +53,6 @@ def test_the_cure_names_the_nearest_function() -> None:
 
 def test_optional_attributes_are_absent() -> None:
     assert lx.jit(lambda x: x + 1 if hasattr(x, "strides") else x)(X)[0, 0] == 0
-
-
-def test_an_array_is_not_written_to() -> None:
-    def write(x: Any) -> Any:
-        x[0] = 1
-        return x
-
-    with pytest.raises(TraceError, match=r"x\.at\[\.\.\.\]\.set"):
-        lx.jit(write)(X)
 
 
 def test_a_value_of_another_trace_is_refused() -> None:

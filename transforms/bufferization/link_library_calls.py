@@ -42,18 +42,23 @@ def link_library_calls(module: ir.Operation) -> Report:
         for op in functions(module)
         if CALLED in op.attributes
     }
-    if not stubs:
-        return report
     for call in operations(module, {"func.call"}):
-        callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-        if callee in stubs:
+        if (callee := _callee(call)) in stubs:
             report.matched[call.name] += 1
             report.changed[call.name] += 1
             _link(call, ir.FlatSymbolRefAttr(stubs[callee].attributes[CALLED]).value)
-    for name, stub in stubs.items():
+    for stub in stubs.values():
         stub.erase()
-        _erase(module, f"{name}{OPAQUE}")
+    for op in module.regions[0].blocks[0].operations:
+        name = op.operation.attributes.get("sym_name")
+        if name is not None and ir.StringAttr(name).value.endswith(OPAQUE):
+            op.operation.erase()
     return report
+
+
+def _callee(call: Any) -> str:
+    name: str = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    return name
 
 
 def _link(call: Any, symbol: str) -> None:
@@ -64,9 +69,3 @@ def _link(call: Any, symbol: str) -> None:
     for result, operand in zip(results, written, strict=True):
         result.replace_all_uses_with(operand)
     call.erase()
-
-
-def _erase(module: Any, name: str) -> None:
-    table = ir.SymbolTable(module)
-    if name in table:
-        table[name].operation.erase()

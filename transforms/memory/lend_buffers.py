@@ -23,6 +23,8 @@ after:
       return
     }
 
+Where the module calls functions of Python, which may raise, small buffers are lent, too.
+
 A function with several returns, such as one for failures, records its buffers in a list. It gives
 all of them back at each return.
 
@@ -76,6 +78,7 @@ from linalg_ext.runtime.workspace import LEAST_BYTES
 from linalg_ext.transforms.analysis.buffers import reaching
 from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.python_calls import calls_python
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 
 from ._workspace_functions import DESCRIPTOR, GIVE, GIVE_ALL, TAKE, declare
@@ -97,10 +100,12 @@ def lend_buffers(module: ir.Operation) -> Report:
     Control flow must be branches already.
     """
     report = Report(NAME)
+    # Where Python raises at every call, what each of them loses adds up.
+    least = 1 if calls_python(module) else LEAST_BYTES
     for function in functions(module):
         allocations = operations(function, {"memref.alloc"})
         report.matched["memref.alloc"] += len(allocations)
-        buffers = [found for op in allocations if (found := _borrowed(op)) is not None]
+        buffers = [found for op in allocations if (found := _borrowed(op, least)) is not None]
         if not buffers:
             continue
         if not declare(module):
@@ -119,11 +124,11 @@ class _Buffer(NamedTuple):
     frees: list[Any]
 
 
-def _borrowed(allocation: Any) -> _Buffer | None:
+def _borrowed(allocation: Any, least: int) -> _Buffer | None:
     """Return an allocation that the pool may serve; None where malloc has to serve it."""
     type_ = allocation.results[0].type
     static = static_bytes(type_)
-    least = LEAST_BYTES if type_.has_static_shape else 1
+    least = least if type_.has_static_shape else 1
     is_plain = type_.memory_space is None and type_.affine_map == _row_major(type_)
     if not is_plain or not least <= static < MOST_BYTES:
         return None

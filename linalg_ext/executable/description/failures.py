@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from linalg_ext.errors import ExecutionError, caller_location
+from linalg_ext.runtime.callbacks import raised_by
 
 OF_OP = "\nin: "
 """The separator between the message of an assertion and its op."""
@@ -29,9 +30,12 @@ class Failures:
 
         Raises:
             ExecutionError: with the message of the assertion, and the caller's line.
+            BaseException: that which a function of Python raised that the code called.
         """
         known = 0 < status <= len(self._assertions)
         message = self._assertions[status - 1] if known else f"status {status}"
+        if (raised := raised_by(message)) is not None:
+            raise raised
         message, notes = told(message)
         raise ExecutionError(
             f"`{self._name}` stopped: {message}", where=caller_location(), notes=notes

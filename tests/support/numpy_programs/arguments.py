@@ -473,6 +473,15 @@ def _traced_or_not(scene: Scene, given: Given) -> Any:
     return scene.operand()
 
 
+def _flags(scene: Scene, _: Given) -> Any:
+    return scene.array(dtypes=("?", "u1", "i4"))
+
+
+_METHODS = (
+    *("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf"),
+    *("closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased"),
+    "normal_unbiased",
+)
 _KEEPDIMS = _one_of(True, False)
 _SKIPPED = {
     *("out", "order", "subok", "copy", "casting", "device", "optimize", "overwrite_input"),
@@ -549,11 +558,12 @@ BY_NAME: Mapping[str, Callable[[Scene, Given], Any]] = {
 
 _REDUCED = ("mean", "var", "std", "sum", "prod", "max", "min", "any", "all")
 BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = {
-    "reshape": {"shape": _shape_of_as_many},
+    "reshape": {"shape": _shape_of_as_many, "order": _one_of("F")},
     "broadcast_to": {"shape": _wide_shape},
     "broadcast_arrays": {"arrays": _operands},
     **{f"atleast_{n}d": {"arrays": _operands} for n in (1, 2, 3)},
     "result_type": {"values": _operands},
+    "can_cast": {"from_": lambda s, _: dtype_of(s.choose(DTYPES)), "to": _dtype, "casting": None},
     "meshgrid": {"xi": _rows, "indexing": _one_of("ij", "xy"), "sparse": _one_of(True)},
     "ix_": {"args": _rows},
     "moveaxis": {"source": _axis_alone, "destination": _axis_alone},
@@ -599,7 +609,7 @@ BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = 
     "clip": {"a_min": _partner, "a_max": _partner, "min": None, "max": None},
     "repeat": {"axis": _axis},
     "full_like": {"dtype": _dtype, "shape": _any_shape},
-    "diff": {"axis": _axis_alone, "prepend": None, "append": None},
+    "diff": {"axis": _axis_alone, "prepend": _number_beside, "append": _number_beside},
     "cumsum": {"axis": _axis},
     "cumprod": {"axis": _axis},
     "cumulative_sum": {"axis": _axis},
@@ -613,9 +623,9 @@ BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = 
     "argpartition": {"kth": _one_of(0), "axis": _axis},
     "take": {"axis": _axis, "indices": _places_along, "mode": _one_of("clip", "wrap")},
     "take_along_axis": {"axis": _axis, "indices": _places_beside},
-    "quantile": {"method": _one_of("linear", "lower", "higher", "nearest", "midpoint")},
-    "nanquantile": {"method": _one_of("linear", "lower", "higher", "nearest", "midpoint")},
-    "percentile": {"q": _part(100), "method": _one_of("linear", "lower", "nearest")},
+    "quantile": {"method": _one_of(*_METHODS)},
+    "nanquantile": {"method": _one_of(*_METHODS)},
+    "percentile": {"q": _part(100), "method": _one_of(*_METHODS)},
     "nanpercentile": {"q": _part(100), "method": _one_of("linear", "higher", "midpoint")},
     "lexsort": {"keys": _keys, "axis": _one_of(-1, 0)},
     "searchsorted": {"a": _sorted_row, "v": _value_of_small},
@@ -659,7 +669,27 @@ BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = 
     "unravel_index": {"shape": _one_of((3, 4), (5,), (2, 1, 3)), "indices": _within},
     "select": {"condlist": _conditions, "choicelist": _choices, "default": _one_of(0, 7)},
     "size": {"axis": _axis_alone},
-    "average": {"weights": _of_shape},
+    "average": {"weights": _of_shape, "returned": _one_of(True)},
+    "bincount": {
+        "x": lambda s, _: s.indices(5, (s.choose((3, 1, 17)),), negative=False),
+        "weights": _of_shape,
+        "minlength": _one_of(5, 9),
+    },
+    "packbits": {"a": _flags, "axis": _axis, "bitorder": _one_of("little")},
+    "unpackbits": {
+        "a": lambda s, _: s.array(dtypes=("u1",)),
+        "axis": _axis,
+        "count": _one_of(3, -1, 0),
+        "bitorder": _one_of("little"),
+    },
+    "piecewise": {
+        "x": _operand,
+        "condlist": lambda s, given: [s.shaped(_value(s, given).shape, "?")],
+        "funclist": _one_of([1], [2, 3]),
+        "args": None,
+    },
+    "sliding_window_view": {"window_shape": _one_of(2, 1, 3, 40), "axis": _axis_alone},
+    "ravel": {"order": _one_of("F")},
     "fft.fftshift": {"axes": _axis},
     "fft.ifftshift": {"axes": _axis},
     "astype": {"dtype": _dtype},
@@ -686,6 +716,8 @@ FIRST = {
 _ALWAYS = {
     "where": ("x", "y"),
     "reshape": ("shape",),
+    "bincount": ("minlength",),
+    "lib.stride_tricks.sliding_window_view": ("axis",),
     "compress": ("a",),
     "clip": ("a_min", "a_max"),
 }

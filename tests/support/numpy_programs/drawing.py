@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.tracing.numpy_functions import FUNCTIONS
+from linalg_ext.tracing.numpy_functions import CALLED_BACK, FUNCTIONS
 from linalg_ext.tracing.reductions import UFUNCS as REDUCING
 from linalg_ext.tracing.traced import ArrayMethods, Part
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
@@ -21,8 +21,8 @@ from numpy_programs.arrays import DTYPES, Choose, dtype_of
 from numpy_programs.program import Program, Step, flat, named
 
 _MOST_ELEMENTS = 60_000
-_NO_STEPS = ("item", "tolist")
-"""They give numbers, which no traced value has."""
+_NO_STEPS = ("item", "tolist", "fill")
+"""The first two give numbers, which no traced value has; the last one nothing: see `_writer`."""
 
 
 def _full_name(function: Any) -> str:
@@ -197,6 +197,55 @@ def _update(scene: Scene) -> Step:
     return Step("at", name, (value, index, new))
 
 
+def _write(scene: Scene) -> Step:
+    step = _update(scene)
+    value, index, new = step.arguments
+    if not np.ndim(scene.value(value)):
+        return step
+    return Step("write", scene.choose(("set", "iadd", "view")), (value, index, new))
+
+
+def _writer(scene: Scene) -> Step:
+    names = ("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "fill", "at")
+    name, value = scene.choose(names), scene.array(2)
+    array = np.asarray(scene.value(value))
+    number = scene.number(array.dtype)
+    rest: tuple[Any, ...]
+    same = [each for each in DTYPES if dtype_of(each) == array.dtype] or ["f4"]
+    few = scene.shaped((scene.choose((1, 2, 3)),), same)
+    places = scene.add(np.array([0, -1, 0]))
+    match name:
+        case "copyto":
+            rest = (scene.choose((scene.shaped(array.shape[1:], same), few, number)),)
+        case "put":
+            rest = (places, scene.choose((few, number)))
+        case "putmask" | "place":
+            rest = (scene.mask(array.shape), few)
+        case "put_along_axis":
+            rest = (scene.add(np.zeros((array.shape[0], 1), int)), number, 1)
+        case "at":
+            ufunc = scene.choose(("add", "maximum", "multiply"))
+            return Step("writer", f"{ufunc}.at", (value, places, number))
+        case _:
+            rest = (number,)
+    return Step("writer", name, (value, *rest))
+
+
+_TAKES_FUNCTIONS = ("apply_along_axis", "apply_over_axes", "polyfit", "histogramdd")
+
+
+def _called(scene: Scene) -> Step:
+    """A function of matrices or of signals that the kernel calls NumPy for."""
+    names = [name for name in CALLED_BACK.values() if name not in _TAKES_FUNCTIONS]
+    name = scene.choose(names)
+    size = scene.choose((3, 1, 2, 17))
+    columns = scene.choose((size, size, 4))
+    value = scene.shaped((size, columns), ("f8", "f4", "c16", "i8"))
+    others = {"linalg.solve": (scene.shaped((size,), ("f8",)),)}
+    others["linalg.tensorsolve"] = others["linalg.lstsq"] = others["linalg.solve"]
+    return Step("function", name, (value, *others.get(name, ())))
+
+
 _KINDS: Mapping[str, Callable[[Scene], Step]] = {
     "function": _function,
     "ufunc": _ufunc,
@@ -206,8 +255,19 @@ _KINDS: Mapping[str, Callable[[Scene], Step]] = {
     "at": _update,
     "in place": _in_place,
     "property": _property,
+    "write": _write,
+    "writer": _writer,
+    "called": _called,
 }
-_HOW_OFTEN = {"function": 8, "ufunc": 6, "operator": 3, "method": 3, "index": 3, "at": 2}
+_HOW_OFTEN = {
+    "function": 8,
+    "ufunc": 6,
+    "operator": 3,
+    "method": 3,
+    "index": 3,
+    "at": 2,
+    "write": 2,
+}
 
 
 def draw_program(choose: Choose) -> Program:

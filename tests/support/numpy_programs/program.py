@@ -35,7 +35,7 @@ class Step:
     """A call.
 
     Attributes:
-        kind: function, ufunc, method, property, operator, "in place", index or at.
+        kind: function, ufunc, method, property, operator, "in place", index, at, write or writer.
         name: of what is called, as the library's tables have it.
         arguments, keywords: its arguments; an `Input` or a `Result` stands for an array.
     """
@@ -80,7 +80,8 @@ class Step:
         return _OPERATORS[self.name](*arguments)
 
     def _in_place(self, value: Any, other: Any) -> Any:
-        return getattr(operator, self.name)(value.copy(), other)
+        # A scalar where the rank is 0: of those a trace does not tell arrays apart.
+        return getattr(operator, self.name)(value.copy() if np.ndim(value) else value[()], other)
 
     def _index(self, value: Any, index: Any) -> Any:
         return value[index]
@@ -97,6 +98,26 @@ class Step:
         else:
             ufunc = {"max": np.maximum, "min": np.minimum}.get(self.name) or getattr(np, self.name)
             ufunc.at(changed, index, np.asarray(other).astype(changed.dtype))
+        return changed
+
+    def _write(self, value: Any, index: Any, other: Any) -> Any:
+        changed = value.copy()
+        rows = changed[...]
+        if self.name == "set":
+            changed[index] = other
+        elif self.name == "iadd":
+            changed[index] += other
+        else:  # through a view
+            part = changed[index]
+            part *= other
+        return changed, rows
+
+    def _writer(self, value: Any, *arguments: Any) -> Any:
+        changed = value.copy()
+        if self.name == "fill":
+            changed.fill(*arguments)
+        else:
+            named(self.name)(changed, *arguments)
         return changed
 
     def __repr__(self) -> str:

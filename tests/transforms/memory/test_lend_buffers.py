@@ -59,6 +59,12 @@ def test_what_is_small_or_elsewhere_is_not(type_: str, sizes: str) -> None:
     assert lent(FREED, type_, sizes) == 0
 
 
+def test_what_is_small_is_lent_where_python_may_raise() -> None:
+    """A failed call loses what malloc gave, and Python may raise at each."""
+    called = "func.func private @lx.callback.7(i64)"
+    assert lent(FREED, "16xf32", declared=called) == 2
+
+
 def test_what_a_block_hands_on_is_not() -> None:
     assert lent(HANDED_ON, "99999xf32") == 0
 

@@ -1,0 +1,131 @@
+"""Functions of Python that native code calls, with descriptors of arrays.
+
+Native code passes the key of a function, and for each array a pointer to its descriptor, those of
+the results last:
+
+    struct { T *allocated; T *aligned; int64_t offset; int64_t sizes[RANK]; int64_t strides[RANK]; }
+
+It reads 0 where the function did its work, and 1 where it raised: who called the native code then
+asks for the exception, by the key that stands in the message of the failure.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from linalg_ext.errors import ExecutionError
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.registered import publish, unpublish
+
+PREFIX = "lx.callback."
+"""Begins the names by which compiled code knows such functions, before their keys."""
+
+Kind = tuple[DType, int]
+"""The dtype and the rank of an array."""
+
+_known: weakref.WeakValueDictionary[int, Callback] = weakref.WeakValueDictionary()
+_raised: dict[tuple[int, int], BaseException] = {}
+"""Exceptions of functions that nobody asked for yet, by the key and the thread."""
+
+
+class Callback:
+    """A function of Python with a name for native code, as long as this lives.
+
+    Attributes:
+        name: in the module that calls it.
+        key: tells it from all others, those of other processes included.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Sequence[Any], Sequence[Any]], None],
+        inputs: Sequence[Kind],
+        outputs: Sequence[Kind],
+    ) -> None:
+        """Publish the function.
+
+        Args:
+            function: of the inputs and the outputs, which it writes: arrays that show memory of the
+                kernel, and are gone when it returns.
+            inputs, outputs: the arrays' kinds.
+        """
+        self.function = function
+        self.key = secrets.randbits(62)
+        self.name = f"{PREFIX}{self.key}"
+        self._kinds = (*inputs, *outputs)
+        self._inputs = len(inputs)
+        _known[self.key] = self
+        linked = f"_mlir_ciface_{self.name}"
+        publish(linked, _address(len(self._kinds)))
+        weakref.finalize(self, unpublish, linked)
+
+    def run(self, descriptors: Sequence[int]) -> None:
+        """Call the function on arrays in memory."""
+        arrays = [
+            _array(at, dtype, rank)
+            for at, (dtype, rank) in zip(descriptors, self._kinds, strict=True)
+        ]
+        for array in arrays[: self._inputs]:
+            array.flags.writeable = False
+        self.function(arrays[: self._inputs], arrays[self._inputs :])
+
+
+def raised_by(message: str) -> BaseException | None:
+    """Return the exception behind the message of a failure, once; None where there is none."""
+    if not message.startswith(PREFIX):
+        return None
+    key = int(message.removeprefix(PREFIX).partition(" ")[0])
+    found = _raised.pop((key, threading.get_ident()), None)
+    if found is None:  # another thread ran it for this one
+        found = next((_raised.pop(each) for each in list(_raised) if each[0] == key), None)
+    return found
+
+
+@cache
+def _trampoline(count: int) -> Any:
+    """The function of C that calls functions of so many arrays. It lives for ever."""
+
+    def call(key: int, *descriptors: int) -> int:
+        try:
+            callback = _known.get(key)
+            if callback is None:
+                raise ExecutionError(
+                    "the code calls a function of Python that is gone",
+                    hint="keep the jitted function, or what compile() gave, beside its kernel",
+                )
+            callback.run(descriptors)
+        except BaseException as error:
+            _raised[key, threading.get_ident()] = error
+            return 1
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * count)(call)
+
+
+def _address(count: int) -> int:
+    address = ctypes.cast(_trampoline(count), ctypes.c_void_p).value
+    if address is None:
+        raise ExecutionError("ctypes gave a function without an address")
+    return address
+
+
+def _array(descriptor: int, dtype: DType, rank: int) -> np.ndarray[Any, Any]:
+    """The array that a descriptor tells of."""
+    words = (ctypes.c_int64 * (3 + 2 * rank)).from_address(descriptor)
+    sizes, strides = words[3 : 3 + rank], words[3 + rank :]
+    if 0 in sizes:
+        return np.zeros(sizes, dtype)
+    reach = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    start = words[1] + words[2] * dtype.itemsize
+    memory = (ctypes.c_char * (reach * dtype.itemsize)).from_address(start)
+    flat = np.frombuffer(cast(Any, memory), np.uint8).view(dtype)
+    steps = [stride * dtype.itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(flat, sizes, steps)

@@ -1,0 +1,218 @@
+"""Calls on traced values as they come in, and the memory that NumPy's arrays would share.
+
+Calls on numbers that are known are NumPy's. Results go into their `out=`. A part of an array and
+another shape of it are views: to write into them writes into the array. What else a function gives
+is an array by itself, though it may be recorded as a view.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.tracing import views
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.containers import flatten, mapped
+from linalg_ext.tracing.emission import broadcast_shapes
+from linalg_ext.tracing.indexing import expanded, indexed, is_array, is_whole
+from linalg_ext.tracing.known import Known, computed, is_known, is_traced, revealed
+from linalg_ext.tracing.numpy_functions import record_function
+from linalg_ext.tracing.selection import Selection
+from linalg_ext.tracing.slicing import line_of_result
+from linalg_ext.tracing.traced import Traced, View, xp
+from linalg_ext.tracing.ufuncs import record_ufunc
+from linalg_ext.tracing.unsupported import refuse
+from linalg_ext.tracing.updates import replaced, updated
+from linalg_ext.tracing.writing import WRITERS, add_at
+
+_BY_ARGUMENT = (
+    "a part by an index that is an argument is written in place, which NumPy has as a view of a "
+    "number's row and as a copy of that of an array of rank 0",
+    "write x[i, ...] = v into the array itself, or take a copy of the part",
+)
+
+
+def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Call a ufunc, or a method of one."""
+    if is_known(inputs, keywords):
+        return computed(getattr(ufunc, method) if method != "__call__" else ufunc, inputs, keywords)
+    if method == "at":
+        return add_at(ufunc, inputs[0], *revealed(tuple(inputs[1:])))
+    given = dict(keywords)
+    outs = given.pop("out", None) or ()
+    outs = outs if isinstance(outs, tuple) else (outs,)
+    given, values = revealed(given), revealed(tuple(inputs))
+    if not any(out is not None for out in outs):
+        found = _laid_out(record_ufunc(ufunc, method, values, given), values)
+        if method == "__call__" and len(values) == 2 and isinstance(found, Traced):
+            found.line = line_of_result(ufunc.__name__, *values) if not found.ndim else None
+        return found
+    where = given.pop("where", True) if method == "__call__" else True
+    found = record_ufunc(ufunc, method, values, given)
+    stored = [
+        result if out is None else _stored(ufunc.__name__, out, result, where)
+        for out, result in zip(outs, found if isinstance(found, tuple) else (found,), strict=True)
+    ]
+    return tuple(stored) if isinstance(found, tuple) else stored[0]
+
+
+def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Call one of NumPy's other functions."""
+    if is_known(arguments, keywords):
+        return computed(function, arguments, keywords)
+    arguments, given, out = _without_out(function, arguments, dict(keywords))
+    if function in WRITERS:
+        target = arguments[0]
+        return WRITERS[function](target, *revealed(tuple(arguments[1:])), **revealed(given))
+    values, given = revealed(tuple(arguments)), revealed(given)
+    result = record_function(function, values, given)
+    if out is not None:
+        return _stored(function.__name__, out, result, True)
+    if views.is_view(function):
+        return views.shown(function, result, values, given)
+    return _laid_out(_apart(result, values), values)
+
+
+def on_part(value: Traced, index: Any) -> Any:
+    """Take a part of a value: `x[index]`."""
+    if isinstance(value, Known) and is_known(index):
+        return computed(operator.getitem, (value, index), {})
+    place = revealed(index)
+    known = place if isinstance(place, tuple) else (place,)
+    if len(known) == value.ndim and all(type(item) is int for item in known):
+        return value.scalar(known, lambda: indexed(value, place))
+    if is_traced(place) and place.dtype == np.bool_ and place.shape == value.shape and place.ndim:
+        return Selection(value, place)
+    found = indexed(value, place)
+    items = expanded(value, place)
+    has_ellipsis = any(item is ... for item in (place if isinstance(place, tuple) else (place,)))
+    found.is_array = bool(found.ndim) or has_ellipsis
+    is_copy = any(is_array(item) or (is_traced(item) and item.is_array) for item in items)
+    if is_copy or not (value.is_array and found.is_array):
+        return found
+    found.is_in_rows = value.is_in_rows and _is_one_run(items)
+    if any(isinstance(item, Traced) and item.is_argument for item in items):
+        return found.shows(value, View(None, None, _BY_ARGUMENT))
+    view = View(
+        lambda base: indexed(base, place),
+        lambda base, new: updated(base, place, replaced, new),
+        index=index,
+    )
+    return found.shows(value, view)
+
+
+def _is_one_run(items: Sequence[Any]) -> bool:
+    """Return True where a part is one run of the elements in row-major order."""
+    first = next(
+        (at for at, item in enumerate(items) if item is None or isinstance(item, slice)), 0
+    )
+    left = items[first:]
+    return (
+        all(isinstance(item, slice) for item in left[:1])
+        and all(item.step in (None, 1) for item in left[:1])
+        and all(map(is_whole, left[1:]))
+    )
+
+
+def on_assignment(value: Traced, index: Any, new: Any) -> None:
+    """Write into a value: `x[index] = new`."""
+    is_part = isinstance(new, Traced) and new.view is not None and new.base is value
+    if is_part and new.view.index is index and index is not None:
+        return  # `x[index] += y`, which has written into the part already
+    if isinstance(new, Selection):
+        mask = as_traced(revealed(index))
+        new = xp.where(mask, Selection(value, mask).chosen(new).astype(value.dtype), value)
+        index = ...
+    if not value.is_array:
+        refuse("a scalar, a value of rank 0, is written in place", "write x = v for x[...] = v")
+    if isinstance(value, Known) and is_known(index, new):
+        value.check_writable()
+        value.host[revealed(index)] = revealed(new)
+    else:
+        value.become(updated(value, revealed(index), replaced, revealed(new)))
+
+
+def on_update(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
+    """Make another array of a value: `x.at[index].add(values)`."""
+    return updated(value, revealed(index), combine, revealed(values))
+
+
+def on_made(
+    recorded: Callable[..., Traced], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Traced:
+    """Make an array of traced values or of open sizes: `np.zeros((n, 3))`, `np.array([x, y])`."""
+    values = revealed(tuple(arguments))
+    found = recorded(*values, **revealed(dict(keywords)))
+    if all(found is not value for value in values):
+        found.is_array = True
+        _laid_out(found, values)
+    return found
+
+
+def _without_out(
+    function: Any, arguments: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any], Any]:
+    """The arguments of a call but for `out=`, and that."""
+    if "out" in keywords:
+        return arguments, keywords, keywords.pop("out")
+    names = _positional(function)
+    place = names.index("out") if "out" in names else len(arguments)
+    if place >= len(arguments):
+        return arguments, keywords, None
+    later = dict(zip(names[place + 1 :], arguments[place + 1 :], strict=False))
+    return arguments[:place], keywords | later, arguments[place]
+
+
+@cache
+def _positional(function: Any) -> list[str]:
+    """The parameters of a function that are given by position, in order."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # a function of C that does not tell
+        return []
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return []
+    return [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+
+
+def _stored(name: str, out: Any, result: Traced, where: Any) -> Traced:
+    """Write a result into `out=`, where a mask is true."""
+    if not isinstance(out, Traced):
+        refuse(
+            f"numpy.{name} with out= an array of outside, or none",
+            "make the array inside the function, with np.empty or np.zeros",
+        )
+    if where is not True:
+        shape = broadcast_shapes(name, [result.shape, as_traced(where).shape, out.shape])
+        result = xp.where(where, result, out) if shape == out.shape else result
+    return out.store(name, result)
+
+
+def _laid_out(result: Any, values: Sequence[Any]) -> Any:
+    """Tell of results whether they are in row-major order, as NumPy keeps the operands' order."""
+    results = (result,) if isinstance(result, Traced) else flatten(result)[0]
+    large = [each for each in results if isinstance(each, Traced) and each.ndim > 1]
+    if large:
+        operands = [each for each in flatten(values)[0] if isinstance(each, Traced)]
+        is_in_rows = all(each.is_in_rows for each in operands if each.ndim > 1)
+        for each in large:
+            each.is_in_rows = is_in_rows
+    return result
+
+
+def _apart(result: Any, values: Sequence[Any]) -> Any:
+    """Make arrays by themselves of results that are recorded as operands, or as views of them."""
+    operands = flatten(values)[0]
+
+    def apart(each: Any) -> Any:
+        if not isinstance(each, Traced):
+            return each
+        is_operand = each.view is not None or any(each is operand for operand in operands)
+        return each.apart() if is_operand else each
+
+    return mapped(apart, result)

@@ -1,0 +1,401 @@
+"""Random numbers under `jit`, by keys: the same key gives the same numbers.
+
+    key = lx.random.key(7)
+    weights, noise = lx.random.split(key)
+    x = lx.random.normal(weights, (3, 4)) + lx.random.uniform(noise, (3, 4))
+
+A key is an array of two words, uint32, and may be an argument, a part of a state, or traced. One
+key is for one draw: split it, or fold numbers into it, for others. Names and parameters are JAX's;
+the numbers are those of Philox 4x32-10, on any number of threads, in a trace and outside of one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.elements import Element, apply, as_dtype, constant
+from linalg_ext.tracing.emission import demand, shape_text
+from linalg_ext.tracing.jit_function import JitFunction
+from linalg_ext.tracing.philox import (
+    UINT32,
+    UINT64,
+    Words,
+    as_float,
+    generated,
+    shifted_right,
+)
+from linalg_ext.tracing.shaping import as_shape
+from linalg_ext.tracing.sizes import AnySize, Shape
+from linalg_ext.tracing.trace import running
+from linalg_ext.tracing.traced import Traced, xp
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_DRAW, _SPLIT, _FOLD = 0, 1, 2
+"""Purposes for which a key is used."""
+
+_MANTISSAS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+"""Bits of a float, by which numbers from 0 to 1 are rounded to it."""
+
+
+def _by_kernel(*static: str) -> Callable[[_F], _F]:
+    """Run a function by a kernel outside of a trace, where some parameters are no arrays."""
+
+    def decorate(function: _F) -> _F:
+        jitted = JitFunction(function, static_argnames=static)
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            if running() is not None:
+                return function(*arguments, **named)
+            given = signature.bind(*arguments, **named).arguments
+            return jitted(**{k: _fixed(v, k in static) for k, v in given.items()})
+
+        return cast(_F, call)
+
+    return decorate
+
+
+def _fixed(value: Any, is_static: bool) -> Any:
+    """A list as a value with a hash, or as an array."""
+    if not isinstance(value, list):
+        return value
+    return tuple(value) if is_static else np.asarray(value)
+
+
+@_by_kernel()
+def key(seed: Any) -> Any:
+    """Return a key.
+
+    Args:
+        seed: an integer of up to 64 bits.
+
+    Returns:
+        uint32 of shape (2,).
+    """
+    value = as_traced(seed)
+    if value.ndim or value.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"random.key of {value.dtype} of shape {shape_text(value.shape)}",
+            where=caller_location(),
+            expected="an integer",
+        )
+    wide = cast_to(value, UINT64)
+    return xp.stack([cast_to(wide >> np.uint64(32), UINT32), cast_to(wide, UINT32)])
+
+
+@_by_kernel("num")
+def split(key: Any, num: int = 2) -> Any:
+    """Return keys that are new: `one, other = lx.random.split(key)`.
+
+    Args:
+        key: as of `lx.random.key`. It is of no use afterwards.
+        num: how many.
+
+    Returns:
+        uint32 of shape (num, 2).
+    """
+    row = generated(_key(key), 2 * num, 2, lambda words: words[:2], UINT32, purpose=_SPLIT)
+    return xp.transpose(xp.reshape(row, (2, num)))
+
+
+@_by_kernel()
+def fold_in(key: Any, data: Any) -> Any:
+    """Return a key that is new, by an integer: the number of a step, say.
+
+    Args:
+        key: as of `lx.random.key`.
+        data: an integer of up to 64 bits.
+
+    Returns:
+        uint32 of shape (2,).
+    """
+    first = xp.reshape(cast_to(data, UINT64), ())
+    return generated(_key(key), 2, 2, lambda words: words[:2], UINT32, purpose=_FOLD, first=first)
+
+
+@_by_kernel("shape", "dtype")
+def bits(key: Any, shape: Any = (), dtype: Any = np.uint32) -> Any:
+    """Return random bits.
+
+    Args:
+        key: as of `lx.random.key`.
+        shape: of the result.
+        dtype: uint8, uint16, uint32 or uint64.
+    """
+    wanted = as_dtype(dtype)
+    if wanted.kind != "u":
+        raise DTypeError(
+            f"random.bits of {wanted}", where=caller_location(), expected="an unsigned integer"
+        )
+    if wanted == UINT64:
+        return _drawn(key, shape, 2, _pairs, wanted)
+    return _drawn(key, shape, 4, lambda words: words, wanted)
+
+
+@_by_kernel("shape", "dtype")
+def uniform(
+    key: Any, shape: Any = (), dtype: Any = np.float64, minval: Any = 0.0, maxval: Any = 1.0
+) -> Any:
+    """Return floats that are evenly distributed from `minval` to below `maxval`.
+
+    Args:
+        key: as of `lx.random.key`.
+        shape: of the result.
+        dtype: a float; its numbers from 0 to 1 are multiples of the same step.
+        minval, maxval: numbers, or arrays that broadcast to the shape.
+    """
+    wanted = _float("uniform", dtype)
+    digits = _MANTISSAS[wanted.name]
+
+    def make(words: Words) -> list[Element]:
+        if digits > 32:
+            return [_scaled(shifted_right(x, 64 - digits), digits, wanted) for x in _pairs(words)]
+        return [_scaled(shifted_right(x, 32 - digits), digits, wanted) for x in words]
+
+    found = _drawn(key, shape, 2 if digits > 32 else 4, make, wanted)
+    if isinstance(minval, Traced) or isinstance(maxval, Traced) or (minval, maxval) != (0.0, 1.0):
+        low, high = cast_to(minval, wanted), cast_to(maxval, wanted)
+        found = found * (high - low) + low
+    return found
+
+
+@_by_kernel("shape", "dtype")
+def normal(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
+    """Return floats that are normally distributed, with mean 0 and variance 1.
+
+    By the transformation of Box and Muller, The Annals of Mathematical Statistics 29 (1958).
+
+    Args:
+        key: as of `lx.random.key`.
+        shape: of the result.
+        dtype: a float. Narrow ones are computed as float32.
+    """
+    wanted = _float("normal", dtype)
+    if wanted == np.float64:
+
+        def make_pair(words: Words) -> list[Element]:
+            radius, angle = _pairs(words)
+            return _polar(radius, angle, wanted)
+
+        return _drawn(key, shape, 2, make_pair, wanted)
+    single = np.dtype(np.float32)
+
+    def make(words: Words) -> list[Element]:
+        return [*_polar(words[0], words[1], single), *_polar(words[2], words[3], single)]
+
+    return _drawn(key, shape, 4, make, wanted)
+
+
+@_by_kernel("shape", "dtype")
+def integers(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int64) -> Any:
+    """Return integers from `minval` to below `maxval`, each as likely to 1 in 2**64.
+
+    Args:
+        key: as of `lx.random.key`.
+        shape: of the result.
+        minval, maxval: integers, or arrays that broadcast to the shape.
+        dtype: an integer.
+
+    Raises:
+        ArgumentError: there is no integer in between. The run checks traced bounds.
+    """
+    wanted = as_dtype(dtype)
+    if wanted.kind not in "iu":
+        raise DTypeError(
+            f"random.integers of {wanted}", where=caller_location(), expected="an integer"
+        )
+    wide = UINT64 if wanted == UINT64 else np.dtype(np.int64)
+    low, high = cast_to(minval, wide), cast_to(maxval, wide)
+    if not any(isinstance(each, Traced) for each in (minval, maxval)):
+        if not (np.asarray(minval) < np.asarray(maxval)).all():
+            raise ArgumentError(
+                f"random.integers from {minval} to below {maxval}",
+                where=caller_location(),
+                expected="minval below maxval",
+            )
+    else:
+        demand(xp.all(low < high), "random.integers: minval has to be below maxval")
+    span = cast_to(high, UINT64) - cast_to(low, UINT64)
+    found = _upper_product(_drawn(key, shape, 2, _pairs, UINT64), span)
+    return cast_to(found + cast_to(low, UINT64), wanted)
+
+
+@_by_kernel("shape")
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
+    """Return booleans that are true with a probability.
+
+    Args:
+        key: as of `lx.random.key`.
+        p: the probability, or an array that broadcasts to the shape.
+        shape: of the result; that of p for None.
+    """
+    wanted: Shape = as_traced(p).shape if shape is None else as_shape(shape)
+    wide = np.dtype(np.float64)
+    found = _drawn(key, wanted, 4, lambda ws: [_scaled(x, 32, wide) for x in ws], wide)
+    return found < p
+
+
+@_by_kernel("x", "axis")
+def _order(key: Any, x: Any, axis: int = 0) -> Any:
+    return xp.argsort(_drawn(key, (x,), 2, _pairs, UINT64), kind="stable")
+
+
+def permutation(key: Any, x: Any, axis: int = 0) -> Any:
+    """Return the parts of an array along an axis in random order, each order as likely.
+
+    Args:
+        key: as of `lx.random.key`.
+        x: an array; or an integer, for that of the integers below it.
+        axis: of the parts.
+    """
+    if isinstance(x, int | np.integer):
+        return _order(key, int(x))
+    if not np.ndim(x):
+        raise ArgumentError(
+            f"random.permutation of {x!r}",
+            where=caller_location(),
+            expected="an integer that is known, or an array of rank 1 or more",
+        )
+    return np.take(x, _order(key, np.shape(x)[axis]), axis=axis)
+
+
+def choice(
+    key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0
+) -> Any:
+    """Return random parts of an array along an axis.
+
+    Args:
+        key: as of `lx.random.key`.
+        a: an array; or an integer, for that of the integers below it.
+        shape: of the choices, which stands in the place of the axis.
+        replace: False where no part comes twice.
+        p: the probability of each part, of one axis; all are as likely for None.
+        axis: of the parts.
+
+    Raises:
+        ArgumentError: more parts than there are, and none may come twice.
+    """
+    is_count = isinstance(a, int | np.integer)
+    count = int(a) if is_count else np.shape(a)[axis]
+    sizes = as_shape(shape)
+    places = _places(key, count, sizes, replace, p)
+    if is_count:
+        return places
+    return np.take(a, places, axis=axis)
+
+
+@_by_kernel("count", "sizes", "replace")
+def _places(key: Any, count: AnySize, sizes: Shape, replace: bool, p: Any) -> Any:
+    total = math.prod(cast(Any, sizes))
+    if not replace and total > count:
+        raise ArgumentError(
+            f"random.choice of {total} of {count} parts without replacement",
+            where=caller_location(),
+            expected="no more parts than there are",
+            hint="say replace=True",
+        )
+    if p is None:
+        if replace:
+            return integers(key, sizes, 0, count)
+        return np.reshape(_order(key, count)[:total], sizes)
+    if np.shape(p) != (count,):
+        raise ShapeError(
+            f"random.choice with p of shape {np.shape(p)}",
+            where=caller_location(),
+            expected=shape_text((count,)),
+        )
+    if replace:
+        summed = np.cumsum(p)
+        drawn = uniform(key, sizes) * summed[-1]
+        return np.minimum(np.searchsorted(summed, drawn, side="right"), count - 1)
+    # The largest of log p and independent numbers of Gumbel's distribution.
+    gumbel = -np.log(-np.log(1 - uniform(key, (count,))))
+    return np.reshape(np.argsort(-(np.log(p) + gumbel))[:total], sizes)
+
+
+def _key(key: Any) -> Traced:
+    value = as_traced(key)
+    if value.dtype != UINT32 or value.shape != (2,):
+        raise ArgumentError(
+            f"a random key of {value.dtype} of shape {shape_text(value.shape)}",
+            where=caller_location(),
+            expected="uint32 of shape (2,)",
+            hint="make it by lx.random.key(seed)",
+        )
+    return value
+
+
+def _drawn(
+    key: Any,
+    shape: Any,
+    per_block: int,
+    make: Callable[[Words], Any],
+    dtype: DType,
+) -> Traced:
+    sizes = as_shape(shape)
+    count: AnySize = 1
+    for size in sizes:
+        count = count * size
+        if isinstance(size, int) and size < 0:
+            raise ShapeError(
+                f"random numbers of shape {shape_text(sizes)}",
+                where=caller_location(),
+                expected="sizes that are not negative",
+            )
+    return xp.reshape(generated(_key(key), count, per_block, make, dtype, purpose=_DRAW), sizes)
+
+
+def _pairs(words: Words) -> list[Element]:
+    """Two numbers of 64 bits."""
+    return [
+        words[at].to(UINT64) * constant(2**32, UINT64) + words[at + 1].to(UINT64) for at in (0, 2)
+    ]
+
+
+def _scaled(x: Element, digits: int, dtype: DType) -> Element:
+    """An integer of so many binary digits as a float from 0 to below 1."""
+    wide = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
+    x = x.to(UINT64) if digits == 32 else x
+    return (as_float(x, wide) * 2.0**-digits).to(dtype)
+
+
+def _polar(radius: Element, angle: Element, dtype: DType) -> list[Element]:
+    """Two normally distributed numbers of two words, the first of which is never 0 then."""
+    digits = 8 * radius.dtype.itemsize
+    inside = (as_float(shifted_right(radius, 1), dtype) + 0.5) * 2.0 ** (1 - digits)
+    length = apply("sqrt", apply("log", inside) * -2.0)
+    turn = as_float(shifted_right(angle, 1), dtype) * (math.tau * 2.0 ** (1 - digits))
+    return [length * apply("cos", turn), length * apply("sin", turn)]
+
+
+def _upper_product(x: Traced, y: Traced) -> Traced:
+    """The upper 64 bits of the product of numbers of 64 bits."""
+    half, mask = np.uint64(32), np.uint64(2**32 - 1)
+    x_high, x_low, y_high, y_low = x >> half, x & mask, y >> half, y & mask
+    cross, other = x_low * y_high, x_high * y_low
+    middle = ((x_low * y_low) >> half) + (cross & mask) + (other & mask)
+    upper: Traced = x_high * y_high + (cross >> half) + (other >> half) + (middle >> half)
+    return upper
+
+
+def _float(name: str, dtype: Any) -> DType:
+    wanted = as_dtype(dtype)
+    if wanted.name not in _MANTISSAS:
+        raise DTypeError(
+            f"random.{name} of {wanted}",
+            where=caller_location(),
+            expected=f"one of {', '.join(_MANTISSAS)}",
+        )
+    return wanted
