@@ -129,7 +129,7 @@ class WrittenPages:
         scan.category_mask = scan.return_mask = _IS_WRITTEN
         if asks:
             scan.regions, scan.regions_size, scan.max_pages = ctypes.addressof(region), 1, 1
-        return fcntl.ioctl(self._pages, _PAGEMAP_SCAN, scan) > 0
+        return bool(fcntl.ioctl(self._pages, _PAGEMAP_SCAN, scan) > 0)
 
 
 def bytes_of(array: Array) -> Array | None:

@@ -42,7 +42,7 @@ WRITERS: dict[str, Callable[[Array], object]] = {
 
 def _read_from_a_file(array: Array) -> None:
     with open(__file__, "rb", buffering=0) as file:
-        file.readinto(memoryview(array))
+        file.readinto(array.data)
 
 
 def _in_a_thread(work: Callable[[], object]) -> None:

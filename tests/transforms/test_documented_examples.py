@@ -58,15 +58,6 @@ CONTEXTS: dict[str, Context] = {
         i23 dense<23> : vector<16xi32>
         """
     ),
-    "fold-open-reshapes": Context("""
-        func.func @f(%x: tensor<?x?x6xf32>) -> tensor<?x?x2x3xf32> {
-          %zero = arith.constant 0 : index
-          %one = arith.constant 1 : index
-          %d0 = tensor.dim %x, %zero : tensor<?x?x6xf32>
-          %d1 = tensor.dim %x, %one : tensor<?x?x6xf32>
-          {}
-          return %r : tensor<?x?x2x3xf32>
-        }"""),
     "lend-buffers": Context(f"{{}}\n{FUNCTIONS}"),
     "lower-exported-top-k": Context(
         """
@@ -78,6 +69,8 @@ CONTEXTS: dict[str, Context] = {
         "false false\n" + "\n".join(f"c{number} {number} : index" for number in (0, 1, 2, 4, 9)),
     ),
     "outline-long-entries": Context(options={"longest": 0, "least": 1}),
+    "outline-repeated-layers": Context(options={"least": 2}),
+    "outline-repeated-parts": Context(options={"least": 1}),
     "pack-before-loops": Context(target="avx2"),
     "set-target": Context(target="generic-x86-64"),
     "specialize-matmul": Context(options={"explicit_transposes": True}),

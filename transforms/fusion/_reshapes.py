@@ -265,7 +265,7 @@ class _Expansion:
         sizes: list[Number] = []
         for axis, loop in enumerate(_loops(map_)):
             sizes += self.sizes[loop] or (size_of(value, axis),)
-        type_ = tensor_type(sizes, value.type)
+        type_: Any = tensor_type(sizes, value.type)
         if comes_of(value, "tensor.empty"):
             return tensor.EmptyOp(mixed_sizes(sizes), type_.element_type).result
         return waiting.add(_expand(value, type_, self.groups(map_), sizes))

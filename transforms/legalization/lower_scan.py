@@ -61,7 +61,7 @@ _OP = "linalg_ext.scan"
 @lowering_pass(NAME, _OP)
 def lower_scan(op: Any) -> list[Any]:
     """Lower linalg_ext.scan to loops that carry an element, or a plane of them."""
-    scan = Scan.of(op)
+    scan: Any = Scan.of(op)
     sizes = [size_of(scan.inputs[0], axis) for axis in range(scan.inputs[0].type.rank)]
     demands = Demands(f"{_OP}: the inputs, the destination or the initial value are of other sizes")
     for value in (*scan.inputs[1:], scan.init):
@@ -191,10 +191,10 @@ class _Planes(_Steps):
 
         def join(before: list[Any], new: list[Any]) -> list[Any]:
             def step(*elements: Any) -> Sequence[Any]:
-                given, old = elements[: len(new)], elements[len(new) :]
+                given, total, *error = elements[: len(new)], *elements[len(new) :]
                 if added is not None:
-                    return compensated(*old, given[added])
-                return [self.joined(*old, given)]
+                    return compensated(total, error[0], given[added])
+                return [self.joined(total, given)]
 
             return elementwise(new, before, step)
 
@@ -216,7 +216,7 @@ class _Planes(_Steps):
 
         Floats that were widened before they are added are exact enough.
         """
-        before, *new = self.scan.body.arguments
+        before, *new = list[Any](self.scan.body.arguments)
         ops = [each.operation for each in self.scan.body.operations]
         if not is_added_in_blocks(self.carried) or len(ops) != 2 or ops[0].name not in ADDITIONS:
             return None

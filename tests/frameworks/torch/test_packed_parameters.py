@@ -16,6 +16,7 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 import linalg_ext as lx  # noqa: E402
 from linalg_ext.frameworks.torch import parameters  # noqa: E402
 from linalg_ext.frameworks.torch.weight_fingerprints import fingerprint  # noqa: E402
+from linalg_ext.runtime.written_pages import WrittenPages  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -123,7 +124,7 @@ def test_every_change_is_seen(
     model: Any, x: Any, copies: list[Any], by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if by == "reading":
-        monkeypatch.setattr(parameters.WrittenPages, "of", lambda array: None)
+        monkeypatch.setattr(WrittenPages, "of", lambda array: None)
     net = lx.from_torch(model, (x,))
     check(net, model, x)
     for number in (0, 2):

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.module import Module
-from linalg_ext.transforms.fusion import fuse_producers as file
 from linalg_ext.transforms.fusion.fuse_producers import fuse_producers
 
 
@@ -22,14 +20,6 @@ def fused(text: str) -> str:
     module.verify()
     module.run("canonicalize,cse")
     return str(module)
-
-
-def test_the_example() -> None:
-    around = (
-        "func.func @f(%x: tensor<9xf32>, %y: tensor<9xf32>) -> tensor<9xf32> {\n{}\n"
-        "return %r : tensor<9xf32>\n}"
-    )
-    check_example(fuse_producers, examples(file)[0], around=around)
 
 
 TEXT = """
