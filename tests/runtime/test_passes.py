@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.ir.context import new_context
+from linalg_ext.ir.context import borrowed_context, kept_with, new_context
 from linalg_ext.runtime.passes import pass_manager, sound
 
 SPREAD = """
@@ -96,3 +96,25 @@ def test_options_are_kept() -> None:
 )
 def test_others_are_left_as_they_are(text: str) -> None:
     assert sound(text) == text
+
+
+def test_a_context_on_loan_keeps_its_pass_managers_for_the_next_borrower() -> None:
+    with borrowed_context() as loan:
+        first = pass_manager("builtin.module", loan.context, "cse")
+    with borrowed_context() as again:
+        assert again.context is loan.context
+        assert pass_manager("builtin.module", again.context, "cse") is first
+        assert pass_manager("builtin.module", again.context, "canonicalize") is not first
+
+
+def test_a_context_of_its_own_keeps_none() -> None:
+    context = new_context()
+    made = [pass_manager("builtin.module", context, "cse") for _ in range(2)]
+    assert made[0] is not made[1]
+
+
+def test_a_context_that_is_not_lent_again_keeps_none() -> None:
+    with borrowed_context() as loan:
+        pass_manager("builtin.module", loan.context, "cse")
+        loan.keep = False
+    assert kept_with(loan.context) is None
