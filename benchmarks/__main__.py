@@ -9,6 +9,7 @@
     bars            this project beside NumPy, PyTorch, JAX, IREE and numba, on one thread and all
     library         ops of the library beside NumPy; work that has a budget, compilation among it
     calls           what a call costs beside the work, on one thread and on several
+    compiling       how long a function takes to trace and compile, beside JAX; the costliest passes
     starting        how long a process takes to its first result, nothing or all being kept on disk
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
@@ -40,6 +41,7 @@ ALL = (
     "bars",
     "library",
     "calls",
+    "compiling",
     "starting",
     "scaling",
     "fusion",
@@ -118,6 +120,12 @@ def _run(part: str, words: list[str], quick: bool, output: Path, threads: int | 
         from benchmarks import calls
 
         return calls.run(quick=quick)
+    if part == "compiling":
+        from benchmarks import compiling
+
+        for table in compiling.tables(words, quick=quick):
+            Console().print(table)
+        return 0
     if part == "starting":
         from benchmarks import starting
 

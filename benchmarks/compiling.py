@@ -1,20 +1,45 @@
-"""The time to trace and compile a function for new shapes."""
+"""The time to trace and compile, beside JAX.
+
+    python -m benchmarks compiling             # the cases, and the costliest passes
+    python -m benchmarks compiling layer       # cases whose name contains a word
+
+Ours is the first call of `lx.jit(f)` without its run, theirs `jax.jit(f).lower(...).compile()`, of
+the same function written for NumPy and for `jax.numpy`. Nothing is kept from an earlier round, on
+disk or in memory. The process runs on one core; times are processor time, the best of rounds in
+turn, and where ours went: to the trace, to passes of this library and of MLIR, and to LLVM.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
+from rich.table import Table
 
 import linalg_ext as lx
+from benchmarks import peers
+from linalg_ext import cache
+from linalg_ext.rewriting import timed_passes
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.tracing import recording
 
 SECONDS = 0.1
 """For a product of matrices, a bias and an activation, once the library is warm."""
 
 _SIZES = (1024, 1000, 960, 1008, 992, 1020, 1010)
 """Each is new to the function that is compiled."""
+
+_COSTLIEST = 10
+"""The number of passes that are listed."""
 
 
 def _biased(a: Any, b: Any, c: Any) -> Any:
@@ -47,3 +72,218 @@ WORKS: dict[str, Callable[[], Callable[[], object]]] = {
     ),
 }
 """Functions that make each work; making it compiles the first shape."""
+
+
+def _tanh_chain(xp: Any, x: Any) -> Any:
+    for _ in range(10):
+        x = xp.tanh(x)
+    return x
+
+
+def _mlp(xp: Any, x: Any, w: Any, b: Any, v: Any, c: Any) -> Any:
+    return xp.maximum(x @ w + b, 0) @ v + c
+
+
+def _softmax(xp: Any, x: Any) -> Any:
+    e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+    return e / xp.sum(e, axis=-1, keepdims=True)
+
+
+def _layer_norm(xp: Any, x: Any, scale: Any, shift: Any) -> Any:
+    away = x - xp.mean(x, axis=-1, keepdims=True)
+    variance = xp.mean(away * away, axis=-1, keepdims=True)
+    return away / xp.sqrt(variance + 1e-5) * scale + shift
+
+
+_HEADS = 4
+
+
+def _layer(xp: Any, x: Any, *weights: Any) -> Any:
+    scale, shift, wq, wk, wv, wo, last_scale, last_shift, w, b, v, c = weights
+    rows, columns = x.shape
+    normal = _layer_norm(xp, x, scale, shift)
+
+    def heads(weight: Any) -> Any:
+        split = xp.reshape(normal @ weight, (rows, _HEADS, columns // _HEADS))
+        return xp.transpose(split, (1, 0, 2))
+
+    scores = heads(wq) @ xp.swapaxes(heads(wk), 1, 2) * (columns // _HEADS) ** -0.5
+    seen = xp.transpose(_softmax(xp, scores) @ heads(wv), (1, 0, 2))
+    x = x + xp.reshape(seen, (rows, columns)) @ wo
+    wide = _layer_norm(xp, x, last_scale, last_shift) @ w + b
+    gelu = 0.5 * wide * (1 + xp.tanh(0.7978845608 * (wide + 0.044715 * wide * wide * wide)))
+    return x + gelu @ v + c
+
+
+_ROWS, _COLUMNS, _WIDE = 128, 64, 256
+_NORM = [(_COLUMNS,)] * 2
+_SHAPES = [
+    *_NORM,
+    *[(_COLUMNS, _COLUMNS)] * 4,
+    *_NORM,
+    (_COLUMNS, _WIDE),
+    (_WIDE,),
+    (_WIDE, _COLUMNS),
+    (_COLUMNS,),
+]
+
+
+def _layers(xp: Any, x: Any, *weights: Any) -> Any:
+    for at in range(0, len(weights), len(_SHAPES)):
+        x = _layer(xp, x, *weights[at : at + len(_SHAPES)])
+    return x
+
+
+Seconds = defaultdict[str, float]
+"""Processor time by the name of what took it."""
+
+
+class Case(NamedTuple):
+    """A function and the shapes of its arrays; `numpy` or `jax.numpy` is its first argument."""
+
+    function: Callable[..., Any]
+    shapes: Sequence[tuple[int, ...]]
+
+
+CASES = {
+    "add, 64 x 64": Case(lambda xp, x, y: x + y, [(64, 64)] * 2),
+    "ten tanh, 512 x 512": Case(_tanh_chain, [(512, 512)]),
+    "MLP of two layers": Case(_mlp, [(128, 256), (256, 512), (512,), (512, 10), (10,)]),
+    "softmax, 512 x 512": Case(_softmax, [(512, 512)]),
+    **{
+        f"transformer, {count}": Case(_layers, [(_ROWS, _COLUMNS), *_SHAPES * count])
+        for count in (1, 4, 12)
+    },
+}
+"""The cases, in f32 on both sides."""
+
+
+class Times(NamedTuple):
+    """Seconds of processor time to make one kernel, in total and by what they went to."""
+
+    total: float
+    tracing: float
+    ours: float
+    upstream: float
+    code: float
+
+    @property
+    def rest(self) -> float:
+        """The time between the passes, and around the kernel."""
+        return self.total - self.tracing - self.ours - self.upstream - self.code
+
+
+def compile_anew(case: Case) -> None:
+    """Trace and compile a case as its first call does."""
+    arrays = [np.empty(shape, np.float32) for shape in case.shapes]
+    lx.jit(lambda *given: case.function(np, *given)).explain(*arrays)
+
+
+def _measured(case: Case, passes: Seconds) -> Times:
+    """Compile once, with the time of each pass added to `passes`."""
+    start = time.process_time()
+    with (
+        timed_passes() as found,
+        _timed(recording, "record") as tracing,
+        _timed(Engine, "__init__", "function") as code,
+    ):
+        compile_anew(case)
+    total = time.process_time() - start
+    for name, seconds in found.items():
+        passes[name] += seconds
+    own = sum(seconds for name, seconds in found.items() if name.startswith("linalg-ext-"))
+    upstream = sum(found.values()) - own
+    return Times(total, sum(tracing.values()), own, upstream, sum(code.values()))
+
+
+@contextmanager
+def _timed(owner: Any, *names: str) -> Iterator[Seconds]:
+    """Yield the processor time in seconds that functions take, by their names."""
+    seconds: Seconds = defaultdict(float)
+
+    def timed(name: str) -> Any:
+        function = getattr(owner, name)
+
+        def measured(*given: Any, **options: Any) -> Any:
+            start = time.process_time()
+            try:
+                return function(*given, **options)
+            finally:
+                seconds[name] += time.process_time() - start
+
+        return mock.patch.object(owner, name, measured)
+
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(timed(name))
+        yield seconds
+
+
+def _of_jax(case: Case) -> Callable[[], object] | None:
+    if "jax" not in peers.installed():
+        return None
+    import jax
+    import jax.numpy
+
+    arrays = [jax.ShapeDtypeStruct(shape, np.float32) for shape in case.shapes]
+
+    def compile_in_jax() -> object:
+        jax.clear_caches()
+        return jax.jit(lambda *given: case.function(jax.numpy, *given)).lower(*arrays).compile()
+
+    return compile_in_jax
+
+
+@contextmanager
+def _on_one_core() -> Iterator[None]:
+    """Keep this process on one core, where the system can: XLA's threads count, too."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def tables(words: Sequence[str], *, quick: bool = False) -> list[Table]:
+    """Return the cases beside JAX with where the time goes, and the costliest passes."""
+    cases = {n: c for n, c in CASES.items() if all(word in n for word in words)}
+    shown = Table(box=None)
+    for header in ("case", "ours, ms", "JAX", "ratio", "trace", "own", "MLIR", "LLVM", "rest"):
+        shown.add_column(header, no_wrap=True)
+    passes: Seconds = defaultdict(float)
+    ratios: list[float] = []
+    with cache.off(), _on_one_core():
+        for name, case in cases.items():
+            theirs = _of_jax(case)
+            compile_anew(case)
+            rounds = range(2 if quick else 5)
+            pairs = [
+                (_seconds(partial(compile_anew, case)), theirs and _seconds(theirs)) for _ in rounds
+            ]
+            ours = min(one for one, _ in pairs)
+            other = min((two for _, two in pairs if two is not None), default=None)
+            parts = min(_measured(case, passes) for _ in rounds)
+            ratios += [] if other is None else [ours / other]
+            shown.add_row(
+                name,
+                f"{1e3 * ours:.0f}",
+                "" if other is None else f"{1e3 * other:.0f}",
+                "" if other is None else f"{ratios[-1]:.2f}",
+                *(f"{1e3 * part:.1f}" for part in (*parts[1:], parts.rest)),
+            )
+    if ratios:
+        shown.add_row("geometric mean", "", "", f"{statistics.geometric_mean(ratios):.2f}")
+    costly = Table("pass", "ms a round, all cases", box=None)
+    for name in sorted(passes, key=passes.__getitem__, reverse=True)[:_COSTLIEST]:
+        costly.add_row(name, f"{1e3 * passes[name] / len(rounds):.1f}")
+    return [shown, costly]

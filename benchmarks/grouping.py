@@ -76,11 +76,8 @@ MODULES = (
 )
 """Modules that PyTorch exported, where they are installed."""
 
-GREEDY = (
-    "linalg-generalize-named-ops,canonicalize,cse,linalg-ext-keep-contractions,"
-    "linalg-ext-keep-windows,linalg-fuse-elementwise-ops,canonicalize,cse"
-)
-"""Upstream's fusion, contractions and windows kept whole, as the pipeline keeps them."""
+GREEDY = "linalg-generalize-named-ops,canonicalize,cse,linalg-ext-fuse-producers,canonicalize,cse"
+"""The fusion of the pipeline."""
 
 WAYS = ("apart", "greedy", "pipeline", "found", "measured")
 

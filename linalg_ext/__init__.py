@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from linalg_ext.frameworks.torch.model import from_torch
     from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
-    from linalg_ext.notations import from_yaml, to_yaml
+    from linalg_ext.notations import from_yaml, read, to_yaml, write
     from linalg_ext.notations.tc import tc
     from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
-    from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
+    from linalg_ext.runtime.threads import threads
     from linalg_ext.settings import Options, options
     from linalg_ext.tracing import (
         Dim,
         ShapeDtype,
+        Static,
         argwhere,
         cond,
         dynamic_slice,
@@ -68,6 +69,7 @@ __all__ = [
     "Options",
     "Schedule",
     "ShapeDtype",
+    "Static",
     "argwhere",
     "cache",
     "compile",
@@ -96,6 +98,7 @@ __all__ = [
     "parse",
     "pure_callback",
     "random",
+    "read",
     "samples",
     "structured",
     "structured_op",
@@ -107,6 +110,7 @@ __all__ = [
     "transforms",
     "tuning",
     "unique",
+    "write",
 ]
 
 _LAZY = {
@@ -117,6 +121,7 @@ _LAZY = {
     "Options": "linalg_ext.settings:Options",
     "Schedule": "linalg_ext.transforms.schedules.schedule:Schedule",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
+    "Static": "linalg_ext.tracing:Static",
     "argwhere": "linalg_ext.tracing:argwhere",
     "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",
@@ -145,62 +150,28 @@ _LAZY = {
     "parse": "linalg_ext.module:parse",
     "pure_callback": "linalg_ext.tracing:pure_callback",
     "random": "linalg_ext.tracing.random",
+    "read": "linalg_ext.notations:read",
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
     "target": "linalg_ext.target",
     "tc": "linalg_ext.notations.tc:tc",
-    "threads": "linalg_ext.runtime.threads",
+    "threads": "linalg_ext.runtime.threads:threads",
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
     "tuning": "linalg_ext.tuning",
     "unique": "linalg_ext.tracing:unique",
+    "write": "linalg_ext.notations:write",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 
-register("call on values", "linalg_ext.structured.forms.calls:call_on_values")
-register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
-register("call on dask", "linalg_ext.frameworks.dask.ops:call_on_dask")
-register("einsum on dask", "linalg_ext.frameworks.dask.einsums:einsum_on_dask")
-register("jitted on dask", "linalg_ext.frameworks.dask.jitted_functions:call_jitted_on_dask")
-register("kernel on dask", "linalg_ext.frameworks.dask.kernels:call_kernel_on_dask")
-register("kernel of a recipe", "linalg_ext.compiler.compilation:compile_recipe")
-register("canonical form of a definition", "linalg_ext.definition.equivalence:canonical")
-register("reference of a definition", "linalg_ext.definition.oracle:reference")
-register("formula of a definition", "linalg_ext.notations.formula:formula")
-register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
-register(
-    "legalize exported", "linalg_ext.transforms.legalization.legalize_exported:legalize_exported"
-)
-register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
-register("ufunc on traced", "linalg_ext.tracing.dispatch:on_ufunc")
-register("function on traced", "linalg_ext.tracing.dispatch:on_function")
-register("names of recorded functions", "linalg_ext.tracing.numpy_functions:recorded_names")
-register("namespace of traced", "linalg_ext.tracing.array_api:namespace")
-register("part of traced", "linalg_ext.tracing.dispatch:on_part")
-register("update of traced", "linalg_ext.tracing.dispatch:on_update")
-register("assignment to traced", "linalg_ext.tracing.dispatch:on_assignment")
-register("array made of traced", "linalg_ext.tracing.dispatch:on_made")
-register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
-register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
-register("SVG of a footprint", "linalg_ext.explain.footprint_drawing:svg_of_footprint")
-register("SVG of a state of groups", "linalg_ext.transforms.grouping.state_picture:picture")
-register("text of bytecode", "linalg_ext.compiler.stages:text_of")
-register("size of bytecode", "linalg_ext.compiler.stages:size_of")
-register("measure modules", "linalg_ext.compiler.group_measurement:seconds_of")
-register("calibrate", "linalg_ext.compiler.calibration.calibrating:calibrate")
-register("cut into slices", "linalg_ext.compiler.slicing:cut")
-register("jitted einsum", "linalg_ext.tracing.jitted_einsum:on_arrays")
-register("tuned einsum", "linalg_ext.tracing.jitted_einsum:tuned_on_arrays")
-register("HTML of a module", "linalg_ext.explain.notebook:module_html")
-register("rich of a module", "linalg_ext.explain.notebook:module_rich")
-register("HTML of a kernel", "linalg_ext.explain.notebook:kernel_html")
-register("rich of a kernel", "linalg_ext.explain.notebook:kernel_rich")
-register("HTML of a schedule", "linalg_ext.explain.notebook:schedule_html")
-register("rich of a schedule", "linalg_ext.explain.notebook:schedule_rich")
-register("HTML of a contraction", "linalg_ext.explain.contraction_tree:contraction_html")
-register("rich of a contraction", "linalg_ext.explain.contraction_tree:contraction_rich")
+register("calls", "linalg_ext.frameworks.handlers")
+register("compiler", "linalg_ext.compiler.handlers")
+register("definition", "linalg_ext.notations.handlers")
+register("module", "linalg_ext.transforms.handlers")
+register("tracing", "linalg_ext.tracing.handlers")
+register("views", "linalg_ext.explain.notebook")
 
 install_renamed()
 

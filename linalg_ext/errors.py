@@ -22,6 +22,7 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
@@ -351,18 +352,22 @@ _CELL = re.compile(r"/ipykernel_\d+/[^/]+$|^<ipython-input-")
 def caller_location() -> SourceLocation | None:
     """The innermost line outside this library that led here: the user's own line."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_own(frame):
+    while frame is not None and is_own_frame(frame):
         frame = frame.f_back
     if frame is None:
         return None
     return SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
-def _is_own(frame: FrameType) -> bool:
-    file = frame.f_code.co_filename
+def is_own_frame(frame: FrameType) -> bool:
+    """Return whether a frame is of this library, or of what stands between it and its user."""
+    return _is_own_file(frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")))
+
+
+@lru_cache(maxsize=4096)
+def _is_own_file(file: str, module: str) -> bool:
     # NumPy's own functions stand between a user and what a traced value answers them, PyTorch's
     # between one and what it compiled, contextlib's between a `with` and the function behind it.
-    module = str(frame.f_globals.get("__name__", ""))
     if module.startswith(("numpy.", "torch.")) or module == "contextlib":
         return True
     # What PyTorch generates is of no module.

@@ -7,6 +7,7 @@ old one stays as it was, for whoever still holds handles into it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import weakref
@@ -25,9 +26,10 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.ir.bytecode import to_bytecode
-from linalg_ext.ir.context import new_context
+from linalg_ext.ir.context import ensure_dialects, new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.runtime import parser_process
+from linalg_ext.runtime.passes import IRPrinting
 from linalg_ext.utils import hooks
 from linalg_ext.utils.display import Shown
 
@@ -44,6 +46,7 @@ class Module(Shown, shown_as="module"):
 
     Attributes:
         filename: what diagnostics call the text it came from.
+        applied: the scripts of the transform dialect in it that have run, by their names.
     """
 
     def __init__(self, raw: mlir.Module, *, filename: str = "-", upstream: bool = False) -> None:
@@ -53,6 +56,7 @@ class Module(Shown, shown_as="module"):
         self._shown = False
         self._retired: list[mlir.Module] = []
         self.filename = filename
+        self.applied: set[str] = set()
 
     @classmethod
     def parse(
@@ -69,25 +73,32 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with what they say in their heads: see `linalg_ext.asm`. Ops of TOSA and StableHLO
-        become linalg on tensors.
+        with what they say in their heads: see `linalg_ext.asm`. Ops of TOSA, StableHLO and
+        PyTorch become linalg on tensors.
 
         Args:
             text: MLIR's textual form, or its bytecode.
             trusted: skip the guard process. Some texts kill MLIR's parser, and with it this
                 process: only for text that MLIR itself has printed.
             allow_unregistered: let ops of unknown dialects pass, in the generic form.
-            legalize: bring what exporters write, TOSA and StableHLO, to linalg on tensors.
+            legalize: bring what exporters write, TOSA, StableHLO and PyTorch's ops, to linalg.
             filename: what diagnostics call the text.
             context: one that no other thread uses now, to put it in; a new one by default.
 
         Raises:
             ParseError: the text is not MLIR.
             VerificationError: it breaks a rule of one of its ops.
-            LoweringError: an op of TOSA or StableHLO has no lowering to linalg.
+            LoweringError: an op of TOSA, StableHLO or PyTorch has no lowering to linalg.
             CrashError: MLIR's parser died on it, in the guard process.
         """
         _check_text(text)
+        if _names_torch(text):
+            # Only now: it loads all that torch-mlir registers.
+            from linalg_ext.dialects.torch import make_known
+
+            make_known()
+            if context is not None:
+                ensure_dialects(context)
         translation = translated(text, filename) if isinstance(text, str) else None
         payload = text if translation is None else translation.text
         if not trusted:
@@ -114,7 +125,7 @@ class Module(Shown, shown_as="module"):
         elif _holds_compute_type(text):
             module._check_compute_types(text if isinstance(text, str) else "")
         if legalize and not allow_unregistered and _may_hold_exported(payload):
-            hooks.handler("legalize exported")(module, trusted=trusted)
+            hooks.facade("module").legalize_exported(module, trusted=trusted)
         return module
 
     @classmethod
@@ -140,6 +151,28 @@ class Module(Shown, shown_as="module"):
             expected="a Module, an ir.Module.module op, or MLIR text",
         )
 
+    def payload(self) -> Module:
+        """The module without the scripts of the transform dialect that were applied to it.
+
+        They are the named sequences that `transform-interpreter` has run, and those that they
+        name; a script that was not applied stays.
+        """
+        if not self.applied:
+            return self
+        bare = self.clone()
+        scripts = {
+            mlir.StringAttr(op.attributes["sym_name"]).value: op
+            for op in (each.operation for each in bare.ir.body.operations)
+            if op.name == "transform.named_sequence"
+        }
+        named = [name for name in self.applied if name in scripts]
+        for name in named:  # which grows by what each of them names
+            inside = re.findall(r"@(\w+)", str(scripts[name]))
+            named += [each for each in inside if each in scripts and each not in named]
+        for name in named:
+            scripts[name].erase()
+        return bare
+
     @property
     def ir(self) -> mlir.Module:
         """Upstream's module, as it is now; a transformation puts another one here."""
@@ -162,7 +195,14 @@ class Module(Shown, shown_as="module"):
                 found[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
         return found
 
-    def to_text(self, *, sugar: bool = False) -> str:
+    def to_text(
+        self,
+        *,
+        sugar: bool = False,
+        locations: bool = False,
+        elide: int | None = None,
+        generic: bool = False,
+    ) -> str:
         """The module as text.
 
         Args:
@@ -170,12 +210,30 @@ class Module(Shown, shown_as="module"):
                 transposed, broadcast and computed in beside their operands, where that says it,
                 and ops of linalg_ext and gml_st in their readable form. `Module.parse` reads it
                 back.
+            locations: write the location of each op and argument.
+            elide: elements beyond which a constant is elided. Such a text cannot be compiled.
+            generic: write the generic form of MLIR.
+
+        Raises:
+            ArgumentError: `sugar` stands beside one of the others.
         """
-        return to_text(self._ir) if sugar else str(self._ir)
+        if not (locations or generic or elide is not None):
+            return to_text(self._ir) if sugar else str(self._ir)
+        if sugar:
+            raise ArgumentError(
+                "sugar= writes a form of its own",
+                hint="leave out locations=, elide= and generic=, or sugar=",
+            )
+        text: str = self._ir.operation.get_asm(
+            enable_debug_info=locations, large_elements_limit=elide, print_generic_op_form=generic
+        )
+        return with_filename(text, self.filename)
 
     def clone(self) -> Module:
         """A copy in the same context."""
-        return Module(_clone(self._ir), filename=self.filename)
+        copy = Module(_clone(self._ir), filename=self.filename)
+        copy.applied = set(self.applied)
+        return copy
 
     def bytecode(self) -> bytes:
         """The module in MLIR's binary form, locations included."""
@@ -220,18 +278,27 @@ class Module(Shown, shown_as="module"):
         *,
         trusted: bool = False,
         on_stage: Callable[[str, str], None] | None = None,
+        print_after: str | Sequence[str] | None = None,
     ) -> Module:
         """Run a textual pipeline of upstream's passes and ours; returns this module.
 
         See `linalg_ext.rewriting.run_pipeline`, which says more about what happened.
 
+        Args:
+            pipeline: the passes.
+            trusted: run upstream's passes in this process.
+            on_stage: called with each pass and the module's text after it.
+            print_after: print the IR on standard error, as mlir-opt does, after "all" passes, after
+                each "change", or after the passes of these names.
+
         Raises:
+            ArgumentError: `print_after` names a pass that is not in the pipeline.
             PipelineError: it cannot be read, or one of its passes failed; this module is as before.
             CrashError: one of upstream's passes died; this module is as before.
         """
-        run_pipeline = hooks.handler("run a pipeline")
-
-        run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
+        hooks.facade("module").run_pipeline(
+            self, pipeline, trusted=trusted, on_stage=on_stage, printing=_printing(print_after)
+        )
         return self
 
     def swap(self, new: Module) -> None:
@@ -271,6 +338,24 @@ def as_module(source: ModuleLike) -> Module:
     return Module.of(source)
 
 
+def with_filename(text: str, filename: str) -> str:
+    """Return a text with locations in which MLIR's name for a text, `-`, is a file's."""
+    return text.replace('loc("-":', f"loc({json.dumps(filename)}:")
+
+
+def _printing(after: str | Sequence[str] | None) -> IRPrinting | None:
+    if after is None:
+        return None
+    if after in ("all", "change"):
+        return IRPrinting(after_all=True, after_change=after == "change")
+    names = [after] if isinstance(after, str) else after
+    if not (isinstance(names, Sequence) and names and all(isinstance(n, str) for n in names)):
+        raise ArgumentError(
+            f"print_after={after!r}", expected='"all", "change", or names of passes'
+        )
+    return IRPrinting(after_all=True, names=tuple(names))
+
+
 def _holds_compute_type(text: str | bytes) -> bool:
     """Return whether some op may carry a compute type; bytecode has its strings in plain text."""
     name = "linalg_ext.compute_type"
@@ -278,9 +363,16 @@ def _holds_compute_type(text: str | bytes) -> bool:
 
 
 def _may_hold_exported(text: str | bytes) -> bool:
-    """Return whether some op may be of TOSA or StableHLO; bytecode has the names in plain text."""
-    names = ("tosa", "stablehlo")
+    """Return whether some op may be of an exporter; bytecode has the names in plain text."""
+    names = ("tosa", "stablehlo", "torch")
     return any((name in text if isinstance(text, str) else name.encode() in text) for name in names)
+
+
+def _names_torch(text: str | bytes) -> bool:
+    """Return whether an op or a type may be of PyTorch's dialect."""
+    if isinstance(text, bytes):
+        return b"torch" in text
+    return "torch" in text and re.search(r"(?<![\w.\-])torch\.\w", text) is not None
 
 
 def _check_text(text: Any) -> None:
@@ -358,11 +450,27 @@ def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -
     return kind(
         _summary(found, "MLIR's parser rejects the text"),
         where=found[0].pointed(source, filename) if found else None,
-        hint="lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
-        if any(_UNREGISTERED in diagnostic.message for diagnostic in found)
-        else None,
+        hint=_cure(found, source),
         diagnostics=[diagnostic.shown(filename) for diagnostic in found],
     )
+
+
+_IREE = re.compile(r"(?<![\w.@%-])(?:util|hal|flow|stream|vm|iree_\w+)\.\w")
+"""An op or a type of the dialects inside IREE's compiler."""
+
+
+def _cure(found: tuple[Diagnostic, ...], text: str) -> str | None:
+    """The hint where a dialect is not known; for IREE's, how the model is exported without them."""
+    is_unregistered = any(_UNREGISTERED in each.message for each in found)
+    if _IREE.search(text) and (is_unregistered or "not found" in found[0].message):
+        return (
+            "IREE has its own dialects for what surrounds linalg: take the module before IREE "
+            'does, by torch_mlir.fx.export_and_import(model, x, output_type="linalg-on-tensors") '
+            "of a model of PyTorch, jax.jit(f).lower(x).as_text() of one of JAX"
+        )
+    if is_unregistered:
+        return "lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
+    return None
 
 
 def _summary(found: tuple[Diagnostic, ...], otherwise: str) -> str:

@@ -14,6 +14,7 @@ Seven phases, each a list of passes in the room of its name, make four stages:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +26,9 @@ from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 from linalg_ext.runtime import poison
 
 from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
+from .ir_utils.arithmetic import known_trips
 from .ir_utils.plan_functions import PLAN
-from .ir_utils.walking import count_operations
+from .ir_utils.walking import count_operations, operations
 from .llvm.report_failures import MESSAGES
 from .memory.check_allocations import OUT_OF_MEMORY
 from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
@@ -112,25 +114,27 @@ def lower_to_llvm(
     """
     seconds: dict[str, float] = {}
     reports: list[Report] = []
-    is_planned = False
+    on_vectors = has_nests = False
     for stage in stages:
         passes = after_checks(stage) if checked else PIPELINES[stage]
         start = time.perf_counter()
         reports += run_in_place(module, ",".join(passes)).reports
         if stage == "loops":
-            is_planned = _is_all_planned(module)
+            on_vectors = _is_on_vectors(module)
+            has_nests = any(PLAN in op.operation.attributes for op in module.body.operations)
         seconds[stage] = time.perf_counter() - start
         if on_stage is not None:
             on_stage(stage, module)
     messages = _pop_messages(module)
     instructions = count_operations(module.operation)
+    is_optimized = on_vectors and (has_nests or instructions > _SHORT)
     if poison.ON and "llvm" in stages:
         run_in_place(module, POISON_ALLOCATIONS)
     return LoweringInfo(
         assertions=messages,
         out_of_memory=messages.index(OUT_OF_MEMORY) + 1 if OUT_OF_MEMORY in messages else None,
         instructions=instructions,
-        suggested_opt_level=0 if is_planned else suggest_opt_level(instructions),
+        suggested_opt_level=0 if is_optimized else suggest_opt_level(instructions),
         seconds=MappingProxyType(seconds),
         reports=tuple(reports),
     )
@@ -142,29 +146,51 @@ def after_checks(stage: str) -> tuple[str, ...]:
     return PIPELINES[stage][done:]
 
 
-def _is_all_planned(module: ir.Module) -> bool:
-    """Return whether there are nests, and all loops are theirs: LLVM's optimizer gains nothing.
+def _is_on_vectors(module: ir.Module) -> bool:
+    """Return whether there are loops, and nearly all rounds are those of nests or on vectors.
 
-    Nests use vectors and registers already. The optimizer's time grows faster than their length.
+    They use vectors and registers as they should already: LLVM's optimizer gains little there.
     """
     functions = [op.operation for op in module.body.operations]
-    nests = [function for function in functions if PLAN in function.attributes]
     others = [function for function in functions if PLAN not in function.attributes]
-    return bool(nests) and not any(map(_has_loops, others))
+    return bool(operations(module, _LOOPS)) and sum(map(_scalar_rounds, others)) <= _FEW
 
 
-def _has_loops(function: ir.Operation) -> bool:
-    found = False
+_LOOPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
+
+_FEW = 256
+"""Rounds of loops over scalars that take less than a microsecond, however they are compiled."""
+
+
+def _scalar_rounds(function: ir.Operation) -> float:
+    """Return how often innermost loops without vectors go round; infinity where it branches."""
+    rounds = 0.0
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        if op.name.startswith(("scf.", "cf.", "affine.", "memref.copy")):
-            found = True
-            return ir.WalkResult.INTERRUPT
+        nonlocal rounds
+        if op.name in _LOOPS:
+            names = [each.operation.name for each in op.regions[0].blocks[0].operations]
+            if not any(name in _LOOPS or name.startswith("vector.") for name in names):
+                rounds += _rounds(op)
+        elif op.name.startswith(_BRANCHES):
+            rounds = math.inf
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
-    return found
+    return rounds
+
+
+_BRANCHES = ("scf.while", "cf.br", "cf.cond_br", "cf.switch", "affine.for")
+
+
+def _rounds(loop: ir.Operation) -> float:
+    """Return how often the body of a loop runs; infinity where that is known at run time alone."""
+    trips = known_trips(*loop.operands[:3]) if loop.name == "scf.for" else None
+    rounds = math.inf if trips is None else float(trips)
+    around = loop.parent
+    while around is not None and around.operation.name not in _LOOPS:
+        around = around.operation.parent
+    return rounds if around is None else rounds * _rounds(around.operation)
 
 
 def suggest_opt_level(instructions: int) -> int:
@@ -173,9 +199,13 @@ def suggest_opt_level(instructions: int) -> int:
     All is inlined into one function, and LLVM's time grows faster than its length: 10,000
     operations take it 0.3 s at level 0, 4 s at 2, 15 s at 3.
     """
-    if instructions <= 400:
+    if instructions <= _SHORT:
         return 3
     return 2 if instructions <= 10_000 else 0
+
+
+_SHORT = 400
+"""LLVM operations of code in which the optimizer may unroll loops over vectors to some effect."""
 
 
 def stage_text(module: ir.Module) -> str:

@@ -30,11 +30,10 @@ def pages() -> Iterator[Page]:
     public: dict[str, Any] = {name: getattr(lx, name) for name in lx.__all__}
     modules = {name: value for name, value in public.items() if isinstance(value, ModuleType)}
     plain = sorted(set(public) - set(modules), key=str.lower)
-    links = {name: f"names.md#{_home(public[name])}" for name in plain}
+    links = {name: f"names.md#{_home(name)}" for name in plain}
     links |= {name: ELSEWHERE.get(name, f"{name}.md") for name in modules}
     rows = [
-        (f"[`lx.{name}`]({links[name]})", _lead(public[name]))
-        for name in sorted(public, key=str.lower)
+        (f"[`lx.{name}`]({links[name]})", _lead(name)) for name in sorted(public, key=str.lower)
     ]
     yield Page(
         "reference/index.md",
@@ -43,14 +42,14 @@ def pages() -> Iterator[Page]:
         + table(("name", "what it is"), rows)
         + "\n\nMore: "
         + ", ".join(f"[`{name}`]({_stem(name)}.md)" for name in FURTHER)
-        + ", [element types](element_types.md), [functions of TC](tc_functions.md), "
-        "[the command line](commands.md).\n",
+        + ", [element types](element_types.md), [notations](notations.md), "
+        "[functions of TC](tc_functions.md), [the command line](commands.md).\n",
     )
     yield Page(
         "reference/names.md",
         "# Functions and classes\n\n"
         + "\n\n".join(
-            _directive(_home(public[name]), heading=f"lx.{name}", toc_label=name, **_HEADED)
+            _directive(_home(name), heading=f"lx.{name}", toc_label=name, **_HEADED)
             for name in plain
         )
         + "\n",
@@ -66,14 +65,25 @@ def _stem(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def _home(value: Any) -> str:
+def _home(name: str) -> str:
     """Return the dotted name of a definition: mkdocstrings does not follow lazy names."""
+    value = getattr(lx, name)
+    if _is_alias(value):
+        return lx._LAZY[name].replace(":", ".")
     if not isinstance(value, type) and not inspect.isroutine(value):
         value = type(value)
     return f"{value.__module__}.{value.__qualname__}"
 
 
-def _lead(value: Any) -> str:
+def _is_alias(value: Any) -> bool:
+    """Return whether a name is one for types, which Python's own classes represent."""
+    return type(value).__module__ == "typing"
+
+
+def _lead(name: str) -> str:
+    value = getattr(lx, name)
+    if _is_alias(value):
+        return "A type for annotations."
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 

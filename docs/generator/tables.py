@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from typing import Literal
 
 from docs.generator.page import REPOSITORY, Page, fenced, table
 from linalg_ext.cli import COMMANDS
+from linalg_ext.notations import Notation, notations
 from linalg_ext.notations.std_functions import STD_FUNCTIONS
 from linalg_ext.runtime.dtypes import element_types
 from linalg_ext.target import named, names
@@ -30,6 +32,7 @@ def pages() -> Iterator[Page]:
     """Element types, commands, what is supported, what is checked, and the files."""
     yield Page("reference/element_types.md", _element_types())
     yield Page("reference/commands.md", _commands())
+    yield Page("reference/notations.md", _notations())
     yield Page("reference/tc_functions.md", _tc_functions())
     yield Page("support.md", _support())
     yield Page("checks.md", _checks())
@@ -63,6 +66,34 @@ def _element_types() -> str:
             "[Ops](../ops/index.md). How accurate results are: [Numbers](../numbers.md).\n",
         )
     )
+
+
+def _notations() -> str:
+    rows = [
+        (
+            f"`{each.name}`",
+            each.summary,
+            _call("read", each) if each.read else "",
+            _call("write", each) if each.write else "",
+            ", ".join(f"`{suffix}`" for suffix in each.suffixes),
+        )
+        for each in notations().values()
+    ]
+    return "\n\n".join(
+        (
+            "# Notations",
+            "`lx.read` makes an op of a text, or of a file by its suffix; `lx.write` makes a text "
+            "of an op, or of several. So does `linalg-ext write`.",
+            table(("notation", "what it is", "read", "written", "files"), rows),
+            "A new one is a file: see [Add a notation](../how_to/add_a_notation.md).\n",
+        )
+    )
+
+
+def _call(way: Literal["read", "write"], each: Notation) -> str:
+    options = [f"{name}={option.default!r}" for name, option in each.options(way).items()]
+    subject = "text" if way == "read" else "op"
+    return f"`lx.{way}({', '.join([subject, repr(each.name), *options])})`"
 
 
 def _tc_functions() -> str:

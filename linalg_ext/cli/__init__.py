@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +18,19 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-COMMANDS = ("demo", "opt", "run", "explain", "export", "yaml", "ods", "tc", "target", "cache")
+COMMANDS = (
+    "demo",
+    "opt",
+    "run",
+    "explain",
+    "export",
+    "yaml",
+    "ods",
+    "tc",
+    "write",
+    "target",
+    "cache",
+)
 """The commands, in the order of the help."""
 
 FAILURE = 1
@@ -104,10 +117,27 @@ def _letter(error: Exception) -> str:
 
     notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, LinalgExtError):
-        return f"{error}{notes}"
+        return _with_options(f"{error}{notes}")
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return f"{type(error).__name__}: {error}{notes}\n  --debug shows the traceback"
+
+
+_SPELLED = {
+    r"lx\.parse\(text, allow_unregistered=True\)": "--allow-unregistered-dialect",
+    r"as libraries=\[\.\.\.\]": "with --library FILE",
+    r"trusted=True": "--trusted",
+    r"checked=False": "--unchecked",
+    r"entry=\.\.\.": "--entry NAME",
+}
+"""Keywords of Python, as messages have them, and the options that they are here."""
+
+
+def _with_options(message: str) -> str:
+    """Return a message with options of the command line in the place of Python's keywords."""
+    for keyword, option in _SPELLED.items():
+        message = re.sub(keyword, option, message)
+    return message
 
 
 def _say(message: str, code: int = FAILURE) -> int:

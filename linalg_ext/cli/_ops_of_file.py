@@ -1,4 +1,4 @@
-"""The ops that a file defines: the Python of OpDSL, or the text of TC."""
+"""The ops that a file defines: the Python of OpDSL, or a text in a notation that is read."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
         ArgumentError: the file is no such file, does not run, or has no op (of that name).
         NotationError, DefinitionError: an op in it is wrong.
     """
-    if file.suffix == ".tc":
-        return _ops_of_tc(file, names)
-    namespace, module = _execute(file)
+    if file.suffix != ".py" and _is_notation(file):
+        return _ops_of_notation(file, names)
+    namespace, module = execute(file)
     everything = _all_ops(namespace)
     # What the file imports from elsewhere is left out, unless it is asked for by name.
     defined = [op for op in everything if op.__module__ == module]
@@ -51,22 +51,32 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
     return chosen
 
 
-def _ops_of_tc(file: Path, names: list[str] | None) -> list[StructuredOp]:
-    from linalg_ext.notations.tc import read_tc
+def _is_notation(file: Path) -> bool:
+    from linalg_ext.notations.registry import notation_of_file
+
+    return notation_of_file(file) is not None
+
+
+def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
+    from linalg_ext.notations.registry import definitions
     from linalg_ext.opdsl import StructuredOp
 
-    text = _source(file, "a file of TC")
+    _source(file, "a file of text")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        definitions = read_tc(text, name=str(file))
+        found = definitions(file)
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
-    ops = [StructuredOp(definition) for definition in definitions]
+    ops = [StructuredOp(definition) for definition in found]
     return _chosen(names, ops, file) if names else ops
 
 
-def _execute(file: Path) -> tuple[Mapping[str, Any], str]:
-    """The globals of a file once it has run, and its name as a module."""
+def execute(file: Path) -> tuple[Mapping[str, Any], str]:
+    """The globals of a file of Python once it has run, and its name as a module.
+
+    Raises:
+        ArgumentError: it does not run.
+    """
     source = _source(file)
     _refuse_upstream_language(source, file)
     root, name = _module_name(file)

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Annotated
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linalg_ext.cli import _expected
 from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._ops_of_file import execute
 from linalg_ext.cli._options import File, Output
 from linalg_ext.cli._progress import waiting
 from linalg_ext.cli.files import STDIN, read_module, write_text
+from linalg_ext.errors import ArgumentError, LinalgExtError
+
+if TYPE_CHECKING:
+    from linalg_ext.runtime.passes import IRPrinting
 
 EXAMPLES = (
     "linalg-ext opt FILE.mlir -canonicalize -cse",
     'linalg-ext opt FILE.mlir -p "linalg-ext-fold-transposes,canonicalize"',
+    "linalg-ext opt FILE.mlir -cse --mlir-print-ir-after-all --mlir-timing",
+    "linalg-ext opt FILE.mlir --split-input-file --verify-diagnostics",
     "linalg-ext opt FILE.mlir -cse --sugar -o OUT.mlir",
     "linalg-ext opt --list --json",
 )
 """Examples at the end of the command's help."""
+
+_SPLIT = re.compile(r"^// -----\s*$", re.MULTILINE)
+"""The line between the modules of a file, for `--split-input-file`."""
 
 
 def _completed(incomplete: str) -> list[str]:
@@ -29,6 +44,72 @@ def _completed(incomplete: str) -> list[str]:
     last = re.split(r"[,( ]", incomplete)[-1]
     before = incomplete[: len(incomplete) - len(last)]
     return [before + name for name in all_passes() if name.startswith(last)]
+
+
+@dataclass
+class _Run:
+    """The settings of a call, and what its modules have told.
+
+    Attributes:
+        passes: the pipeline.
+        name: what diagnostics call the file.
+        seconds: the parts of the run time, in their order.
+    """
+
+    passes: str | Sequence[str]
+    name: str
+    trusted: bool
+    unregistered: bool
+    sugar: bool
+    timing: bool
+    printing: IRPrinting
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def text_of(self, text: str | bytes) -> tuple[str, list[str]]:
+        """Return a module's text after the passes, and the diagnostics of what they warned of.
+
+        Raises:
+            LinalgExtError: it cannot be parsed, or a pass failed.
+        """
+        from linalg_ext.module import Module
+        from linalg_ext.rewriting import run_pipeline
+
+        started = time.perf_counter()
+        module = Module.parse(
+            text, trusted=self.trusted, allow_unregistered=self.unregistered, filename=self.name
+        )
+        self._add("Parser", time.perf_counter() - started)
+        shown = self.printing if self.printing.before_all or self.printing.after_all else None
+        run = run_pipeline(
+            module, self.passes, trusted=self.trusted, printing=shown, one_by_one=self.timing
+        )
+        for name, seconds in run.seconds:
+            self._add(name, seconds)
+        if run.output:
+            typer.echo(run.output.rstrip(), err=True)
+        started = time.perf_counter()
+        made = module.to_text(
+            sugar=self.sugar,
+            locations=self.printing.locations,
+            elide=self.printing.elide,
+            generic=self.printing.generic,
+        )
+        self._add("Output", time.perf_counter() - started)
+        return made, run.diagnostics
+
+    def _add(self, name: str, seconds: float) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def verified(self, text: str) -> tuple[str, list[str]]:
+        """Return what `text_of` does, or nothing, and how diagnostics differ from comments."""
+        made = ""
+        try:
+            made, shown = self.text_of(text)
+        except LinalgExtError as error:
+            shown = list(getattr(error, "diagnostics", ())) or [
+                f"{error.where}: error: {error.what}"
+            ]
+        return made, _expected.differences(text, _expected.found(shown), self.name)
 
 
 def opt(
@@ -47,8 +128,57 @@ def opt(
     unregistered: Annotated[
         bool, typer.Option("--allow-unregistered-dialect", help="Let unknown ops pass.")
     ] = False,
-    print_after_all: Annotated[
-        bool, typer.Option("--print-after-all", help="Show the module after each pass.")
+    load: Annotated[
+        list[Path] | None,
+        typer.Option("--load", help="A file of Python with rewrites, passes, dialects; it is run."),
+    ] = None,
+    before_all: Annotated[
+        bool, typer.Option("--mlir-print-ir-before-all", help="Show the IR before each pass.")
+    ] = False,
+    after_all: Annotated[
+        bool,
+        typer.Option(
+            "--mlir-print-ir-after-all", "--print-after-all", help="Show the IR after each pass."
+        ),
+    ] = False,
+    after: Annotated[
+        list[str] | None,
+        typer.Option("--mlir-print-ir-after", help="Show the IR after these passes alone."),
+    ] = None,
+    after_change: Annotated[
+        bool,
+        typer.Option(
+            "--mlir-print-ir-after-change", help="With ...-after-all: only what a pass changed."
+        ),
+    ] = False,
+    module_scope: Annotated[
+        bool,
+        typer.Option("--mlir-print-ir-module-scope", help="Show the module, not the pass's op."),
+    ] = False,
+    locations: Annotated[
+        bool, typer.Option("--mlir-print-debuginfo", help="Print locations.")
+    ] = False,
+    generic: Annotated[
+        bool, typer.Option("--mlir-print-op-generic", help="Print the generic form.")
+    ] = False,
+    elide: Annotated[
+        int | None,
+        typer.Option(
+            "--mlir-elide-elementsattrs-if-larger", min=0, help="Elide constants of more elements."
+        ),
+    ] = None,
+    timing: Annotated[
+        bool, typer.Option("--mlir-timing", help="Show how long each pass took.")
+    ] = False,
+    split: Annotated[
+        bool,
+        typer.Option("--split-input-file", help="Take the parts between lines `// -----` apart."),
+    ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify-diagnostics", help="Compare diagnostics with `// expected-error {{...}}`."
+        ),
     ] = False,
     sugar: Annotated[
         bool,
@@ -70,32 +200,127 @@ def opt(
     """Run passes on a module and print it.
 
     Passes are given as -p "func.func(canonicalize),linalg-ext-x{option=value}", or one argument a
-    pass in mlir-opt's spelling: -canonicalize --linalg-ext-x=option=value
+    pass in mlir-opt's spelling: -canonicalize --linalg-ext-x=option=value. The options of mlir-opt
+    that stand here mean what they mean there.
     """
-    from linalg_ext.module import Module
-    from linalg_ext.rewriting import run_pipeline
-
+    # A process apart does not know the dialects of a file that this one has run.
+    trusted = _load(load or ()) or trusted
     if list_passes:
         _list(as_json=as_json)
         return
     if as_json:
         raise typer.BadParameter("--json goes with --list: a module is printed as MLIR")
+    if sugar and (locations or generic or elide is not None):
+        raise typer.BadParameter("--sugar writes a form of its own: not with --mlir-print ones")
     file, passes = _file_and_passes(file, context.args)
     if pipeline is not None and passes:
         raise typer.BadParameter(f"give the passes with -p or as {passes[0]}, not both")
+    from linalg_ext.runtime.passes import IRPrinting
+
+    started = time.perf_counter()
     text, name = read_module(file)
-    with nullcontext() if print_after_all else waiting(f"passes on {name}"):
-        module = Module.parse(text, trusted=trusted, allow_unregistered=unregistered, filename=name)
-        run = run_pipeline(
-            module,
-            passes if pipeline is None else pipeline,
-            trusted=trusted,
-            on_stage=_print_stage if print_after_all else None,
-        )
-    for message in (*run.diagnostics, run.output.rstrip()):
-        if message:
-            typer.echo(message, err=True)
-    write_text(module.to_text(sugar=sugar), output)
+    names = tuple(name for given in after or () for name in given.split(","))
+    run = _Run(
+        passes if pipeline is None else pipeline,
+        name,
+        trusted,
+        unregistered,
+        sugar,
+        timing,
+        IRPrinting(
+            before_all,
+            after_all or bool(names),
+            after_change,
+            module_scope,
+            locations,
+            elide,
+            generic,
+            () if after_all else names,
+        ),
+    )
+    with nullcontext() if run.printing.after_all else waiting(f"passes on {name}"):
+        made, errors = _processed(run, text, split=split, verify=verify)
+    write_text(made, output)
+    if timing:
+        typer.echo(_timing_report(run.seconds, time.perf_counter() - started), err=True)
+    if errors:
+        for error in errors:
+            typer.echo(error, err=True)
+        raise typer.Exit(1)
+
+
+def _processed(run: _Run, text: str | bytes, *, split: bool, verify: bool) -> tuple[str, list[str]]:
+    """Return the text of all modules of a file, and the errors to end with."""
+    if isinstance(text, bytes):
+        if split or verify:
+            option = "--split-input-file" if split else "--verify-diagnostics"
+            raise ArgumentError(f"{option} is for text", where=run.name, expected="MLIR's text")
+        made, warnings = run.text_of(text)
+        _echo(warnings)
+        return made, []
+    modules: list[str] = []
+    errors: list[str] = []
+    for part in _parts(text) if split else [text]:
+        if verify:
+            one, differing = run.verified(part)
+            errors += differing
+        else:
+            try:
+                one, warnings = run.text_of(part)
+                _echo(warnings)
+            except LinalgExtError as error:
+                if not split:
+                    raise
+                one = ""
+                errors.append(f"error: {error}")
+        modules.append(one and one.rstrip("\n") + "\n\n")
+    if not split:
+        return modules[0].rstrip("\n"), errors
+    return "// -----\n".join(modules), errors
+
+
+def _echo(messages: Sequence[str]) -> None:
+    for message in messages:
+        typer.echo(message, err=True)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the parts of a text, each at the lines that it has in the whole."""
+    start = 0
+    for match in [*_SPLIT.finditer(text), None]:
+        end = len(text) if match is None else match.start()
+        yield "\n" * text.count("\n", 0, start) + text[start:end]
+        start = end if match is None else match.end()
+
+
+def _timing_report(seconds: dict[str, float], total: float) -> str:
+    """The run times as mlir-opt's list has them."""
+    line = f"===-{'-' * 73}-==="
+    rest = max(0.0, total - sum(seconds.values()))
+    rows = [*seconds.items(), ("Rest", rest), ("Total", total)]
+    return "\n".join(
+        [
+            line,
+            f"{'... Execution time report ...':^79}".rstrip(),
+            line,
+            f"  Total Execution Time: {total:.4f} seconds\n",
+            "  ----Wall Time----  ----Name----",
+            *(f"  {each:8.4f} ({100 * each / total:5.1f}%)  {name}" for name, each in rows),
+        ]
+    )
+
+
+def _load(files: Sequence[Path]) -> bool:
+    """Run files of Python, which register what they declare; return whether dialects are in it."""
+    if not files:
+        return False
+    from linalg_ext.ir.context import dialect_modules
+    from linalg_ext.module import Module  # noqa: F401  # has the dialects of this library first
+
+    known = dialect_modules()
+    for file in files:
+        execute(file)
+    return dialect_modules() != known
 
 
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -145,7 +370,3 @@ def _file_and_passes(file: str, extra: list[str]) -> tuple[str, list[str]]:
     if len(named) > 1:
         raise typer.BadParameter(f"one file at a time, got {' and '.join(named)}")
     return (named or [STDIN])[0], passes
-
-
-def _print_stage(name: str, text: str) -> None:
-    typer.echo(f"// -----// after {name} //----- //\n{text}", err=True)

@@ -46,7 +46,7 @@ def run(
     unchecked: Unchecked = False,
     trusted: Trusted = False,
     assembly: Annotated[
-        bool, typer.Option("--asm", help="Show the machine code of the function.")
+        bool, typer.Option("--asm", help="Show the machine code; run it where --inputs are given.")
     ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
@@ -101,6 +101,8 @@ def run(
     typer.echo(repr(kernel), err=True)
     if assembly:
         typer.echo(kernel.asm())
+        if inputs is None and not explain:
+            return
     if explain:
         if as_json:
             write_json(explanation_data(kernel.explain()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from linalg_ext.compiler.searching import asked_search, searching
-from linalg_ext.errors import ArgumentError, UntrustedError, caller_location
+from linalg_ext.errors import ArgumentError, LibraryError, UntrustedError, caller_location
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.provenance import Recipe
@@ -20,6 +20,7 @@ from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
 if TYPE_CHECKING:
+    from linalg_ext.libraries.registry import Library
     from linalg_ext.module import ModuleLike
     from linalg_ext.transforms.grouping import Search
     from linalg_ext.tuning import Tuning
@@ -34,7 +35,7 @@ def compile(
     trusted: bool = False,
     checked: bool | None = None,
     opt_level: int | None = None,
-    libraries: Sequence[str | Path] = (),
+    libraries: Sequence[str | Path | Library] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     tune: bool | float | Tuning = False,
     search: bool | str | Search = False,
@@ -50,7 +51,7 @@ def compile(
     trusted: bool = False,
     checked: bool | None = None,
     opt_level: int | None = None,
-    libraries: Sequence[str | Path] = (),
+    libraries: Sequence[str | Path | Library] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     isolated: Literal[True] | Limits,
 ) -> IsolatedKernel: ...
@@ -63,7 +64,7 @@ def compile(
     trusted: bool = False,
     checked: bool | None = None,
     opt_level: int | None = None,
-    libraries: Sequence[str | Path] = (),
+    libraries: Sequence[str | Path | Library] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     tune: bool | float | Tuning = False,
     search: bool | str | Search = False,
@@ -90,7 +91,8 @@ def compile(
             without the checks it is a wrong number or the end of the process. Checks of whole
             tensors cost nothing to speak of; those of single loads are in the loops.
         opt_level: LLVM's, 0 to 3; None chooses by the size of the code.
-        libraries: shared libraries that have the functions which the module only declares.
+        libraries: shared libraries that have the functions which the module only declares: files,
+            or what `lx.library` has registered.
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
         tune: measure other plans than the model's, for this many seconds (True: 10), and take the
@@ -116,8 +118,7 @@ def compile(
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if not isinstance(checked, bool | None):
         raise ArgumentError(f"checked is {checked!r}", expected="True, False or None")
-    if isinstance(libraries, str | Path):
-        libraries = [libraries]
+    libraries = _files(libraries)
     checked = Options.current().checked if checked is None else checked
     if isolated is not False:
         from linalg_ext.worker_process import Limits, isolate
@@ -197,6 +198,33 @@ def _compiled(
         )
 
     return make() if tuning is None else tuned(make, tuning)
+
+
+def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> list[str | Path]:
+    """Return the files of libraries; those of registered ones are loaded already.
+
+    Raises:
+        ArgumentError: one is none.
+        LibraryError: one is closed.
+    """
+    files: list[str | Path] = []
+    for one in libraries if isinstance(libraries, list | tuple) else [libraries]:
+        if isinstance(one, str | Path):
+            files.append(one)
+            continue
+        from linalg_ext.libraries.registry import Library
+
+        if not isinstance(one, Library):
+            raise ArgumentError(
+                f"libraries has {one!r}", expected="files, or what lx.library registered"
+            )
+        if one.is_closed:
+            raise LibraryError(
+                f"the library `{one.name}` is closed",
+                hint="compile inside its `with` block",
+            )
+        files += [one.file] if one.file else []
+    return files
 
 
 def _bytecode_of(module: ModuleLike) -> str | bytes:

@@ -28,6 +28,7 @@ from linalg_ext.libraries import in_force
 from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.cross_compilation import engine_for
+from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.libraries import is_provided, load_libraries
 from linalg_ext.runtime.machine_code import PORTABLE
 from linalg_ext.target import Target, current, host, override
@@ -252,6 +253,27 @@ def _is_open_ended(module: ir.Module) -> bool:
 def _is_foreign(op: ir.Operation) -> bool:
     """Return whether this declares a function that others define."""
     return op.name in ("func.func", "llvm.func") and not len(op.regions[0].blocks)
+
+
+def position_independent(
+    bytecode: bytes, symbol: str, opt_level: int, libraries: Sequence[str], target: Target
+) -> bytes:
+    """Return the object code of a module in the LLVM dialect, without absolute addresses in it.
+
+    Args:
+        bytecode: the last stage of a kernel.
+        symbol: the entry of it.
+        opt_level, libraries, target: as of the kernel.
+
+    Raises:
+        IRError, UnresolvedSymbolError: as of `Engine`.
+    """
+    module = Module.parse(bytecode, trusted=True).ir
+    if target != host():
+        _add_portable_call(module, symbol, target)
+    engine = Engine(module, opt_level=opt_level, libraries=libraries, position_independent=True)
+    engine.function(symbol)  # which makes the code
+    return engine.object_code()
 
 
 def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:

@@ -27,7 +27,7 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
     if isinstance(source, str | bytes):
         return Module.parse(source, trusted=trusted, context=context)
     if isinstance(source, Module):
-        return _copied(source.ir.operation, context)
+        return _copied(source.payload().ir.operation, context)
     return _copied(_module_of(source), context)
 
 
@@ -40,7 +40,9 @@ def as_source(source: ModuleLike | bytes) -> str | bytes:
     """
     if isinstance(source, str | bytes):
         return source
-    return _bytecode(source.ir.operation if isinstance(source, Module) else _module_of(source))
+    if isinstance(source, Module):
+        return _bytecode(source.payload().ir.operation)
+    return _bytecode(_module_of(source))
 
 
 def _module_of(source: Any) -> ir.Operation:

@@ -353,7 +353,7 @@ class OpDefinition:
 
     def canonical(self) -> OpDefinition:
         """The canonical form: equal for definitions of the same operation, see `equivalence`."""
-        form: OpDefinition = hooks.handler("canonical form of a definition")(self)
+        form: OpDefinition = hooks.facade("definition").canonical(self)
         return form
 
     def equivalent(self, other: OpDefinition) -> bool:
@@ -383,15 +383,15 @@ class OpDefinition:
             array([[3.],
                    [3.]])
         """
-        return hooks.handler("reference of a definition")(self, operands, keywords)
+        return hooks.facade("definition").reference(self, operands, keywords)
 
     def formula(self) -> str:
         """The op in one line: `C[m, n] = Σ_{k} A[m, k] * B[k, n]`, casts left out."""
-        return str(hooks.handler("formula of a definition")(self))
+        return str(hooks.facade("definition").formula(self))
 
     def _repr_latex_(self) -> str:
         """The formula as a notebook shows it."""
-        return f"${hooks.handler('LaTeX of a definition')(self)}$"
+        return f"${hooks.facade('definition').latex(self)}$"
 
     @property
     def header(self) -> str:

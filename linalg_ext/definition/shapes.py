@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from linalg_ext.definition.affine import (
@@ -109,6 +110,7 @@ Place = tuple[str, int, str]
 """An axis of an operand, and a dimension that indexes it, by itself or with a number added."""
 
 
+@lru_cache(maxsize=4096)
 def longer_axes(definition: OpDefinition) -> frozenset[Place]:
     """Axes that are read and declared to be of another length than an output along the dimension.
 
@@ -129,6 +131,7 @@ def longer_axes(definition: OpDefinition) -> frozenset[Place]:
     )
 
 
+@lru_cache(maxsize=4096)
 def narrowed_axes(definition: OpDefinition) -> frozenset[Place]:
     """Axes that a dimension indexes by itself and need not run along to the end."""
     shifted = {

@@ -192,7 +192,7 @@ class Kernel(Shown, shown_as="kernel"):
                     self._quicken(self.direct)
                 return result
         if any(map(is_dask, args)) and not unknown:
-            return hooks.handler("kernel on dask")(self, args, out, threads)
+            return hooks.facade("calls").kernel_on_dask(self, args, out, threads)
         if unknown:
             refuse_keywords(self.signature, unknown)
         if len(args) != self._arity:

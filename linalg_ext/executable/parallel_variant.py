@@ -153,7 +153,7 @@ class SharedWork:
                 return _read(entry)
             except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
                 pass  # as good as not there
-        cut: Cut | None = hooks.handler("cut into slices")(self.work, threads)
+        cut: Cut | None = hooks.facade("compiler").cut(self.work, threads)
         record: dict[str, Any] = {"slices": ()}
         files = {}
         if cut is not None:

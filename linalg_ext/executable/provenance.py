@@ -42,4 +42,4 @@ def arrived(recipe: Recipe) -> Any:
     Raises:
         LinalgExtError: as of `linalg_ext.compile`; a library, for example, is not here.
     """
-    return _arrivals.get(recipe, lambda: hooks.handler("kernel of a recipe")(recipe))
+    return _arrivals.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))

@@ -1,7 +1,7 @@
 """Views of modules, kernels and schedules in notebooks and terminals.
 
-The classes themselves live in lower rooms and load these views by name. So nothing of this is
-loaded before an object is displayed.
+The facade `views`: the classes themselves live in lower rooms, and nothing of this is loaded
+before an object is displayed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from linalg_ext.transforms.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from linalg_ext.structured.contraction.explanation import ContractionExplanation
+    from linalg_ext.structured.interfaces.footprints import Footprint
+    from linalg_ext.transforms.grouping import State
 
 
 def module_html(module: Module) -> str:
@@ -65,6 +69,34 @@ def schedule_rich(schedule: Schedule) -> RenderableType:
     from rich.syntax import Syntax
 
     return Syntax(str(schedule), "python", background_color="default", word_wrap=True)
+
+
+def contraction_html(explained: ContractionExplanation) -> str:
+    """The tree of a contraction, with what each step costs."""
+    from linalg_ext.explain import contraction_tree
+
+    return contraction_tree.contraction_html(explained)
+
+
+def contraction_rich(explained: ContractionExplanation) -> RenderableType:
+    """The same for a terminal."""
+    from linalg_ext.explain import contraction_tree
+
+    return contraction_tree.contraction_rich(explained)
+
+
+def footprint_svg(footprint: Footprint) -> str:
+    """A picture of the parts of operands that a tile touches."""
+    from linalg_ext.explain.footprint_drawing import svg_of_footprint
+
+    return svg_of_footprint(footprint)
+
+
+def state_svg(state: State) -> str:
+    """A picture of a state of groups."""
+    from linalg_ext.transforms.grouping.state_picture import picture
+
+    return picture(state)
 
 
 def load_ipython_extension(ipython: Any) -> None:

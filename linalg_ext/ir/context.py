@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.utils.locks import Lock, compiling
@@ -67,12 +68,27 @@ def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
         context = new_context()
     context.allow_unregistered_dialects = allow_unregistered
     loan = Borrowed(context)
-    with compiling():
-        yield loan
-    if loan.keep and loans < _MOST_LOANS:
-        with _lock:
-            if len(_idle) < _MOST_IDLE:
-                _idle.append((context, loans + 1, known))
+    _kept.setdefault(context, {})
+    try:
+        with compiling():
+            yield loan
+    except BaseException:
+        _kept.pop(context, None)
+        raise
+    with _lock:
+        if loan.keep and loans < _MOST_LOANS and len(_idle) < _MOST_IDLE:
+            _idle.append((context, loans + 1, known))
+            return
+    del _kept[context]
+
+
+def kept_with(context: ir.Context) -> dict[Any, Any] | None:
+    """Return what is kept with a context on loan, for its next borrower; None for any other."""
+    return _kept.get(context)
+
+
+_kept: dict[ir.Context, dict[Any, Any]] = {}
+"""The things that are kept with each context that is on loan, or idle."""
 
 
 _idle: list[tuple[ir.Context, int, int]] = []

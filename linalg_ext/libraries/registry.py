@@ -24,7 +24,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import LibraryError, UnresolvedSymbolError, refuse_pickling
 from linalg_ext.libraries.gemm import Gemm
 from linalg_ext.libraries.prototype import Prototype
-from linalg_ext.libraries.table import Functions, Key, read_table
+from linalg_ext.libraries.table import Functions, Key, op_named, read_table
 from linalg_ext.runtime import registered
 from linalg_ext.runtime.libraries import address_in, file_of_address, load_libraries
 
@@ -68,6 +68,7 @@ class Library:
         addresses: where its functions are, by the names by which object code knows them.
         calls: the functions for ops that name one, by that name.
         ops: the functions for ops that compute something, by its definition.
+        named: the keys of `calls` that are names of ops of `lx.ops`, by their definitions.
     """
 
     def __init__(self, name: str, where: str | Path | ctypes.CDLL, functions: Functions) -> None:
@@ -92,6 +93,9 @@ class Library:
         )
         self.ops: Mapping[OpDefinition, tuple[NativeFunction, ...]] = MappingProxyType(
             {key: many for key, many in table.items() if isinstance(key, OpDefinition)}
+        )
+        self.named: Mapping[OpDefinition, str] = MappingProxyType(
+            {op: key for key in self.calls if (op := op_named(key, read[key])) is not None}
         )
 
     def declared(self, name: str) -> tuple[NativeFunction, ...]:
@@ -170,7 +174,8 @@ def library(
     """Register native functions in the place of ops.
 
     An op that says `library_call = "f"` calls the function of the key "f", or that of `f` with its
-    types behind it, `f_sxsxf32_sxsxf32`; where no library has one, the op runs as ever. An op
+    types behind it, `f_sxsxf32_sxsxf32`; where no library has one, the op runs as ever. Where no op
+    of a module says "f" and `lx.ops` has an op of that name, `linalg.f` is meant. An op
     that computes what a key of `lx.ops` says, by whatever name, calls that one's where it takes the
     types at hand. Where several libraries have a function, the latest is called. Nothing is fused
     into such an op. `kernel.explain()` tells which ops became calls. It holds for the whole

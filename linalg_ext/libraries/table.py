@@ -58,6 +58,20 @@ def _key(op: Op) -> Key:
     return found.definition
 
 
+def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
+    """Return the op of `lx.ops` that a key of a table may mean; None where there is none.
+
+    The functions have to take as many operands as it has.
+    """
+    found = getattr(opdsl_defs, key, None) if key in dir(opdsl_defs) else None
+    if not isinstance(found, StructuredOp):
+        return None
+    definition = found.definition
+    count = len(definition.inputs) + len(definition.outputs)
+    fits = all(len(function.operands) == count for function in functions)
+    return definition if fits else None
+
+
 def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
     many = given if isinstance(given, list | tuple) else [given]
     functions = tuple(_function(op, one) for one in many)

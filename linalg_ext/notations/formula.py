@@ -24,6 +24,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.notations.formula_style import ATOM, SUM, Rendered, Style
 from linalg_ext.notations.formula_styles import LATEX, TEXT
+from linalg_ext.notations.registry import Notation, register
 
 
 def formula(definition: OpDefinition, *, casts: bool = False) -> str:
@@ -39,6 +40,10 @@ def formula(definition: OpDefinition, *, casts: bool = False) -> str:
 def latex(definition: OpDefinition, *, casts: bool = False) -> str:
     """The formula in LaTeX, without dollar signs; arguments as of `formula`."""
     return _Formula(definition, LATEX, casts).line()
+
+
+register(Notation("formula", "a formula for people, in one line of text", write=formula))
+register(Notation("latex", "a formula for people, in LaTeX", write=latex))
 
 
 class _Formula:

@@ -19,6 +19,7 @@ from linalg_ext.definition.model import (
     why_several,
 )
 from linalg_ext.errors import ArgumentError, NotationError
+from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.subject import definition_of
 
 Style = Literal["2020", "2024"]
@@ -196,3 +197,6 @@ def _methods(definition: OpDefinition, style: Style) -> str:
       return generateLibraryCallName(getOperation());
     }}
   }}];"""
+
+
+register(Notation("ods", "the ODS record of `mlir-linalg-ods-gen`, for TableGen", write=to_ods))

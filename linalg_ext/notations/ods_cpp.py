@@ -22,6 +22,7 @@ from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, Scala
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.ods import Style, attribute_type, check_style, optional_type
+from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.std_functions import element_of, std_function_of
 from linalg_ext.notations.subject import definition_of
 
@@ -248,3 +249,6 @@ def _constant(definition: OpDefinition, expr: Apply, constant: Const) -> str:
         "an intrinsic for integers, f32 and f64 alone",
         hint="choose such a type, with types= here, `--type` on the command line",
     )
+
+
+register(Notation("cpp", "the C++ of `mlir-linalg-ods-gen`: maps and region builder", write=to_cpp))

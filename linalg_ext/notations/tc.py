@@ -9,15 +9,15 @@ Source: "Linalg Dialect", section "Named Payload Ops Specification" (LLVM, 2020 
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import NotationError
+from linalg_ext.notations.registry import Notation, read, register
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.tc_semantics import build
 from linalg_ext.notations.tc_syntax import parse
-from linalg_ext.opdsl import StructuredOp
+from linalg_ext.notations.tc_writer import to_tc
 
 
 def tc(text: str, *, name: str = "TC text") -> Any:
@@ -40,23 +40,16 @@ def tc(text: str, *, name: str = "TC text") -> Any:
         >>> dot(np.float32([1, 2]), np.float32([3, 4]))
         array(11., dtype=float32)
     """
-    ops = [StructuredOp(definition) for definition in read_tc(text, name=name)]
-    if len(ops) == 1:
-        return ops[0]
-    # A name that no attribute can have (a keyword of Python) is replaced by its position.
-    names = namedtuple("Ops", [op.op_name for op in ops], rename=True)  # type: ignore[misc]
-    return names(*ops)
+    return read(text, "tc", filename=name)
 
 
-def read_tc(text: str, *, name: str = "TC text") -> tuple[OpDefinition, ...]:
+def read_tc(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ...]:
     """The definitions of a text of TC, in order.
 
     Raises:
         NotationError: as `tc` does.
     """
-    if not isinstance(text, str):
-        raise NotationError(f"{text!r} is no text", expected="definitions in TC, as a str")
-    source = SourceText(text, name)
+    source = SourceText(text, filename or "TC text")
     syntax = parse(source)
     seen: set[str] = set()
     for each in syntax:
@@ -68,3 +61,14 @@ def read_tc(text: str, *, name: str = "TC text") -> tuple[OpDefinition, ...]:
             )
         seen.add(each.name.text)
     return tuple(build(each, source) for each in syntax)
+
+
+register(
+    Notation(
+        "tc",
+        "Tensor Comprehensions, as the linalg dialect's documents have them",
+        read=read_tc,
+        write=to_tc,
+        suffixes=(".tc",),
+    )
+)

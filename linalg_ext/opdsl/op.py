@@ -67,7 +67,7 @@ class StructuredOp:
             result = self.known_calls(operands, keywords)
             if result is not NotImplemented:
                 return result
-        handle = hooks.handler(f"call on {kind_of_call(operands, keywords)}")
+        handle = getattr(hooks.facade("calls"), f"call_on_{kind_of_call(operands, keywords)}")
         return handle(self, operands, keywords)
 
     @property

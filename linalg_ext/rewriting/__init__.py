@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from linalg_ext.executable.description.explanation import Decision
 from linalg_ext.rewriting.module_pass import ModulePass, module_pass
-from linalg_ext.rewriting.pipeline import PipelineRun, run_in_place, run_pipeline
+from linalg_ext.rewriting.pipeline import PipelineRun, run_in_place, run_pipeline, timed_passes
 from linalg_ext.rewriting.report import MatchFailure, Report
 from linalg_ext.rewriting.resolve import NamedPipeline, named_pipeline
 from linalg_ext.rewriting.rewrite import Rewrite, rewrite
@@ -27,6 +27,7 @@ __all__ = [
     "rewrite",
     "run_in_place",
     "run_pipeline",
+    "timed_passes",
 ]
 
 

@@ -10,25 +10,29 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 
 from linalg_ext.bindings import ir
 from linalg_ext.cache.checked import Rule, open_folder
 from linalg_ext.cache.keys import digest
-from linalg_ext.errors import CrashError, PipelineError, VerificationError
+from linalg_ext.errors import ArgumentError, CrashError, PipelineError, VerificationError
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
-from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.module import Module, ModuleLike, as_module, with_filename
+from linalg_ext.rewriting.module_pass import ModulePass
 from linalg_ext.rewriting.op_names import op_names
-from linalg_ext.rewriting.pipeline_text import MODULE
+from linalg_ext.rewriting.pipeline_text import MODULE, split_options
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.resolve import Resolved, resolve
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.runtime import parser_process
-from linalg_ext.runtime.passes import pass_manager
+from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
 
 OnStage = Callable[[str, str], None]
 
@@ -45,12 +49,14 @@ class PipelineRun:
         reports: of this library's passes, in the order in which they ran.
         diagnostics: warnings and remarks of upstream's.
         output: the text that upstream's passes printed (`print-op-stats`, for example).
+        seconds: the run time of each pass, or of neighbours of upstream's that ran together.
     """
 
     module: Module
     reports: list[Report] = field(default_factory=list)
     diagnostics: list[str] = field(default_factory=list)
     output: str = ""
+    seconds: list[tuple[str, float]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         rows = [repr(report) for report in self.reports] or ["no pass of this library ran"]
@@ -63,6 +69,8 @@ def run_pipeline(
     *,
     trusted: bool = False,
     on_stage: OnStage | None = None,
+    printing: IRPrinting | None = None,
+    one_by_one: bool = False,
 ) -> PipelineRun:
     """Run a pipeline on a module: all of it, or, where a pass fails, nothing.
 
@@ -72,8 +80,11 @@ def run_pipeline(
             (as one text or as a list of arguments).
         trusted: run upstream's passes in this process. Some options and some IR kill it.
         on_stage: called with each pass and the module's text after it.
+        printing: the IR to print on standard error meanwhile, as mlir-opt prints it.
+        one_by_one: run each pass by itself, so that each has its `seconds`.
 
     Raises:
+        ArgumentError: `printing` names a pass that is not in the pipeline.
         PipelineError: the pipeline cannot be read, or a pass failed. It names the pass, and holds
             upstream's diagnostics, the module as that pass got it, and a command that repeats it.
         CrashError: one of upstream's passes died.
@@ -83,9 +94,13 @@ def run_pipeline(
     current = target.clone()
     run = PipelineRun(target)
     done = 0
-    for group in [[step] for step in steps] if on_stage else _groups(steps):
+    apart = on_stage is not None or one_by_one
+    if printing is not None:
+        _check_names(printing, steps)
+        apart = apart or bool(printing.names)
+    for group in [[step] for step in steps] if apart else _groups(steps):
         try:
-            current = _run_group(current, group, run, trusted=trusted)
+            current = _run_group(current, group, run, trusted=trusted, printing=printing)
         except (_Failure, CrashError) as failure:
             raise _located(target, steps[:done], group, failure, trusted=trusted) from None
         except Exception as error:
@@ -95,16 +110,31 @@ def run_pipeline(
         if on_stage:
             on_stage(group[0].step.nested, str(current))
     target.swap(current)
+    target.applied |= {
+        split_options(one.step.options or "").get("entry-point") or "__transform_main"
+        for one in steps
+        if one.step.name == "transform-interpreter"
+    }
     return run
+
+
+def _check_names(printing: IRPrinting, steps: Sequence[Resolved]) -> None:
+    known = [one.step.name for one in steps]
+    for name in printing.names:
+        if name not in known:
+            raise ArgumentError(
+                f"the IR is to be printed around {name}, which is not in the pipeline",
+                expected=f"one of {', '.join(dict.fromkeys(known))}",
+            )
 
 
 def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     """Run a trusted pipeline on a module that no other code holds: a faster `run_pipeline`.
 
-    The module is verified where a pass of ours changed it and in the end, not after every pass: the
-    verifier takes longer than most of them. A pass of ours that looks at ops of which there are
-    none is left out. On failure the module is as it was, and all is repeated with every check, so
-    as to name the pass.
+    The module is verified before upstream's passes, where one of ours changed it, and in the end,
+    not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
+    ops of which there are none is left out; ops are counted anew where that may have changed. On
+    failure the module is as it was, and all is repeated with every check, so as to name the pass.
 
     Args:
         module: whatever holds a module; handles into it go stale.
@@ -124,17 +154,57 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     return run
 
 
+@contextlib.contextmanager
+def timed_passes() -> Iterator[dict[str, float]]:
+    """Yield the processor time in seconds of each pass that `run_in_place` runs, by its name.
+
+    Upstream's passes run one by one meanwhile.
+    """
+    seconds: dict[str, float] = {}
+    token = _seconds.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _seconds.reset(token)
+
+
+_seconds: ContextVar[dict[str, float] | None] = ContextVar("linalg_ext.pass_seconds", default=None)
+
+
+def _timed(steps: Sequence[Resolved], seconds: dict[str, float]) -> Iterator[list[Resolved]]:
+    """Yield each step as a group; the time until the next one is asked for is its own."""
+    for step in steps:
+        start = time.process_time()
+        yield [step]
+        took = time.process_time() - start
+        seconds[step.step.name] = seconds.get(step.step.name, 0.0) + took
+
+
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
-    names: Collection[str] | None = None
-    for group in _groups(steps):
+    names: Collection[str] = ()
+    are_counted, is_verified = False, True
+    seconds = _seconds.get()
+    for group in _groups(steps) if seconds is None else _timed(steps, seconds):
         ours = group[0].transformation
+        if ours is None and not is_verified:
+            _require_valid(target)
+            is_verified = True
         if ours is not None and not group[0].step.anchors:
-            names = op_names(target.ir.operation) if names is None else names
+            # A pass that looks for ops of a name that was there runs, though they may be gone.
+            if not are_counted and not ours.has_work(names):
+                names, are_counted = op_names(target.ir.operation), True
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)
-        names = None
-    if not target.ir.operation.verify():
+        # A rewrite folds besides, and does not say so.
+        if isinstance(ours, ModulePass) and not run.reports[-1]:
+            continue
+        are_counted, is_verified = False, ours is None
+    _require_valid(target)
+
+
+def _require_valid(module: Module) -> None:
+    if not module.ir.operation.verify():
         raise _Failure("the module is invalid", ())
 
 
@@ -173,14 +243,19 @@ def _run_group(
     *,
     trusted: bool,
     verify_each: bool = True,
+    printing: IRPrinting | None = None,
 ) -> Module:
     first = group[0]
+    if printing is not None and not printing.concerns(first.step.name) and printing.names:
+        printing = None
     if first.transformation is not None:
-        return _run_ours(module, first, first.transformation, run, verify_each=verify_each)
+        return _run_ours(
+            module, first, first.transformation, run, verify_each=verify_each, printing=printing
+        )
     pipeline = ",".join(one.step.nested for one in group)
     if trusted:
-        return _run_here(module, pipeline, run, verify_each=verify_each)
-    return _run_apart(module, pipeline, run)
+        return _run_here(module, pipeline, run, verify_each=verify_each, printing=printing)
+    return _run_apart(module, pipeline, run, printing)
 
 
 def _run_ours(
@@ -190,15 +265,17 @@ def _run_ours(
     run: PipelineRun,
     *,
     verify_each: bool,
+    printing: IRPrinting | None = None,
 ) -> Module:
     report = Report(transformation.pass_name)
     before = module.ir.operation.clone() if verify_each else None
+    started = time.perf_counter()
     for op in _anchored(module.ir.operation, one.step.anchors):
-        report.merge(transformation.apply(op, **(one.options or {})))
+        with _printed(op, one.step.text, transformation.function.__name__, printing):
+            report.merge(transformation.apply(op, **(one.options or {})))
+    run.seconds.append((one.step.name, time.perf_counter() - started))
     run.reports.append(report)
     if not verify_each:
-        if report and not module.ir.operation.verify():
-            raise _Failure(f"the module is invalid after {one.step.text}", ())
         return module
     try:
         module.verify(after=one.step.text)
@@ -212,6 +289,23 @@ def _run_ours(
 
         transformation.account(report, before.operation, module.ir.operation, fold)
     return module
+
+
+@contextlib.contextmanager
+def _printed(
+    op: ir.Operation, step: str, function: str, printing: IRPrinting | None
+) -> Iterator[None]:
+    """Print an op around a pass of ours, as upstream's pass manager prints around its own."""
+    if printing is None:
+        yield
+        return
+    name = f"{''.join(word.capitalize() for word in function.split('_'))}Pass: {step}"
+    if printing.before_all:
+        sys.stderr.write(printing.dump(op, "Before", name))
+    before = str(op) if printing.after_change else None
+    yield
+    if printing.after_all and str(op) != before:
+        sys.stderr.write(printing.dump(op, "After", name))
 
 
 def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
@@ -230,12 +324,24 @@ def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
     return ops
 
 
-def _run_here(module: Module, pipeline: str, run: PipelineRun, *, verify_each: bool) -> Module:
+def _run_here(
+    module: Module,
+    pipeline: str,
+    run: PipelineRun,
+    *,
+    verify_each: bool,
+    printing: IRPrinting | None = None,
+) -> Module:
     with collected(module.context) as emitted:
         try:
             manager = pass_manager(MODULE, module.context, pipeline)
             manager.enable_verifier(verify_each)
+            if printing is not None:
+                sys.stderr.flush()  # upstream writes to the file behind it
+                printing.enable(manager)
+            started = time.perf_counter()
             manager.run(module.ir.operation)
+            run.seconds.append((pipeline, time.perf_counter() - started))
         except ir.MLIRError as error:
             found = joined(of_error(error), emitted)
             raise _Failure(_summary(found), _shown(found, module)) from None
@@ -243,15 +349,25 @@ def _run_here(module: Module, pipeline: str, run: PipelineRun, *, verify_each: b
     return module
 
 
-def _run_apart(module: Module, pipeline: str, run: PipelineRun) -> Module:
-    unregistered = module.context.allow_unregistered_dialects
-    result = parser_process.run_passes(module.bytecode(), pipeline, allow_unregistered=unregistered)
+def _run_apart(
+    module: Module, pipeline: str, run: PipelineRun, printing: IRPrinting | None
+) -> Module:
+    result = parser_process.run_passes(
+        module.bytecode(),
+        pipeline,
+        allow_unregistered=module.context.allow_unregistered_dialects,
+        printing=None if printing is None else asdict(printing),
+    )
+    if printing is not None:  # in its place among the others, also where a pass fails
+        sys.stderr.write(with_filename(without_own_options(result.output), module.filename))
     if isinstance(result, parser_process.Refusal):
         raise _Failure(
             _summary(result.diagnostics, result.output), _shown(result.diagnostics, module)
         )
     run.diagnostics += _shown(result.diagnostics, module)
-    run.output += result.output
+    if printing is None:
+        run.output += result.output
+    run.seconds.append((pipeline, result.seconds))
     return module.successor(result.bytecode)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from linalg_ext.errors import ArgumentError
+from linalg_ext.utils.discovery import import_all, public_modules
 from linalg_ext.utils.locks import Lock
 
 
@@ -82,15 +83,11 @@ class Catalogue:
 
     def modules(self) -> Iterator[str]:
         """The full names of all modules below the package; only the folders are imported."""
-        root = importlib.import_module(self.package)
-        for info in pkgutil.walk_packages(root.__path__, prefix=self.package + "."):
-            if not info.name.rpartition(".")[2].startswith("_"):
-                yield info.name
+        return public_modules(self.package)
 
     def import_all(self) -> None:
         """Import every module, so that its decorators register what it makes."""
-        for name in self.modules():
-            importlib.import_module(name)
+        import_all(self.package)
 
     def names(self) -> set[str]:
         """Return the names of folders, and of files that define what they are named after.

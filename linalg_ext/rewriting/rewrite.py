@@ -128,9 +128,10 @@ class Rewrite(Transformation):
                 if "failed to converge" not in str(error):
                     raise
                 raise RewriteError(
-                    f"{self.pass_name} does not come to rest: it rewrites again what it wrote",
-                    expected=f"fewer than {config.max_num_rewrites} rewrites in "
-                    f"{config.max_iterations} rounds, got {report.changed.total()}",
+                    f"{self.pass_name} does not come to rest: it rewrites again what it wrote, "
+                    f"{report.changed.total()} times so far",
+                    expected=f"nothing to rewrite after {config.max_iterations} rounds at most, "
+                    f"and {config.max_num_rewrites} rewrites at most",
                     hint="return True only where the op changed, and do not match the result",
                 ) from None
 
@@ -141,12 +142,15 @@ class Rewrite(Transformation):
         report: Report,
         options: dict[str, Any],
     ) -> bool:
-        name = op.operation.name
+        name, location = op.operation.name, op.operation.location
         ours = Rewriter(rewriter, self.pass_name)
         try:
-            with rewriter.ip, op.operation.location:
+            with rewriter.ip, location:
                 answer = self.pattern(op, ours, **options)
             ours.finish()
+        except Exception as error:
+            error.add_note(f"in the rewrite {self.pass_name}, of {name} at {location}")
+            raise
         finally:
             ours.release()
         if isinstance(answer, MatchFailure):

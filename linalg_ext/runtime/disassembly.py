@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.runtime.object_file import AARCH64, X86_64, ElfFile, Symbol
+from linalg_ext.runtime.object_file import AARCH64, GOT, X86_64, ElfFile, Symbol
 
 
 def disassemble(code: bytes, symbol: str | None = None) -> str:
@@ -58,7 +58,8 @@ def undefined_symbols(code: bytes) -> list[str]:
     Raises:
         LinalgExtError: not an ELF object.
     """
-    return [symbol.name for symbol in _symbols(code) if not symbol.is_defined]
+    names = (symbol.name for symbol in _symbols(code) if not symbol.is_defined)
+    return [name for name in names if name != GOT]
 
 
 def defined_symbols(code: bytes) -> list[str]:

@@ -29,9 +29,20 @@ class Engine:
     """
 
     def __init__(
-        self, module: ir.Module, *, opt_level: int = 2, libraries: Sequence[str | Path] = ()
+        self,
+        module: ir.Module,
+        *,
+        opt_level: int = 2,
+        libraries: Sequence[str | Path] = (),
+        position_independent: bool = False,
     ) -> None:
         """Translate `module` and set up its code.
+
+        Args:
+            module: in the LLVM dialect.
+            opt_level: LLVM's optimization level.
+            libraries: shared libraries that have what it calls.
+            position_independent: make code that a linker takes into a shared library as it is.
 
         Raises:
             UnresolvedSymbolError: a library cannot be loaded, or a function that the module
@@ -46,7 +57,10 @@ class Engine:
         with collected(module.context) as emitted:
             try:
                 self._engine = execution_engine.ExecutionEngine(
-                    module, opt_level=opt_level, shared_libs=list(self.libraries)
+                    module,
+                    opt_level=opt_level,
+                    shared_libs=list(self.libraries),
+                    enable_pic=position_independent,
                 )
             except RuntimeError as error:
                 raise IRError(

@@ -42,6 +42,21 @@ RELATIVE_64 = 24
 """R_X86_64_PC64: the same less the address of the place."""
 
 
+GOT_OFFSET_64 = 25
+"""R_X86_64_GOTOFF64: the symbol's address plus the addend, less that of the table of addresses."""
+
+GOT_ENTRY_64 = 27
+"""R_X86_64_GOT64: the place of the symbol's address in that table, plus the addend."""
+
+GOT_64 = 29
+"""R_X86_64_GOTPC64: the address of that table plus the addend, less the address of the place."""
+
+GOT = "_GLOBAL_OFFSET_TABLE_"
+"""The symbol of the table of addresses, which whoever loads the code makes."""
+
+_KINDS = (ABSOLUTE_64, RELATIVE_64, GOT_OFFSET_64, GOT_ENTRY_64, GOT_64)
+
+
 class Section(NamedTuple):
     """A part of an object that is in memory when its code runs.
 
@@ -218,7 +233,7 @@ class ObjectFile:
     def undefined(self) -> tuple[str, ...]:
         """The names that another has to provide."""
         names = (r.symbol.name for r in self.relocations if r.symbol.section is None)
-        return tuple(dict.fromkeys(names))
+        return tuple(name for name in dict.fromkeys(names) if name != GOT)
 
     def _loaded_sections(self) -> Iterator[Section]:
         for number, header in enumerate(self._elf.headers):
@@ -240,8 +255,8 @@ class ObjectFile:
         for section in self.sections:
             for found in self._elf.relocations(section.number):
                 symbol = found.symbol
-                if found.kind not in (ABSOLUTE_64, RELATIVE_64):
-                    raise _refusal(f"has a relocation of type {found.kind}, which is not absolute")
+                if found.kind not in _KINDS:
+                    raise _refusal(f"has a relocation of type {found.kind}, which a kernel has not")
                 if found.offset + 8 > len(section.data):
                     raise _refusal("has a relocation outside its section")
                 if symbol.section is not None and symbol.section not in loaded:

@@ -24,10 +24,21 @@ from linalg_ext.runtime.machine_code import (
     packed_names,
     variable_symbol,
 )
-from linalg_ext.runtime.object_file import RELATIVE_64, ObjectFile, Relocation, Section
+from linalg_ext.runtime.object_file import (
+    GOT,
+    GOT_64,
+    GOT_ENTRY_64,
+    GOT_OFFSET_64,
+    RELATIVE_64,
+    ObjectFile,
+    Relocation,
+    Section,
+)
 
 _WORD = struct.Struct("<Q")
 _MASK = (1 << 64) - 1
+_TABLE = -1
+"""The number of the section that is the table of addresses: no section of an object has it."""
 
 
 class LoadedCode:
@@ -55,10 +66,14 @@ class LoadedCode:
         self._handles = load_libraries(self.libraries)
         read = ObjectFile(content)
         provided = self._provided(read.undefined)
-        self._memory, places = _mapped(read.sections)
+        named = [each.symbol.name for each in read.relocations if each.kind == GOT_ENTRY_64]
+        self._entries = {name: 8 * at for at, name in enumerate(dict.fromkeys(named))}
+        table = Section(_TABLE, bytes(8 * max(1, len(self._entries))), 8, False, False)
+        sections = [*read.sections, table]
+        self._memory, places = _mapped(sections)
         for relocation in read.relocations:
             self._fill_in(relocation, places, provided)
-        _protect(self._memory, read.sections, places)
+        _protect(self._memory, sections, places)
         self._addresses = {
             name: places[symbol.section] + symbol.offset
             for name, symbol in read.defined.items()
@@ -97,16 +112,24 @@ class LoadedCode:
     def _fill_in(
         self, relocation: Relocation, places: Mapping[int, int], provided: Mapping[str, int]
     ) -> None:
-        symbol = relocation.symbol
-        if symbol.section is None:
+        symbol, kind, table = relocation.symbol, relocation.kind, places[_TABLE]
+        if symbol.name == GOT:
+            value = table
+        elif symbol.section is None:
             value = provided[symbol.name]
         else:
             value = places[symbol.section] + symbol.offset
         place = places[relocation.section] + relocation.offset
-        value += relocation.addend
-        if relocation.kind == RELATIVE_64:
-            value -= place
         base = _address(self._memory)
+        if kind == GOT_ENTRY_64:
+            entry = self._entries[symbol.name]
+            _WORD.pack_into(self._memory, table + entry - base, value & _MASK)
+            value = entry
+        elif kind == GOT_OFFSET_64:
+            value -= table
+        elif kind in (RELATIVE_64, GOT_64):
+            value -= place
+        value += relocation.addend
         _WORD.pack_into(self._memory, place - base, value & _MASK)
 
 

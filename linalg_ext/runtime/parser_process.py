@@ -13,7 +13,7 @@ import atexit
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +53,12 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a pipeline: a module in bytecode, warnings and remarks, and printed output."""
+    """The result of a pipeline: a module in bytecode, warnings and remarks, output, run time."""
 
     bytecode: bytes
     diagnostics: tuple[Diagnostic, ...]
     output: str
+    seconds: float
 
 
 def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusal | None:
@@ -109,14 +110,31 @@ def check_passes(steps: Sequence[tuple[str, str]]) -> Refusal | None:
     return None
 
 
-def run_passes(bytecode: bytes, pipeline: str, *, allow_unregistered: bool) -> Result | Refusal:
+def run_passes(
+    bytecode: bytes,
+    pipeline: str,
+    *,
+    allow_unregistered: bool,
+    printing: Mapping[str, Any] | None = None,
+) -> Result | Refusal:
     """Run a pipeline of upstream's passes on a module, in the guard.
+
+    Args:
+        bytecode: the module.
+        pipeline: the passes, with commas between.
+        allow_unregistered: whether it may hold ops of unknown dialects.
+        printing: the fields of an `IRPrinting`; what is printed is in the output.
 
     Raises:
         CrashError: a pass died, or did not come to an end.
     """
     answer = _guard.ask(
-        {"do": "run", "unregistered": allow_unregistered, "pipeline": pipeline},
+        {
+            "do": "run",
+            "unregistered": allow_unregistered,
+            "pipeline": pipeline,
+            "printing": printing,
+        },
         bytecode,
         RUN_SECONDS,
         f"the pipeline {pipeline}",
@@ -125,7 +143,7 @@ def run_passes(bytecode: bytes, pipeline: str, *, allow_unregistered: bool) -> R
     if not answer.header["ok"]:
         return _refusal(answer)
     found = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
-    return Result(answer.payload, found, answer.output)
+    return Result(answer.payload, found, answer.output, answer.header["seconds"])
 
 
 def stop() -> None:

@@ -10,6 +10,7 @@ import importlib
 import resource
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.runtime import serving
-from linalg_ext.runtime.passes import pass_manager
+from linalg_ext.runtime.passes import IRPrinting, pass_manager
 
 Answer = tuple[dict[str, Any], bytes]
 
@@ -60,11 +61,16 @@ def run(request: dict[str, Any], payload: bytes) -> Answer:
         module = ir.Module.parse(payload, context)
         try:
             manager = pass_manager("builtin.module", context, request["pipeline"])
+            if request["printing"] is not None:
+                IRPrinting(**request["printing"]).enable(manager)
+            started = time.perf_counter()
             manager.run(module.operation)
+            seconds = time.perf_counter() - started
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""
         result = to_bytecode(module.operation)
-    return {"ok": True, "diagnostics": [d.to_data() for d in emitted]}, result
+    found = [diagnostic.to_data() for diagnostic in emitted]
+    return {"ok": True, "diagnostics": found, "seconds": seconds}, result
 
 
 _HANDLERS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {

@@ -16,9 +16,12 @@ upstream's does.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.ir.context import kept_with
 from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, reveal_spread_slices
 
 _PATTERN = "FoldInsertPadIntoFill"
@@ -30,6 +33,59 @@ _PIPELINE = re.compile(r"[\w-]-pipeline(?![\w=-])")
 """The names of upstream's pipelines of passes, which do not contain the names of these passes."""
 _UNNAMED = re.compile(r"(?<![\w-])linalg-fold-unit-extent-dims(?![\w-])")
 """The pass that has the pattern, too, and cannot be told to leave it out."""
+
+
+@dataclass(frozen=True)
+class IRPrinting:
+    """The IR that a pass manager prints while it runs, as mlir-opt's options have it.
+
+    Attributes:
+        before_all, after_all: print before, and after, each pass.
+        after_change: of what `after_all` prints, only what a pass has changed.
+        module_scope: print the module, not the op that the pass ran on.
+        locations: print locations.
+        elide: elements beyond which a constant is elided.
+        generic: print the generic form.
+        names: print around these passes alone; around every pass if empty.
+    """
+
+    before_all: bool = False
+    after_all: bool = False
+    after_change: bool = False
+    module_scope: bool = False
+    locations: bool = False
+    elide: int | None = None
+    generic: bool = False
+    names: tuple[str, ...] = ()
+
+    def concerns(self, pass_name: str) -> bool:
+        """Return whether anything is printed around a pass."""
+        return (self.before_all or self.after_all) and pass_name in (self.names or (pass_name,))
+
+    def enable(self, manager: passmanager.PassManager) -> None:
+        """Have a pass manager print; it writes to standard error itself."""
+        manager.enable_ir_printing(
+            print_before_all=self.before_all,
+            print_after_all=self.after_all,
+            print_after_change=self.after_change,
+            print_module_scope=self.module_scope,
+            **self._flags,
+        )
+
+    def dump(self, op: ir.Operation, when: str, name: str) -> str:
+        """Return an op as a pass manager prints it, `when` being `Before` or `After`."""
+        shown = op
+        while self.module_scope and shown.parent is not None:
+            shown = shown.parent.operation
+        return f"// -----// IR Dump {when} {name} //----- //\n{shown.get_asm(**self._flags)}\n\n"
+
+    @property
+    def _flags(self) -> dict[str, Any]:
+        return {
+            "large_elements_limit": self.elide,
+            "enable_debug_info": self.locations,
+            "print_generic_op_form": self.generic,
+        }
 
 
 def _braces(depth: int) -> str:
@@ -45,6 +101,9 @@ _PASS = re.compile(rf"{_BEGINNING}(canonicalize|inline)(?![\w=-])({_braces(6)})?
 def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
     """A pass manager for upstream's passes.
 
+    Of a context on loan it is kept: `canonicalize` takes a millisecond to collect the patterns of
+    all ops, at the first run of each of its pass managers.
+
     Args:
         anchor: the op that they run on.
         context: of that op.
@@ -53,6 +112,16 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
     Raises:
         ValueError: they cannot be read.
     """
+    kept = kept_with(context)
+    if kept is None:
+        return _written_out(anchor, context, text)
+    if (anchor, text) not in kept:
+        kept[anchor, text] = _written_out(anchor, context, text)
+    made: passmanager.PassManager = kept[anchor, text]
+    return made
+
+
+def _written_out(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
     if _PIPELINE.search(text):
         # Written out, it can be read again.
         manager = passmanager.PassManager(anchor, context)
@@ -60,6 +129,12 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
         _, _, text = str(manager).partition("(")
         text = text.removesuffix(")")
     return _made(anchor, context, sound(text))
+
+
+def without_own_options(printed: str) -> str:
+    """Return what a pass manager printed without the options that `sound` gave to its passes."""
+    own = f"{{anonymous}}::{_PATTERN},{{(anonymous namespace)::{_PATTERN}}}"
+    return printed.replace(f"disable-patterns={{{own}}}", "disable-patterns={}")
 
 
 def sound(text: str) -> str:

@@ -1,9 +1,12 @@
 """Threads that share the work of a call, and how many of them there may be.
 
     lx.threads.current()              # as many as this process may run on, where nothing is said
-    with lx.threads.using(1):         # in this thread, and this asynchronous task
+    lx.threads(2)                     # from here on, in this thread and this asynchronous task
+    with lx.threads(1):               # in this block
         y = kernel(x)
     y = kernel(x, threads=2)          # for one call
+
+The environment variable LINALG_EXT_NUM_THREADS says how many where nothing else does.
 
 A call's work is cut into slices that need nothing of one another, so many for so many threads: the
 result hangs on that number, not on who does what. Whoever is free takes the next slice, the caller
@@ -23,7 +26,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
@@ -31,6 +34,9 @@ from linalg_ext.runtime.thread_pool import Crew
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
+
+VARIABLE = "LINALG_EXT_NUM_THREADS"
+"""The environment variable that says how many threads a call may use; read once."""
 
 _in_force: ContextVar[int | None] = ContextVar("linalg_ext.threads", default=None)
 _team: ContextVar[int] = ContextVar("linalg_ext.threads.team", default=0)
@@ -44,7 +50,21 @@ def available() -> int:
         return os.cpu_count() or 1
 
 
-_default = available()
+def _told() -> int | None:
+    """Return the number of threads that the environment tells, if it does."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return None
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise ArgumentError(
+            f"{VARIABLE} is {text!r}",
+            expected="a number of threads, from 1",
+            where="the environment",
+        )
+    return int(text)
+
+
+_default = _told() or available()
 
 
 def current() -> int:
@@ -64,6 +84,57 @@ def using(count: int) -> Iterator[int]:
         yield count
     finally:
         _in_force.reset(token)
+
+
+class Chosen:
+    """A number of threads in force, by `lx.threads(2)`; as a context, until the block ends."""
+
+    def __init__(self, count: int) -> None:
+        self.count = checked(count)
+        self._token: Token[int | None] | None = _in_force.set(self.count)
+
+    def __enter__(self) -> int:
+        if self._token is None:  # entered again
+            self._token = _in_force.set(self.count)
+        return self.count
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _in_force.reset(self._token)
+            self._token = None
+
+    def __repr__(self) -> str:
+        return f"threads({self.count})"
+
+
+class Threads:
+    """The number of threads that a call may use: `lx.threads`.
+
+    lx.threads(2)           # from here on, in this thread and this asynchronous task
+    with lx.threads(2): ... # in this block
+    """
+
+    current = staticmethod(current)
+    available = staticmethod(available)
+    using = staticmethod(using)
+
+    def __call__(self, count: int) -> Chosen:
+        """Have calls use `count` threads each, where their work is large.
+
+        Returns:
+            A context, which puts the number of before in force again where its block ends.
+
+        Raises:
+            ArgumentError: not a number of threads.
+        """
+        return Chosen(count)
+
+    def __repr__(self) -> str:
+        return f"{current()} threads of {available()} processors"
+
+
+threads = Threads()
+"""`lx.threads`."""
 
 
 def checked(count: object) -> int:

@@ -26,7 +26,7 @@ from linalg_ext.target.data import from_data, to_data
 from linalg_ext.target.model import Target
 from linalg_ext.target.performance import Figures
 from linalg_ext.target.selection import current, host, named
-from linalg_ext.utils.hooks import handler
+from linalg_ext.utils.hooks import facade
 
 _PROCESSORS = Path("/proc/cpuinfo")
 _MODEL = re.compile(r"^(?:model name|CPU part|Hardware)\s*:\s*(.+)$", re.MULTILINE)
@@ -69,7 +69,7 @@ def calibrate(*, keep: bool = True) -> Target:
     path = figures_path() if keep else None
     if path is not None:
         require_usable(path.parent)
-    target: Target = handler("calibrate")(host())
+    target: Target = facade("compiler").calibrate(host())
     if target.figures is not None:
         _measured[_file_name()] = target.figures
     if path is not None:

@@ -8,6 +8,7 @@ from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.selecting import argwhere, flatnonzero, nonzero, unique
 from linalg_ext.tracing.sizes import Dim
 from linalg_ext.tracing.specs import ShapeDtype
+from linalg_ext.tracing.static import Static
 
 __all__ = [
     "Compiled",
@@ -15,6 +16,7 @@ __all__ = [
     "JitFunction",
     "Lowered",
     "ShapeDtype",
+    "Static",
     "argwhere",
     "cond",
     "dynamic_slice",

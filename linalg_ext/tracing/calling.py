@@ -14,9 +14,10 @@ from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_loca
 from linalg_ext.executable.conversion import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
 from linalg_ext.tracing.constants import refuse_matrix
-from linalg_ext.tracing.containers import Structure, flatten, paths, unflatten
+from linalg_ext.tracing.containers import Structure, flatten, paths, told_apart, unflatten
 from linalg_ext.tracing.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.specs import Argument, ShapeDtype
+from linalg_ext.tracing.static import static_by_annotation
 from linalg_ext.tracing.traced import Traced
 
 _WEAK = (int, float, complex)
@@ -51,7 +52,7 @@ class Call:
     @property
     def key(self) -> Any:
         """The part of a trace's key that the call determines."""
-        static = tuple((name, _told_apart(value)) for name, value in self.static)
+        static = tuple((name, told_apart(value)) for name, value in self.static)
         return self.kinds, self.structure, static
 
 
@@ -155,13 +156,11 @@ class Parameters:
         self,
         function: Callable[..., Any],
         static_argnames: str | Sequence[str],
+        static_argnums: int | Sequence[int],
         dynamic: bool,
         signature: Sequence[Any] | None,
     ) -> None:
         self._name = getattr(function, "__name__", "function")
-        self._static = (
-            (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-        )
         self._dynamic = dynamic
         self._specs = None if signature is None else tuple(signature)
         try:
@@ -173,13 +172,23 @@ class Parameters:
         takes_any = of_function is not None and any(
             p.kind is p.VAR_KEYWORD for p in of_function.parameters.values()
         )
-        for name in self._static:
+        named = _names_of(self._name, static_argnames)
+        for name in named:
             if name not in known and not takes_any:
                 raise ArgumentError(
                     f"static_argnames: {self._name} has no parameter {name!r}",
                     where=caller_location(),
                     expected=f"of {', '.join(known)}" if known else None,
                 )
+        self._static = tuple(
+            dict.fromkeys(
+                [
+                    *named,
+                    *_names_at(self._name, static_argnums, of_function),
+                    *static_by_annotation(function),
+                ]
+            )
+        )
 
     def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
         """Return whether a traced value is among the arguments."""
@@ -205,7 +214,7 @@ class Parameters:
         static = {name: given.pop(name) for name in self._static if name in given}
         for name, value in static.items():
             self._check_static(name, value)
-        leaves, structure = flatten(given)
+        leaves, structure = flatten(given, constants=True)
         arrays, kinds = [], []
         for place, leaf in enumerate(leaves):
             if type(leaf) is np.ndarray and leaf.dtype in _PLAIN:
@@ -296,6 +305,42 @@ class Parameters:
         return [Argument(spec.shape, spec.dtype) for spec in wanted]
 
 
+def _names_of(function: str, given: object) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else given
+    if isinstance(names, Sequence) and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    raise ArgumentError(
+        f"{function}: static_argnames={given!r}",
+        where=caller_location(),
+        expected="names of parameters",
+        hint="positions are static_argnums",
+    )
+
+
+def _names_at(function: str, given: object, signature: inspect.Signature | None) -> list[str]:
+    """The names of parameters at positions.
+
+    Raises:
+        ArgumentError: there is none at one, or the function does not tell its parameters.
+    """
+    numbers = (given,) if isinstance(given, int) else given
+    known = list(() if signature is None else signature.parameters)
+    if not isinstance(numbers, Sequence) or not all(type(at) is int for at in numbers):
+        raise ArgumentError(
+            f"{function}: static_argnums={given!r}",
+            where=caller_location(),
+            expected="positions of parameters, from 0",
+        )
+    for at in numbers:
+        if not -len(known) <= at < len(known):
+            raise ArgumentError(
+                f"static_argnums: {function} has no parameter {at}",
+                where=caller_location(),
+                expected=f"0 to {len(known) - 1}: {', '.join(known)}" if known else None,
+            )
+    return [known[at] for at in numbers]
+
+
 def sizes_of(
     kinds: Sequence[Argument], arrays: Sequence[Any], names: Sequence[str]
 ) -> dict[str, int]:
@@ -328,15 +373,6 @@ def sizes_of(
                     expected=f"{size} = {value_of(size, found)}",
                 )
     return found
-
-
-def _told_apart(value: Any) -> Any:
-    """A static value as a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: not the same."""
-    kind = type(value)
-    if isinstance(value, tuple | frozenset):
-        inside = tuple if isinstance(value, tuple) else frozenset
-        return kind, inside(map(_told_apart, value))
-    return kind, repr(value) if kind in (float, complex) else value
 
 
 def _opened(kind: Argument, name: str) -> Argument:

@@ -1,4 +1,8 @@
-"""Containers of arrays: tuples, lists, dicts, named tuples and dataclasses, nested as one likes."""
+"""Containers of arrays: tuples, lists, dicts, named tuples and dataclasses, nested as one likes.
+
+Among arguments, what cannot be an array (a string, a dtype, a slice, a function) is no leaf: it is
+part of how the container is built.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import MemberDescriptorType
 from typing import Any
 
@@ -15,13 +20,54 @@ from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.vectorcall_record import Container, Expected
 
 
+class Constant:
+    """A value that is part of a structure, by what tells it from others."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        own = (value.start, value.stop, value.step) if isinstance(value, slice) else value
+        try:
+            hash(own)
+        except TypeError:
+            own = id(value)  # a method of an object without a hash, for example; kept alive here
+        self.key = (type(value), told_apart(own))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+_CONSTANTS = (str, bytes, np.dtype, type, slice, type(...), Enum)
+
+
+def is_constant(value: Any) -> bool:
+    """Return whether a value can be no array: a string, a dtype, a slice, a function, ..."""
+    return isinstance(value, _CONSTANTS) or (
+        callable(value) and not hasattr(type(value), "shape") and not _is_array(type(value))
+    )
+
+
+def told_apart(value: Any) -> Any:
+    """A static value as a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: not the same."""
+    kind = type(value)
+    if isinstance(value, tuple | frozenset):
+        inside = tuple if isinstance(value, tuple) else frozenset
+        return kind, inside(map(told_apart, value))
+    return kind, repr(value) if kind in (float, complex) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Structure:
     """The structure of a container, without its leaves.
 
     Attributes:
         kind: its class; None for a leaf.
-        keys: of a dict its keys, of a dataclass its fields; else one number after another.
+        keys: of a dict its keys, of a dataclass its fields; of a `Constant` the constant; else one
+            number after another.
         children: for each key.
     """
 
@@ -37,6 +83,8 @@ class Structure:
     def __str__(self) -> str:
         if self.kind is None:
             return "*"
+        if self.kind is Constant:
+            return repr(self.keys[0].value)
         pairs = zip(self.keys, self.children, strict=True)
         if self.kind in (tuple, list):
             inner = ", ".join(str(child) for _, child in pairs)
@@ -51,15 +99,22 @@ class Structure:
 LEAF = Structure(None)
 
 
-def flatten(value: Any) -> tuple[list[Any], Structure]:
-    """The leaves of a value, in order, and how it is built: anything but a container is a leaf."""
+def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structure]:
+    """The leaves of a value, in order, and how it is built: anything but a container is a leaf.
+
+    Args:
+        value: the value.
+        constants: take what can be no array for part of the structure.
+    """
     entries = _entries(value)
     if entries is None:
+        if constants and type(value) is not np.ndarray and is_constant(value):
+            return [], Structure(Constant, (Constant(value),))
         return [value], LEAF
     leaves: list[Any] = []
     children = []
     for child in entries[1]:
-        own, structure = flatten(child)
+        own, structure = flatten(child, constants=constants)
         leaves += own
         children.append(structure)
     return leaves, Structure(type(value), entries[0], tuple(children))
@@ -75,6 +130,8 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
     kind = structure.kind
     if kind is None:
         return next(leaves)
+    if kind is Constant:
+        return structure.keys[0].value
     children = [_build(child, leaves) for child in structure.children]
     if kind is type(None):
         return None
@@ -108,7 +165,7 @@ def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
 
 def _is_array(kind: Any) -> bool:
     """Return whether objects of a dataclass are arrays: by its fields, not by one object's."""
-    has_dtype = hasattr(kind, "dtype") or "dtype" in kind.__dataclass_fields__
+    has_dtype = hasattr(kind, "dtype") or "dtype" in getattr(kind, "__dataclass_fields__", ())
     return has_dtype or hasattr(kind, "__dlpack__")
 
 
@@ -121,6 +178,8 @@ def _expected(structure: Structure, leaves: Iterator[Expected | None]) -> Expect
     kind = structure.kind
     if kind is None:
         return next(leaves)
+    if kind is Constant:
+        return None
     children = [_expected(child, leaves) for child in structure.children]
     known = tuple(child for child in children if child is not None)
     if len(known) < len(children) or not _is_readable(kind, structure.keys):
@@ -145,10 +204,22 @@ def paths(structure: Structure, prefix: str) -> list[str]:
     """The name of each leaf: `"params['w']"`, `"x[0]"`."""
     if structure.kind is None:
         return [prefix]
+    if structure.kind is Constant:
+        return []
     found = []
     for key, child in zip(structure.keys, structure.children, strict=True):
         plain = structure.kind in (tuple, list, dict)
         found += paths(child, f"{prefix}[{key!r}]" if plain else f"{prefix}.{key}")
+    return found
+
+
+def constants(structure: Structure, prefix: str = "") -> list[str]:
+    """The name of each constant, as `paths` names leaves."""
+    if structure.kind is Constant:
+        return [prefix]
+    found = []
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        found += constants(child, f"{prefix}.{key}" if prefix else str(key))
     return found
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, cf, ir, linalg, tensor
+from linalg_ext.bindings import arith, cf, ir, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.utils.constants import number_constant
+from linalg_ext.structured.utils.outputs import filled
 from linalg_ext.tracing.elements import INT64, Element, constant, element_type, position
 from linalg_ext.tracing.generics import empty, generic, identity_map, is_one, read_map
 from linalg_ext.tracing.sizes import AnySize, Shape, Size
@@ -140,8 +141,8 @@ def full(shape: Shape, number: complex, dtype: DType) -> Traced:
     """A value with the same number everywhere."""
     with at_users_line():
         value = number_constant(number, element_type(dtype))
-        filled = linalg.fill(value, outs=[empty(shape, dtype)])
-    return Traced(filled, dtype, shape)
+        tensor = filled(value, empty(shape, dtype))
+    return Traced(tensor, dtype, shape)
 
 
 def tensor_type(shape: Shape, dtype: DType) -> Any:

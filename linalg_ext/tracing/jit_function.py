@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
+import inspect
 import secrets
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeGuard,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 
@@ -20,7 +33,7 @@ from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
-from linalg_ext.tracing.containers import flatten, unflatten
+from linalg_ext.tracing.containers import constants, flatten, unflatten
 from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
 from linalg_ext.tracing.recording import compiled, record
 from linalg_ext.tracing.trace import running
@@ -37,12 +50,20 @@ if TYPE_CHECKING:
 
 Key = tuple[Target | None, Libraries, tuple[Tuning | None, ...], Any]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+Q = ParamSpec("Q")
+
+_MANY = 20
+"""Number of kernels for one set of shapes, of several static values, that a warning tells of."""
+
 _MOST_KNOWN = 4096
 """Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
 
 
 @quickly_called
-class JitFunction:
+class JitFunction(Generic[P, R]):
     """A function that is traced, fused and compiled at the first call with each set of shapes.
 
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
@@ -55,13 +76,14 @@ class JitFunction:
     """
 
     __name__: str
-    __wrapped__: Callable[..., Any]
+    __wrapped__: Callable[P, R]
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         *,
         static_argnames: str | Sequence[str] = (),
+        static_argnums: int | Sequence[int] = (),
         dynamic: bool = False,
         signature: Sequence[Any] | None = None,
         tuning: Tuning | None = None,
@@ -72,19 +94,28 @@ class JitFunction:
         self._function = function
         self.options: Mapping[str, Any] = {
             "static_argnames": static_argnames,
+            "static_argnums": static_argnums,
             "dynamic": dynamic,
             "signature": signature,
             "tuning": tuning,
             "search": search,
         }
         self._identity: str | None = None
-        self._parameters = Parameters(function, static_argnames, dynamic, signature)
+        self._parameters = Parameters(function, static_argnames, static_argnums, dynamic, signature)
         self._tuning, self._search = tuning, search
         self._known: CallCache[Any, Compiled] = CallCache(_MOST_KNOWN)
         self._compiled: dict[Key, Compiled] = {}
+        self._static_values: dict[int, set[Any]] = {}
         self._lock = Lock()
 
-    def __call__(
+    @overload
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, *arguments: Any, out: Any, threads: int | None = ..., **named: Any) -> R: ...
+    @overload
+    def __call__(self, *arguments: Any, threads: int | None, **named: Any) -> R: ...
+
+    def __call__(  # type: ignore[misc]  # mypy wants out= and threads= in P
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
     ) -> Any:
         """Run the function, compiling it first where these dtypes and shapes are new.
@@ -105,10 +136,9 @@ class JitFunction:
                 if threads is None:
                     self._quicken(known, arguments, len(arguments), (), libraries)
                 return result
-        leaves, _ = flatten([list(arguments), named])
+        leaves, _ = flatten([list(arguments), named], constants=True)
         if any(map(is_dask, leaves)):
-            handle = hooks.handler("jitted on dask")
-            return handle(self, arguments, named, out, threads)
+            return hooks.facade("calls").jitted_on_dask(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:
                 keyword = "out" if threads is None else "threads"
@@ -134,7 +164,7 @@ class JitFunction:
         guests = Guests()
 
         def brought(value: Any, name: str) -> Any:
-            leaves, structure = flatten(value)
+            leaves, structure = flatten(value, constants=True)
             arrays = [guests.array(leaf, f"{self.__name__}: {name}") for leaf in leaves]
             return unflatten(structure, arrays) if has_guests(leaves) else value
 
@@ -158,6 +188,13 @@ class JitFunction:
         if (native := caller()) is not None:
             binding = self._parameters.binding
             found.quicken(native, self, leaves, count, names, binding, libraries)
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = ...) -> JitFunction[P, R]: ...
+    @overload
+    def __get__(
+        self: JitFunction[Concatenate[S, Q], R], instance: S, owner: type | None = ...
+    ) -> Callable[Q, R]: ...
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: called with the instance, which a dataclass of arrays can be."""
@@ -214,7 +251,26 @@ class JitFunction:
             with searching(self._search):
                 made = compiled(self._function, call, tuning, recording)
             self._compiled.setdefault(key, made)
+            self._warn_of_many(call)
             return made
+
+    def _warn_of_many(self, call: Call) -> None:
+        """Warn at the twentieth kernel for one set of shapes, which static arguments make."""
+        static = [*dict(call.static), *constants(call.structure)]
+        if not static:
+            return
+        # By the hash: open sizes cannot be asked whether they are equal to numbers.
+        values = self._static_values.setdefault(hash(call.kinds), set())
+        values.add(call.key[1:])
+        if len(values) != _MANY:
+            return
+        message = (
+            f"{self.__name__} was compiled {_MANY} times for arrays of the same shapes, once for "
+            f"each value of {' and '.join(static)}: pass a number as an array's element, or a "
+            "function that is made once"
+        )
+        if (where := caller_location()) is not None:
+            warnings.warn_explicit(message, UserWarning, where.file, where.line)
 
     def __reduce__(self) -> Any:
         """A jitted function travels as functions do: by its name, or with the function in it.
@@ -235,10 +291,10 @@ class JitFunction:
             _arrivals.get(self._identity, lambda: self)
         return _arrived, (self._identity, self._function, self.options)
 
-    def __copy__(self) -> JitFunction:
+    def __copy__(self) -> JitFunction[P, R]:
         return self  # as of functions, there is no second one
 
-    def __deepcopy__(self, memo: object) -> JitFunction:
+    def __deepcopy__(self, memo: object) -> JitFunction[P, R]:
         return self
 
     def __repr__(self) -> str:
@@ -250,57 +306,71 @@ def _serves(found: Compiled | None, recording: Recording | None) -> TypeGuard[Co
     return found is not None and (recording is None or found.is_of(recording))
 
 
-_arrivals: Arrivals[JitFunction] = Arrivals(most=256)
+_arrivals: Arrivals[JitFunction[..., Any]] = Arrivals(most=256)
 
 
 def _arrived(
     identity: str, function: Callable[..., Any], options: Mapping[str, Any]
-) -> JitFunction:
+) -> JitFunction[..., Any]:
     """The jitted function of an identity: the first that arrived of it."""
 
-    def make() -> JitFunction:
-        made = JitFunction(function, **options)
+    def make() -> JitFunction[..., Any]:
+        made: JitFunction[..., Any] = JitFunction(function, **options)
         made._identity = identity
         return made
 
     return _arrivals.get(identity, make)
 
 
+class _Jit(Protocol):
+    """A decorator that keeps the parameters and the result of a function."""
+
+    def __call__(self, function: Callable[P, R], /) -> JitFunction[P, R]: ...
+
+
 @overload
-def jit(function: Callable[..., Any]) -> JitFunction: ...
+def jit(function: np.ufunc) -> JitFunction[..., Any]: ...  # of overloads, P would be the first
+
+
+@overload
+def jit(function: Callable[P, R]) -> JitFunction[P, R]: ...
 
 
 @overload
 def jit(
     *,
     static_argnames: str | Sequence[str] = ...,
+    static_argnums: int | Sequence[int] = ...,
     dynamic: bool = ...,
     signature: Sequence[Any] | None = ...,
     tune: bool | float | Tuning = ...,
     search: bool | str | Search = ...,
-) -> Callable[[Callable[..., Any]], JitFunction]: ...
+) -> _Jit: ...
 
 
 @overload
 def jit(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     *,
     static_argnames: str | Sequence[str] = ...,
+    static_argnums: int | Sequence[int] = ...,
     dynamic: bool = ...,
     signature: Sequence[Any] | None = ...,
     tune: bool | float | Tuning = ...,
     search: bool | str | Search = ...,
-) -> JitFunction: ...
+) -> JitFunction[P, R]: ...
 
 
 def jit(
     function: Any = None,
     *,
     static_argnames: str | Sequence[str] = (),
+    static_argnums: int | Sequence[int] = (),
     dynamic: bool = False,
     signature: Sequence[Any] | None = None,
     tune: bool | float | Tuning = False,
     search: bool | str | Search = False,
+    **unknown: Any,
 ) -> Any:
     """Trace a function of arrays and compile it as one kernel, in which element-wise chains fuse.
 
@@ -335,7 +405,10 @@ def jit(
         function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and
             dataclasses of these, and gives such; left out, `jit` is a decorator with options.
         static_argnames: parameters that are no arrays: values with a hash, for each of which the
-            function is traced anew.
+            function is traced anew. A parameter that is annotated as `lx.Static[int]`, or as a
+            `Literal`, is static without being named here; so is every argument, and every field of
+            a dataclass, that can be no array: a string, a dtype, a slice, a function.
+        static_argnums: positions of such parameters.
         dynamic: one kernel for all sizes of 2 or more. Sizes that must agree are checked at each
             call, before native code.
         signature: what the arguments are, each a `ShapeDtype` (or a container of them), whose open
@@ -345,10 +418,20 @@ def jit(
         search: look for the grouping of the ops that costs least: as of `linalg_ext.compile`.
     """
 
+    if unknown:
+        name = next(iter(unknown))
+        known = [each for each in inspect.signature(jit).parameters if each != "unknown"][1:]
+        near = difflib.get_close_matches(name, known, n=1)
+        raise ArgumentError(
+            f"jit has no keyword {name!r}",
+            where=caller_location(),
+            expected=f"one of {', '.join(known)}",
+            hint=f"did you mean {near[0]}?" if near else None,
+        )
     tuning = Tuning.of(tune)
     asked = asked_search(search)
 
-    def wrapped(given: Callable[..., Any]) -> JitFunction:
+    def wrapped(given: Callable[..., Any]) -> JitFunction[..., Any]:
         if not callable(given):
             raise ArgumentError(
                 f"jit got {given!r}", where=caller_location(), expected="a function of arrays"
@@ -356,6 +439,7 @@ def jit(
         return JitFunction(
             given,
             static_argnames=static_argnames,
+            static_argnums=static_argnums,
             dynamic=dynamic,
             signature=signature,
             tuning=tuning,

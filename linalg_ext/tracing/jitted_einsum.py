@@ -39,7 +39,7 @@ def tuned_on_arrays(asked: Request, arrays: Sequence[Array], out: Any, tuning: T
 
 
 @lru_cache(maxsize=1024)
-def _function(asked: Request, tuning: Tuning | None) -> JitFunction:
+def _function(asked: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
     return JitFunction(_recorded(asked), tuning=tuning)
 
 

@@ -171,7 +171,7 @@ class Compiled:
         leaves: Sequence[Any] = arguments
         is_plain = not named and len(arguments) == self._positional
         if not is_plain or any(type(argument) is not np.ndarray for argument in arguments):
-            leaves, structure = flatten(self._binding.arguments(arguments, named))
+            leaves, structure = flatten(self._binding.arguments(arguments, named), constants=True)
             if structure != self._arguments:
                 self._refuse(structure)
         result = self.on_arrays(leaves, out, threads)

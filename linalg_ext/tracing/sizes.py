@@ -138,7 +138,7 @@ class Size:
         if ufunc.__name__ in plain and all(isinstance(x, Size | np.integer) for x in inputs):
             left, right = (x if isinstance(x, Size) else int(x) for x in inputs)
             return getattr(operator, plain[ufunc.__name__])(left, right)
-        return hooks.handler("ufunc on traced")(ufunc, method, inputs, keywords)
+        return hooks.facade("tracing").ufunc(ufunc, method, inputs, keywords)
 
     def _compare(self, sign: str, other: Any, decide: Callable[[int], bool]) -> bool:
         difference = self - other

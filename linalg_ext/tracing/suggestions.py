@@ -55,7 +55,7 @@ def instead(name: str) -> str | None:
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
-    known = hooks.handler("names of recorded functions")()
+    known = hooks.facade("tracing").names()
     short = name.rpartition(".")[2]
     hint = instead(name)
     if hint is None:

@@ -147,7 +147,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return At(self)
 
     def __getitem__(self, index: Any) -> Traced:
-        part: Traced = hooks.handler("part of traced")(self, index)
+        part: Traced = hooks.facade("tracing").part(self, index)
         return part
 
     def __len__(self) -> int:
@@ -240,7 +240,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         self[...] = value
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        hooks.handler("assignment to traced")(self, index, value)
+        hooks.facade("tracing").assign(self, index, value)
 
     def __iadd__(self, other: Any) -> Traced:
         return self._in_place(np.add, other)
@@ -398,7 +398,7 @@ class Part:
         return self._value[self._index]
 
     def _become(self, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
-        array: Traced = hooks.handler("update of traced")(self._value, self._index, combine, values)
+        array: Traced = hooks.facade("tracing").update(self._value, self._index, combine, values)
         return array
 
 
@@ -600,15 +600,15 @@ class Traced(ArrayMethods):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record one of NumPy's ufuncs."""
-        return hooks.handler("ufunc on traced")(ufunc, method, inputs, keywords)
+        return hooks.facade("tracing").ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         """Record one of NumPy's other functions."""
-        return hooks.handler("function on traced")(function, arguments, keywords)
+        return hooks.facade("tracing").function(function, arguments, keywords)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace of the array API's functions, on traced values."""
-        return hooks.handler("namespace of traced")()
+        return hooks.facade("tracing").namespace()
 
     def __repr__(self) -> str:
         return f"Traced({self.dtype}[{', '.join(map(str, self.shape))}])"

@@ -21,7 +21,11 @@ class Unrecorded:
     """The base of traced values: what Python asks of an array, and no trace records."""
 
     def __bool__(self) -> NoReturn:
-        refuse("the truth of a traced value is not known while the function is traced", _BRANCH)
+        known = _instead()
+        refuse(
+            "the truth of a traced value is not known while the function is traced",
+            f"write {known}" if known else _BRANCH,
+        )
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
@@ -30,10 +34,13 @@ class Unrecorded:
         )
 
     def __float__(self) -> NoReturn:
+        known = _instead()
         refuse(
             "a traced value has no number yet: it cannot become a float",
-            f"{_NUMBERLESS}; np.exp and its like for those of math, x.astype(float) for float(x); "
-            f"{_INSIDE}",
+            f"write {known}"
+            if known
+            else f"{_NUMBERLESS}; np.exp and its like for those of math, x.astype(float) for "
+            f"float(x); {_INSIDE}",
         )
 
     def __int__(self) -> NoReturn:
@@ -41,6 +48,9 @@ class Unrecorded:
             "a traced value has no number yet: it cannot become an int",
             f"{_NUMBERLESS}; x.astype(int) for int(x)",
         )
+
+    def __round__(self, _: Any = None) -> NoReturn:
+        refuse("a traced value has no number yet: it cannot be rounded to one", "write np.round(x)")
 
     def __index__(self) -> NoReturn:
         refuse(
@@ -68,6 +78,12 @@ class Unrecorded:
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
+
+
+def _instead() -> str | None:
+    from linalg_ext.tracing.asked import instead  # which reads source, for errors alone
+
+    return instead()
 
 
 def refuse(what: str, hint: str) -> NoReturn:

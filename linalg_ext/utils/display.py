@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from .hooks import handler
+from .hooks import facade
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
 class Shown:
-    """A class of things that notebooks and `rich` show by the handlers of a kind.
+    """A class of things that notebooks and `rich` show by the views of a kind.
 
-    class Module(Shown, shown_as="module"): ...   # "HTML of a module", "rich of a module"
+    class Module(Shown, shown_as="module"): ...   # `module_html`, `module_rich` of the views
     """
 
     __slots__ = ()
@@ -29,7 +29,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """The object as HTML, for a notebook."""
-        return str(handler(f"HTML of a {self._kind}")(self))
+        return str(getattr(facade("views"), f"{self._kind}_html")(self))
 
     def __rich__(self) -> RenderableType:
-        return cast("RenderableType", handler(f"rich of a {self._kind}")(self))
+        return cast("RenderableType", getattr(facade("views"), f"{self._kind}_rich")(self))

@@ -1,8 +1,8 @@
-"""Handlers that lower rooms need from higher ones: a table, filled from above, loaded when used.
+"""Facades by which lower rooms reach higher ones, loaded when used.
 
 The language has ops and no MLIR. A call of an op on arrays must reach the compiler all the same. So
-the rooms above register their handlers here by name, and nothing is imported before it is needed.
-The public names of a room can be imported on first use in the same way.
+a room above has a file of functions for those below, its facade, which imports what it needs when a
+function is called. `docs/design.md` lists the facades, under Hooks.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-_HANDLERS: dict[str, str] = {}
+_FACADES: dict[str, str] = {}
 
 
-def register(task: str, handler: str) -> None:
-    """Say who handles a task, as `"module:function"`. The last word counts."""
-    _HANDLERS[task] = handler
+def register(name: str, module: str) -> None:
+    """Say which module is a facade. The last word counts."""
+    _FACADES[name] = module
 
 
-def handler(task: str) -> Any:
-    """The function that handles a task.
+def facade(name: str) -> Any:
+    """Return a facade.
 
     Raises:
-        LookupError: no function is registered for it.
+        LookupError: no module is registered for it.
     """
-    module, _, function = _HANDLERS[task].partition(":")
-    return getattr(import_module(module), function)
+    return import_module(_FACADES[name])
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

@@ -116,3 +116,46 @@ def test_a_warning_is_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_no_such_op(tc_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "tc", tc_file, "--op", "pol")
     assert (code, "did you mean pool?" in err) == (1, True)
+
+
+@pytest.mark.parametrize("to", ["mlir", "tc", "yaml", "einsum", "formula", "latex", "ods", "cpp"])
+def test_a_file_is_written_in_any_notation(
+    to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "def row_sum(A: f32(M, N)) -> (O: f32(M)) { O(m) = std_addf<n>(A(m, n)); }"
+    (file := tmp_path / "ops.tc").write_text(text)
+    code, out, _ = run(capsys, "write", file, "--to", to)
+    assert (code, out.strip()) == (0, lx.write(lx.tc(text), to).strip())
+    (again := tmp_path / "ops.yaml").write_text(lx.write(lx.tc(text), "yaml"))
+    assert run(capsys, "write", again, "--to", "einsum")[:2] == (0, "ab->a\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("ops.py", "--to", "tcc"), 1, "no notation 'tcc'"),
+        (("ops.py",), 2, "name a notation: --to cpp"),
+        ((), 2, "name a file"),
+        (("ops.py", "--to", "einsum", "--type", "f32"), 2, "not with --to einsum"),
+    ],
+)
+def test_wrong_calls_of_write_say_what_there_is(
+    arguments: tuple[str, ...],
+    code: int,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ops.py").write_text(OPDSL)
+    found, _, err = run(capsys, "write", *arguments)
+    assert found == code
+    assert message in " ".join(err.split())
+
+
+def test_the_list_of_notations(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "write", "--list")
+    assert code == 0
+    assert "tc " in out
+    assert "(read and written)" in out

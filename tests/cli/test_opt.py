@@ -63,8 +63,8 @@ def test_unknown_dialects(tmp_path, capsys):
 def test_print_after_all(file, capsys):
     assert main(["opt", file, "-p", "func.func(canonicalize),cse", "--print-after-all"]) == 0
     shown = capsys.readouterr().err
-    assert "after func.func(canonicalize)" in shown
-    assert "after cse" in shown
+    assert "IR Dump After CanonicalizerPass: canonicalize" in shown
+    assert "IR Dump After CSEPass: cse" in shown
 
 
 def test_list_names_our_passes(capsys):

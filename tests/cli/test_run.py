@@ -75,6 +75,8 @@ def test_assembly(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     np.save(inputs, np.zeros(2, ml_dtypes.bfloat16))
     assert main(["run", file, "-e", "second", "-i", str(inputs), "--asm"]) == 0
     assert "lx_entry_second:" in capsys.readouterr().out
+    assert main(["run", file, "-e", "second", "--asm"]) == 0
+    assert "lx_entry_second:" in capsys.readouterr().out
 
 
 def fails(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

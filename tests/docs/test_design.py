@@ -34,3 +34,15 @@ def test_rooms_are_drawn_in_the_order_of_their_imports() -> None:
     drawn = re.findall(r"^  (\w+)(?:/|\.py) ", text.partition("\ntransforms/\n")[0], re.M)
     places = [next(at for at, tier in enumerate(TIERS) if room in tier) for room in drawn]
     assert places == sorted(places)
+
+
+def test_every_facade_is_listed_with_its_file_and_they_are_few() -> None:
+    import linalg_ext  # which registers them
+    from linalg_ext.utils import hooks
+
+    text = (REPOSITORY / "docs" / "design.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| `(\w+)` \| `([\w/]+?)(?:/__init__)?\.py` \| ", text, re.M))
+    assert {
+        name: f"{linalg_ext.__name__}.{file.replace('/', '.')}" for name, file in listed.items()
+    } == (hooks._FACADES)
+    assert len(listed) <= 8

@@ -83,6 +83,9 @@ def test_the_tables_follow_the_code() -> None:
     assert "--explain" in made["reference/commands.md"]
     assert "| `bf16` | `bfloat16` | 16 | 2 |" in made["reference/element_types.md"]
     assert "`torch-mlir" in made["support.md"]
+    notations = made["reference/notations.md"]
+    assert "`lx.read(text, 'einsum', kind='+*', name=None)`" in notations
+    assert "`lx.write(op, 'tc', types=None)`" in notations
 
 
 def test_every_notebook_is_a_page_with_its_outputs() -> None:

@@ -17,7 +17,13 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import LibraryError, LinalgExtError, UnresolvedSymbolError, UntrustedError
+from linalg_ext.errors import (
+    ArgumentError,
+    LibraryError,
+    LinalgExtError,
+    UnresolvedSymbolError,
+    UntrustedError,
+)
 from linalg_ext.libraries import Library, gemm, in_force
 from native_calls import is_native, native_caller
 from native_library import ADD, PRODUCT, SOURCE, count, shared_library
@@ -281,3 +287,42 @@ def test_a_fingerprint_tells_files_and_functions_apart(native: Path, tmp_path: P
             found.append(library.fingerprint)
     assert found[0] == found[1]
     assert len({*found}) == 3
+
+
+NAMED = """func.func @f(%a: tensor<3x4xf32>, %b: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %e = tensor.empty() : tensor<3x4xf32>
+  %r = linalg.add ins(%a, %b : tensor<3x4xf32>, tensor<3x4xf32>)
+         outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}"""
+ASKING = NAMED.replace(
+    "  return", "  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>,\n"
+    "    affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],\n"
+    '    iterator_types = ["parallel", "parallel"], library_call = "add"}\n'
+    "    ins(%r, %b : tensor<3x4xf32>, tensor<3x4xf32>) outs(%e : tensor<3x4xf32>) {\n"
+    "  ^bb0(%x: f32, %y: f32, %o: f32):\n    %z = arith.addf %x, %y : f32\n"
+    "    linalg.yield %z : f32\n  } -> tensor<3x4xf32>\n  return",
+).replace("return %r", "return %s")  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "calls"), [(NAMED, 1), (ASKING, 1)])
+def test_a_name_means_the_op_of_that_name_where_none_asks_for_it(
+    text: str, calls: int, native: Path
+) -> None:
+    before = count(native, "add")
+    with lx.library("mine", native, {"add": ADD}):
+        kernel = lx.compile(text)
+        result = kernel(A, B)
+    assert count(native, "add") == before + calls
+    np.testing.assert_array_equal(result, A + B if text is NAMED else A + B + B)
+
+
+def test_a_compilation_takes_a_registered_library(native: Path) -> None:
+    before = count(native, "add")
+    with lx.library("mine", native, {lx.ops.add: ADD}) as library:
+        np.testing.assert_array_equal(lx.compile(NAMED, libraries=[library])(A, B), A + B)
+        assert count(native, "add") == before + 1
+    with pytest.raises(LibraryError, match="`mine` is closed"):
+        lx.compile(NAMED, libraries=[library])
+    with pytest.raises(ArgumentError, match="libraries has 3"):
+        lx.compile(NAMED, libraries=[3])  # type: ignore[list-item]

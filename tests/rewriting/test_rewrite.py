@@ -400,3 +400,34 @@ def test_a_rewrite_that_changes_in_place_and_denies_it_is_told(driver: Any, modu
     assert report.uncounted
     assert "changed by what said that it changed nothing" in repr(report)
     assert not mark(module)
+
+
+def test_an_exception_names_the_rewrite_the_op_and_its_place() -> None:
+    @rewrite("linalg-ext-divides", on="arith.addi")
+    def divides(op, rewriter):
+        """Fail."""
+        return 1 // 0
+
+    module = Module.parse(
+        "func.func @f(%x: i32) -> i32 {\n %y = arith.addi %x, %x : i32\n return %y : i32 }"
+    )
+    with pytest.raises(ZeroDivisionError) as caught:
+        divides(module)
+    assert caught.value.__notes__ == [
+        'in the rewrite linalg-ext-divides, of arith.addi at loc("-":2:7)'
+    ]
+
+
+def test_a_rewrite_that_never_rests_says_what_it_may() -> None:
+    @rewrite("linalg-ext-swaps", on="arith.subi")
+    def swaps(op, rewriter):
+        """Exchange the operands."""
+        rewriter.replace_op(op, arith.subi(op.operands[1], op.operands[0]))
+        return True
+
+    module = Module.parse(
+        "func.func @f(%x: i32, %y: i32) -> i32 {\n %z = arith.subi %x, %y : i32\n return %z : i32 }"
+    )
+    with pytest.raises(RewriteError, match="10 times so far") as caught:
+        swaps(module)
+    assert "nothing to rewrite after 10 rounds at most" in str(caught.value)

@@ -470,3 +470,43 @@ def test_callers_in_threads_share_one_kernel() -> None:
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="not told here")
 def test_as_many_as_the_process_may_run_on() -> None:
     assert threads.available() == len(os.sched_getaffinity(0))
+
+
+def test_a_number_holds_from_there_on_or_in_a_block() -> None:
+    before = lx.threads.current()
+    with lx.threads(before):  # so that what is set inside ends with it
+        chosen = lx.threads(3)
+        assert lx.threads.current() == 3
+        with lx.threads(1) as count:
+            assert (count, lx.threads.current()) == (1, 1)
+        assert lx.threads.current() == 3
+        with chosen:
+            assert lx.threads.current() == 3
+        assert lx.threads.current() == before
+        with chosen:
+            assert lx.threads.current() == 3
+    assert lx.threads.current() == before
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 1.5, "2", None])
+def test_a_number_in_force_has_to_be_one(count: Any) -> None:
+    before = lx.threads.current()
+    with pytest.raises(ArgumentError, match="threads is"):
+        lx.threads(count)
+    assert lx.threads.current() == before
+
+
+@pytest.mark.parametrize(
+    ("told", "printed"),
+    [("3", "3"), (" 2 ", "2"), ("", str(threads.available())), ("0", "is '0'"), ("x", "is 'x'")],
+)
+def test_the_environment_tells_a_number(told: str, printed: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", "import linalg_ext as lx; print(lx.threads.current())"],
+        env={**os.environ, "LINALG_EXT_NUM_THREADS": told},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert printed in (ran.stdout if ran.returncode == 0 else ran.stderr)
+    assert (ran.returncode == 0) == ("'" not in printed)

@@ -28,6 +28,13 @@ from linalg_ext.transforms.grouping import (
 )
 from linalg_ext.transforms.grouping._interfaces import check_interface
 
+AROUND = """
+func.func @f(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {
+  {}
+  return %r : tensor<4xf32>
+}"""
+"""The function around the documented examples of passes on groups."""
+
 TENSOR = Result("tensor<4x4xi32>", True, True, None)
 SCALAR = Result("i32", False, False, None)
 

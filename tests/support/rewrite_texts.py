@@ -48,18 +48,6 @@ def parsed(text: str) -> Module:
     return Module.parse(text, trusted=True)
 
 
-def assert_documented(
-    transformation: Transformation, arguments: str, result: str | None, **options: Any
-) -> None:
-    """Run the docstring's `before`, compare it with its `after`, and the results of both."""
-    said = sections(transformation)
-    before, after = (function(arguments, said[name], result) for name in ("before", "after"))
-    module = parsed(before)
-    assert transformation(module, **options)
-    assert str(module) == str(parsed(after))
-    assert_same_results(parsed(before), module)
-
-
 def assert_same_results(one: Module, other: Module, *, seed: int = 0) -> None:
     """The `main` of two modules give the same on random arrays, what they write to included.
 

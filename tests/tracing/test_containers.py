@@ -79,7 +79,7 @@ def test_flattening_is_undone(value: Any) -> None:
 
 def test_errors_name_the_part() -> None:
     with pytest.raises(DTypeError, match=r"named\['x'\]"):
-        lx.jit(compute)(*ARGUMENTS[:2], {"x": "text"}, ARGUMENTS[3])
+        lx.jit(compute)(*ARGUMENTS[:2], {"x": {1, 2}}, ARGUMENTS[3])  # type: ignore[call-overload]
 
 
 def test_static_arguments() -> None:
@@ -108,7 +108,7 @@ def test_keyword_only_arrays_and_defaults() -> None:
     np.testing.assert_allclose(scale(x, by=x), x * x + 1, rtol=1e-6)
     np.testing.assert_allclose(scale(by=x, x=x, shift=2.0), x * x + 2, rtol=1e-6)
     with pytest.raises(ArityError, match="missing"):
-        scale(x)
+        scale(x)  # type: ignore[call-overload]
 
 
 def test_a_compiled_function_takes_the_same() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 
+import linalg_ext as lx
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting.registry import find
@@ -117,3 +120,40 @@ def test_recursion_is_refused_with_its_cycle() -> None:
     }"""
     with pytest.raises(LoweringError, match="@g -> @h -> @g"):
         lower_to_llvm(ir.Module.parse(text))
+
+
+def _loops(count: int, rounds: int) -> str:
+    loop = """
+      scf.for %{i} = %c0 to %n step %c1 {{
+        %x{i} = memref.load %a[%{i}] : memref<4096xf32>
+        %own{i} = arith.constant {number}.5 : f32
+        %y{i} = arith.addf %x{i}, %own{i} : f32
+        %z{i} = arith.maximumf %y{i}, %x{i} : f32
+        memref.store %z{i}, %a[%{i}] : memref<4096xf32>
+      }}"""
+    loops = "".join(loop.format(i=f"i{number}", number=number) for number in range(count))
+    return f"""
+    func.func @f(%a: memref<4096xf32>, %status: memref<1xi64>) attributes {{linalg_ext.status}} {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = arith.constant {rounds} : index
+      {loops}
+      return
+    }}"""
+
+
+@pytest.mark.parametrize(("rounds", "level"), [(4096, 2), (2, 0)])
+def test_loops_over_scalars_ask_for_the_optimizer_if_they_take_long(
+    rounds: int, level: int
+) -> None:
+    assert lower_to_llvm(ir.Module.parse(_loops(40, rounds))).suggested_opt_level == level
+
+
+def test_long_code_on_vectors_does_not_ask_for_it() -> None:
+    def model(x: Any) -> Any:
+        for _ in range(6):
+            x = np.exp(x - np.max(x, axis=1, keepdims=True))
+            x = x / np.sum(x, axis=1, keepdims=True)
+        return x
+
+    assert lx.jit(model).lower(np.ones((64, 64), np.float32)).compile().kernel.opt_level == 0

@@ -25,6 +25,30 @@ reveal_type(lx.ops.matmul.definition.name)
 reveal_type(lx.transforms.fold_transposes)
 reveal_type(lx.transforms.tile)
 
+@lx.jit
+def layer(x: float, times: lx.Static[int] = 1) -> float:
+    return x * times
+
+@lx.jit(dynamic=True)
+def open_sizes(x: float) -> str:
+    return str(x)
+
+class Model:
+    @lx.jit
+    def run(self, x: float) -> bytes:
+        return b""
+
+reveal_type(layer(1.0, times=2))
+reveal_type(open_sizes(1.0))
+reveal_type(Model().run(1.0))
+reveal_type(layer(1.0, out=None, threads=2))
+reveal_type(layer.lower(1.0))
+layer("1")  # wrong: call-overload
+layer(1.0, tims=2)  # wrong: call-overload
+open_sizes()  # wrong: call-overload
+Model().run("1")  # wrong: arg-type
+lx.jit(lambda x: x, statik=1)  # wrong: call-overload
+
 def build(module: lx.Module) -> None:
     reveal_type(lx.Schedule(module).match("matmul").tile([8, 8]).vectorize())
     reveal_type(lx.transforms.fold_transposes(module, results=False).changed)
@@ -43,6 +67,11 @@ REVEALED = [
     "str",
     "linalg_ext.rewriting.rewrite.Rewrite",
     "linalg_ext.transforms.schedules.step.Step",
+    "float",
+    "str",
+    "bytes",
+    "float",
+    "linalg_ext.tracing.lowered.Lowered",
     "linalg_ext.transforms.schedules.schedule.Schedule",
     "collections.Counter[str]",
 ]

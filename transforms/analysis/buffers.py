@@ -18,7 +18,7 @@ from linalg_ext.structured.utils.values import producer
 from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
-from linalg_ext.transforms.ir_utils.entry_status import STATUS
+from linalg_ext.transforms.ir_utils.entry_status import APART, STATUS
 from linalg_ext.transforms.ir_utils.generics import input_count
 from linalg_ext.transforms.ir_utils.walking import select
 
@@ -124,7 +124,7 @@ class Aliases:
         """Return whether two buffers may alias, in any iterations, and one of them may be written.
 
         Arguments of a public function that nothing in the module calls do not overlap: the call
-        checks the buffers that are written.
+        checks the buffers that are written. So do those of a function that says so: `APART`.
         """
         if one == other:
             return True
@@ -140,7 +140,7 @@ class Aliases:
         function = argument.value.owner.owner.operation
         if function not in self._native:
             is_private = "sym_visibility" in function.attributes
-            is_entry = STATUS in function.attributes
+            is_entry = STATUS in function.attributes or APART in function.attributes
             self._native[function] = is_entry or not (is_private or _is_called(function))
         return self._native[function]
 

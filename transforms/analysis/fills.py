@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.plan_functions import NESTS
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -16,14 +16,6 @@ def comes_of(value: Any, name: str) -> bool:
     """Return whether a value is a result of an op of that name."""
     op = producer(value)
     return op is not None and op.name == name
-
-
-def is_computed(value: Any) -> bool:
-    """Return whether a value comes from an element-wise generic that does more than move it."""
-    if not comes_of(value, "linalg.generic"):
-        return False
-    op = producer(value)
-    return len(op.regions[0].blocks[0].operations) > 1 and all(parallel_loops(op))
 
 
 def preceding_zeros(op: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 PASSES = (
     "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
-    "linalg-ext-release-effects",
     # The producer of a tensor may then write to where `tensor.insert_slice` puts it.
     "linalg-ext-hoist-assertions",
     # `eliminate-empty-tensors` is wrong for two results that share an empty tensor.

@@ -5,6 +5,8 @@ from __future__ import annotations
 PASSES = (
     # Slices of an entry's work name a part of an operand once for each op.
     "cse",
+    # From here on layers that are alike are one function.
+    "linalg-ext-outline-repeated-parts",
     "linalg-ext-fuse-attention",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",

@@ -1,7 +1,8 @@
 """Tile ops into loops over subsets, and fuse what they are computed from into the loops.
 
 before:
-    %e = linalg.exp ins(%x : tensor<80x60xf32>) outs(%i : tensor<80x60xf32>) -> tensor<80x60xf32>
+    %d = tensor.empty() : tensor<80x60xf32>
+    %e = linalg.exp ins(%x : tensor<80x60xf32>) outs(%d : tensor<80x60xf32>) -> tensor<80x60xf32>
     %r = linalg.reduce {arith.addf} ins(%e : tensor<80x60xf32>) outs(%y : tensor<80xf32>)
          dimensions = [1]
 after, with tile_sizes=[4] and as_scf=True:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from linalg_ext.errors import ArgumentTypeError, UntrustedError, caller_location
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.structured.destination_ops.group import TILING
-from linalg_ext.utils.hooks import handler
+from linalg_ext.utils.hooks import facade
 from linalg_ext.utils.progress import Progress
 
 from ._best_tiling import BestTilings, untiled
@@ -97,7 +97,7 @@ def search(
         )
     graph = read_graph(module, function)
     run = _Run(graph, settings, model or TargetModel())
-    return run.found(as_module(module), timer or handler("measure modules"))
+    return run.found(as_module(module), timer or facade("compiler").seconds_of)
 
 
 class _Run:

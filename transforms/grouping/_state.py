@@ -395,7 +395,7 @@ class State:
         return "\n".join([head, *_listed(self)])
 
     def _repr_svg_(self) -> str:
-        return str(hooks.handler("SVG of a state of groups")(self))
+        return str(hooks.facade("views").state_svg(self))
 
 
 Orders = tuple[tuple[int, tuple[int, ...]], ...]

@@ -117,3 +117,20 @@ class Integers:
     def select(self, condition: Any, a: Any, b: Any) -> Any:
         """`condition ? a : b`."""
         return arith.select(condition, self.value(a), self.value(b))
+
+
+def known_trips(lower: ir.Value | int, upper: ir.Value | int, step: ir.Value | int) -> int | None:
+    """Return the trip count of a loop; None where it is known only at run time."""
+    low, high, stride = map(known_index, (lower, upper, step))
+    if low is None or high is None or stride is None:
+        return None
+    return max(0, -(-(high - low) // max(1, stride)))
+
+
+def known_index(value: ir.Value | int) -> int | None:
+    """Return an index that is a number or a constant; None for any other."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(value.owner.attributes["value"]).value

@@ -18,6 +18,10 @@ PART = "linalg_ext.part"
 STATUS_OF_PART = "linalg_ext.status_of_part"
 """Unit attribute of an assertion that the status of a part is good: if not, it is handed on."""
 
+APART = "linalg_ext.apart"
+"""Unit attribute of a private function whose arguments, those of them that are written, are apart:
+no two of them overlap in any call."""
+
 THREADS = "linalg_ext.threads"
 """Attribute of the entry that says for how many threads its loops are cut.
 

@@ -52,6 +52,24 @@ def input_count(op: Any) -> int:
     return int(op.name in ("linalg.broadcast", "linalg.softmax", "linalg.transpose"))
 
 
+def is_contraction(op: Any) -> bool:
+    """Return whether an op sums over products, or takes windows: it has loops of its own."""
+    if op.name == "linalg.generic":
+        return input_count(op) > 1 and not all(parallel_loops(op))
+    return op.name.startswith("linalg.") and any(name in op.name for name in _CONTRACTIONS)
+
+
+_CONTRACTIONS = ("matmul", "contract", "conv", "dot", "matvec", "vecmat", "pooling", "mmt4d")
+"""Parts of the names of such ops."""
+
+
+def is_on_tensors(op: Any) -> bool:
+    """Return whether a `linalg.generic` reads and writes no memref: a result for each output."""
+    return len(op.results) > 0 and not any(
+        isinstance(value.type, ir.MemRefType) for value in op.operands
+    )
+
+
 def iterators(kinds: Iterable[str]) -> ir.ArrayAttr:
     """Return the attribute of the kinds of loops, "parallel" or "reduction" each."""
     return ir.ArrayAttr.get(

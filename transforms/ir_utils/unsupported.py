@@ -19,7 +19,7 @@ CURES: Mapping[str, str] = MappingProxyType(
         "sparse_tensor": "run sparsifier first",
         "stablehlo": "give its text to lx.parse, which brings it to linalg",
         "tm_tensor.attention": "have the exporter decompose scaled_dot_product_attention first",
-        "torch": "export the module with output_type=linalg-on-tensors",
+        "torch": "give its text to lx.parse, which brings it to linalg",
         "tosa": "give its text to lx.parse, which brings it to linalg",
         "transform": "apply the schedule first; a payload module holds no transform operations",
         "vector.print": "give the value back as a result, and print that",

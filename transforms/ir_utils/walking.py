@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -19,17 +19,28 @@ def operations(root: Any, names: Collection[str]) -> list[Any]:
     They are in the order of the text, an operation before those in its regions. The list is made
     before anything is changed: a caller may erase an operation once it is done with it.
     """
-    return select(root, lambda op: op.name in names)
+    found: list[Any] = []
+    advance = ir.WalkResult.ADVANCE
+
+    # Most of what passes do is to look for ops: this is called for each op of a module.
+    def visit(op: Any) -> Any:
+        if op.name in names:
+            found.append(op)
+        return advance
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
     """Return the operations in `root` for which `keep` is true, in the order of `operations`."""
     found: list[Any] = []
+    advance = ir.WalkResult.ADVANCE
 
     def visit(op: Any) -> Any:
         if keep(op):
             found.append(op)
-        return ir.WalkResult.ADVANCE
+        return advance
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
@@ -52,6 +63,38 @@ def functions(module: Any) -> list[Any]:
     """Return the `func.func` operations of a module that have a body."""
     ops = (op.operation for op in module.operation.regions[0].blocks[0].operations)
     return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
+
+
+def ancestor_in(block: Any, op: Any) -> Any | None:
+    """Return the op of a block that is an op, or has it in its regions; None where none is."""
+    while op.block != block:
+        op = op.parent.operation
+        if op.name == "func.func":
+            return None
+    return op
+
+
+def first_of(ops: Iterable[Any]) -> Any:
+    """Return the op that comes first of ops of one block."""
+    found, *others = ops
+    for op in others:
+        if op.is_before_in_block(found):
+            found = op
+    return found
+
+
+def last_of(ops: Iterable[Any]) -> Any:
+    """Return the op that comes last of ops of one block."""
+    found, *others = ops
+    for op in others:
+        if found.is_before_in_block(op):
+            found = op
+    return found
+
+
+def is_unused(value: Any) -> bool:
+    """Return whether nothing uses a value."""
+    return next(iter(value.uses), None) is None
 
 
 def replace_op(op: Any, *values: Any) -> None:

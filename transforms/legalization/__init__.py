@@ -7,6 +7,8 @@ after them: these ops stay in bounds by what they assert of sizes.
 from __future__ import annotations
 
 PASSES = (
+    # The passes up to the end of fusion then see one of several layers that are alike.
+    "linalg-ext-outline-repeated-layers",
     # Outlined groups are functions, which nothing is fused into or out of.
     "linalg-ext-outline-groups",
     "linalg-ext-lower-tm-tensor",

@@ -1,4 +1,4 @@
-"""Ops that exporters write, StableHLO's and TOSA's, as linalg on tensors: upstream's passes first.
+"""Ops of StableHLO, TOSA and PyTorch as linalg on tensors: upstream's passes first.
 
     module = lx.parse(text)        # runs it, where the text holds such ops
 
@@ -46,11 +46,18 @@ _TOSA = ",".join(
     )
 )
 
-_PIPELINES = {"stablehlo": _STABLEHLO, "tosa": _TOSA}
+TORCH = (
+    "func.func(torch-match-quantized-custom-ops),"
+    "torchdynamo-export-to-torch-backend-pipeline{extra-library=},"
+    "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
+)
+"""torch-mlir's way from its ops to linalg, as its own front door runs it."""
+
+_PIPELINES = {"stablehlo": _STABLEHLO, "torch": TORCH, "tosa": _TOSA}
 
 
 def legalize_exported(module: Module, *, trusted: bool = False) -> None:
-    """Write StableHLO's and TOSA's ops as linalg on tensors, in place.
+    """Write StableHLO's, TOSA's and PyTorch's ops as linalg on tensors, in place.
 
     Raises:
         LoweringError: there is one that neither upstream nor this library lowers; names it, and
@@ -78,7 +85,7 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
 
 
 def _is_exported(name: str) -> bool:
-    return name.startswith(("stablehlo.", "chlo.", "tosa."))
+    return name.startswith(("stablehlo.", "chlo.", "torch.", "torch_c.", "tosa."))
 
 
 def _refused(error: IRError, dialect: str) -> LoweringError:

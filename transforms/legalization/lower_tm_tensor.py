@@ -8,9 +8,9 @@ before:
     } -> tensor<8xf32>
 after:
     %r = scf.for %k = %c0 to %c3 step %c1 iter_args(%all = %o) -> (tensor<8xf32>) {
-      %a = tensor.extract %u[%k] : tensor<3xf32>
       %n = tensor.extract %i[%k, %c0] : tensor<3x1xi32>
       %at = arith.index_cast %n : i32 to index
+      %a = tensor.extract %u[%k] : tensor<3xf32>
       %next = tensor.insert %a into %all[%at] : tensor<8xf32>
       scf.yield %next : tensor<8xf32>
     }

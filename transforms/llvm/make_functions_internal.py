@@ -1,32 +1,31 @@
-"""Make functions internal that no other code calls: LLVM may then change their parameters.
+"""Make functions internal that no other code calls, and drop what the entry does not use.
 
 An entry takes each buffer as a pointer, an offset, sizes and strides. These are a thousand values
-for a model with a hundred parameters, and the entry uses only the pointers. LLVM keeps each of them
-in a place of the stack for as long as other code may call the function.
+for a model with a hundred parameters, and the entry uses only the pointers. Its C interface alone
+calls it, and gives it no others. LLVM may change the parameters of internal functions further.
 
 before:
-    llvm.func @entry(%status: !llvm.ptr) attributes {linalg_ext.status, llvm.emit_c_interface} {
-      llvm.call @part() : () -> ()
+    llvm.func @entry(%n: i64, %status: !llvm.ptr) attributes {linalg_ext.status} {
+      llvm.call @part(%status) : (!llvm.ptr) -> ()
       llvm.return
     }
-    llvm.func @_mlir_ciface_entry(%status: !llvm.ptr) attributes {llvm.emit_c_interface} {
-      llvm.call @entry(%status) : (!llvm.ptr) -> ()
+    llvm.func @_mlir_ciface_entry(%n: i64, %status: !llvm.ptr) {
+      llvm.call @entry(%n, %status) : (i64, !llvm.ptr) -> ()
       llvm.return
     }
-    llvm.func @part() attributes {sym_visibility = "private"} {
+    llvm.func @part(%status: !llvm.ptr) attributes {sym_visibility = "private"} {
       llvm.return
     }
 after:
-    llvm.func internal @entry(%status: !llvm.ptr)
-        attributes {linalg_ext.status, llvm.emit_c_interface, no_inline} {
-      llvm.call @part() : () -> ()
+    llvm.func internal @entry(%status: !llvm.ptr) attributes {linalg_ext.status, no_inline} {
+      llvm.call @part(%status) : (!llvm.ptr) -> ()
       llvm.return
     }
-    llvm.func @_mlir_ciface_entry(%status: !llvm.ptr) attributes {llvm.emit_c_interface} {
+    llvm.func @_mlir_ciface_entry(%n: i64, %status: !llvm.ptr) {
       llvm.call @entry(%status) : (!llvm.ptr) -> ()
       llvm.return
     }
-    llvm.func internal @part() attributes {sym_visibility = "private"} {
+    llvm.func internal @part(%status: !llvm.ptr) attributes {sym_visibility = "private"} {
       llvm.return
     }
 
@@ -35,13 +34,18 @@ The entry keeps its name in the code, for those who read it: `no_inline`.
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir
+from itertools import compress
+
+from linalg_ext.bindings import ir, llvm
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.entry_status import STATUS
+from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
 
 NAME = "linalg-ext-make-functions-internal"
 
 _INTERFACE = "_mlir_ciface_"
+
+_ARGUMENTS = "arg_attrs"
 
 
 @module_pass(NAME, on="llvm.func")
@@ -61,7 +65,52 @@ def make_functions_internal(module: ir.Operation) -> Report:
         function.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
         if is_entry:
             function.attributes["no_inline"] = ir.UnitAttr.get()
+            _drop_unused(function, functions[f"{_INTERFACE}{name}"])
     return report
+
+
+def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:
+    """Drop the arguments that a function does not use; its interface alone calls it."""
+    block = function.regions[0].blocks[0]
+    used = [any(True for _ in argument.uses) for argument in block.arguments]
+    kept = list(compress(block.arguments, used))
+    (call,) = operations(interface, {"llvm.call"})
+    for at in reversed(range(len(used))):
+        if not used[at]:
+            block.erase_argument(at)
+    inputs = ", ".join(str(argument.type) for argument in kept)
+    result = call.results[0].type if len(call.results) else None
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.Type.parse(f"!llvm.func<{'void' if result is None else result} ({inputs})>")
+    )
+    if _ARGUMENTS in function.attributes:
+        said = compress(ir.ArrayAttr(function.attributes[_ARGUMENTS]), used)
+        function.attributes[_ARGUMENTS] = ir.ArrayAttr.get(list(said))
+    with call.location, ir.InsertionPoint(call):
+        operands = list(compress(call.operands, used))
+        made = llvm.CallOp(result, operands, [], [], callee=call.attributes["callee"])
+    replace_op(call, *made.results)
+    for op in operations(interface, {"llvm.extractvalue"}):
+        if any(True for _ in op.results[0].uses):
+            _load_alone(op)
+        else:
+            op.erase()
+    for op in operations(interface, {"llvm.load"}):
+        if not any(True for _ in op.results[0].uses):
+            op.erase()
+
+
+def _load_alone(part: ir.Operation) -> None:
+    """Load a part of a descriptor by itself: LLVM takes as long for each part that it loads."""
+    whole = producer(part.operands[0])
+    if whole is None or whole.name != "llvm.load":
+        return
+    pointer = ir.Type.parse("!llvm.ptr")
+    place = ir.DenseI32ArrayAttr.get([0, *ir.DenseI64ArrayAttr(part.attributes["position"])])
+    with part.location, ir.InsertionPoint(part):
+        type_ = ir.TypeAttr.get(whole.results[0].type)
+        at = llvm.GEPOp(pointer, whole.operands[0], [], place, type_, None).result
+        replace_op(part, llvm.LoadOp(part.results[0].type, at).result)
 
 
 def _is_private(function: ir.Operation) -> bool:

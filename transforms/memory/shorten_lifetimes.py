@@ -35,7 +35,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.buffers import PURE_VIEW_OPS, reaching
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import ancestor_in, first_of, last_of, operations
 
 NAME = "linalg-ext-shorten-lifetimes"
 
@@ -51,24 +51,15 @@ def shorten_lifetimes(module: ir.Operation) -> Report:
         if users is None or len(frees) != 1:
             continue
         block = allocation.block
-        places = [place for user in users if (place := _place_in(block, user)) is not None]
+        places = [place for user in users if (place := ancestor_in(block, user)) is not None]
         if len(places) < len(users) or frees[0].block != block:
             continue
         others = [place for place in places if place != frees[0]]
         if others:
-            frees[0].move_after(_last(others))
+            frees[0].move_after(last_of(others))
         _sink(allocation)
         report.changed[allocation.name] += 1
     return report
-
-
-def _place_in(block: Any, op: Any) -> Any | None:
-    """The op of a block that is an op, or has it in its regions."""
-    while op.block != block:
-        op = op.parent.operation
-        if op.name == "func.func":
-            return None
-    return op
 
 
 def _sink(op: Any) -> None:
@@ -78,22 +69,6 @@ def _sink(op: Any) -> None:
         user = use.owner.operation
         if user.name in PURE_VIEW_OPS and user.block == op.block:
             _sink(user)
-        users.append(_place_in(op.block, user))
+        users.append(ancestor_in(op.block, user))
     if users:
-        op.move_before(_first(users))
-
-
-def _first(ops: list[Any]) -> Any:
-    found = ops[0]
-    for op in ops:
-        if op.is_before_in_block(found):
-            found = op
-    return found
-
-
-def _last(ops: list[Any]) -> Any:
-    found = ops[0]
-    for op in ops:
-        if found.is_before_in_block(op):
-            found = op
-    return found
+        op.move_before(first_of(users))

@@ -24,19 +24,21 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import element_type, select
+from linalg_ext.transforms.ir_utils.walking import element_type, operations
 
 NAME = "linalg-ext-move-narrow-floats-as-integers"
 
-_MOVES = (
-    "llvm.extractelement",
-    "llvm.insertelement",
-    "llvm.intr.masked.load",
-    "llvm.intr.masked.store",
-    "llvm.load",
-    "llvm.select",
-    "llvm.shufflevector",
-    "llvm.store",
+_MOVES = frozenset(
+    {
+        "llvm.extractelement",
+        "llvm.insertelement",
+        "llvm.intr.masked.load",
+        "llvm.intr.masked.store",
+        "llvm.load",
+        "llvm.select",
+        "llvm.shufflevector",
+        "llvm.store",
+    }
 )
 """Ops to which it is all one what the bits that they move mean."""
 
@@ -45,7 +47,7 @@ _MOVES = (
 def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
     """Load, store, insert, extract, shuffle and select f16 and bf16 as integers of 16 bits."""
     report = Report(NAME)
-    for op in select(module, _moves_narrow_floats):
+    for op in filter(_moves_narrow_floats, operations(module, _MOVES)):
         report.matched[op.name] += 1
         report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.arithmetic import index, known_trips
 from linalg_ext.transforms.ir_utils.buffer_sizes import as_number, number
 
 from . import _partition
@@ -94,7 +94,7 @@ def parallel_loop(op: ir.Operation) -> ParallelLoop | None:
     each = None if len(op.results) else _nanoseconds(op.regions[0].blocks[0])
     if each is None:
         return None
-    trips = [_known_trips(*bounds) for bounds in zip(*_bounds(op), strict=True)]
+    trips = [known_trips(*bounds) for bounds in zip(*_bounds(op), strict=True)]
     known = [size for size in trips if size is not None]
     return ParallelLoop(op, each, math.prod(known) if len(known) == len(trips) else None)
 
@@ -151,26 +151,11 @@ def _bounds(op: ir.Operation) -> list[Sequence[_Index]]:
 
 def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
     """Return the trip count of a loop, as an index; 0 where it ends before it begins."""
-    known = _known_trips(lower, upper, step)
+    known = known_trips(lower, upper, step)
     if known is not None:
         return index(known)
     length = arith.maxsi(arith.subi(upper, lower), index(0))
     return arith.ceildivui(length, step)
-
-
-def _known_trips(lower: _Index, upper: _Index, step: _Index) -> int | None:
-    low, high, stride = map(_known, (lower, upper, step))
-    if low is None or high is None or stride is None:
-        return None
-    return max(0, -(-(high - low) // max(1, stride)))
-
-
-def _known(value: _Index) -> int | None:
-    if isinstance(value, int):
-        return value
-    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(value.owner.attributes["value"]).value
 
 
 def _nanoseconds(block: ir.Block) -> float | None:
@@ -187,6 +172,6 @@ def _nanoseconds(block: ir.Block) -> float | None:
         inner = [_nanoseconds(block) for region in op.regions for block in region.blocks]
         if None in inner:
             return None
-        trips = _known_trips(*list(op.operands)[:3]) if op.name == "scf.for" else 1
+        trips = known_trips(*list(op.operands)[:3]) if op.name == "scf.for" else 1
         took += _SCALAR + (_USUAL if trips is None else trips) * sum(one or 0.0 for one in inner)
     return took

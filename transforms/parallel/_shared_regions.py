@@ -28,7 +28,9 @@ _STRUCTURED = frozenset({"linalg.generic", "memref.copy"})
 
 _PARALLEL = frozenset({"scf.forall", "scf.parallel"})
 
-_HARMLESS = TOUCH_NOTHING | {"memref.dealloc"}
+_DEALLOC = "memref.dealloc"
+
+_HARMLESS = TOUCH_NOTHING | {_DEALLOC}
 """Operations on buffers that neither read nor write one."""
 
 _SCALAR = ("affine.", "arith.", "cf.assert", "complex.", "index.", "math.", "scf.", "vector.")
@@ -68,6 +70,16 @@ def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
     return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
 
 
+def steps_by_row(entry: ir.Operation) -> Iterator[Step | None]:
+    """Yield the steps of all rows in order, and None where a row ends."""
+    for block in _blocks(entry):
+        for each in block.operations:
+            met = _met(each.operation, set())
+            if met is None or isinstance(met, Step):
+                yield met
+        yield None
+
+
 def parallel_loops(entry: ir.Operation) -> list[Any]:
     """Return the outermost parallel loops of an entry."""
     return [
@@ -98,26 +110,33 @@ def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
         op = each.operation
         if row.steps and row.after is None:
             row.after = op
-        if op.name in _STRUCTURED:
-            step = step_of(op)
-            if not isinstance(step, str):
-                row.steps.append(step)
-                row.after = None
-                row.frees += frees
-                frees = []
-                continue
-            reasons.add(step)
-        elif op.name == "memref.dealloc":
+        met = _met(op, reasons)
+        if isinstance(met, Step):
+            row.steps.append(met)
+            row.after = None
+            row.frees += frees
+            frees = []
+        elif op.name == _DEALLOC:
             frees.append(op)
-            continue
-        elif op.name == "func.return" or _reaches_no_memory(op):
-            continue
-        else:
-            reasons.add(f"it holds {op.name}")
-        if row.steps:
-            found.append(row)
-        row, frees = Row(), []
+        elif met is None:
+            if row.steps:
+                found.append(row)
+            row, frees = Row(), []
     return [*found, row] if row.steps else found
+
+
+def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
+    """Return an op as a step, as it is where a row goes on behind it, and None where it ends."""
+    if op.name in _STRUCTURED:
+        step = step_of(op)
+        if not isinstance(step, str):
+            return step
+        reasons.add(step)
+        return None
+    if op.name in (_DEALLOC, "func.return") or _reaches_no_memory(op):
+        return op
+    reasons.add(f"it holds {op.name}")
+    return None
 
 
 def _reaches_no_memory(op: Any) -> bool:

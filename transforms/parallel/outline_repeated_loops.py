@@ -52,9 +52,8 @@ from collections import Counter
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.entry_status import functions_with_status
+from linalg_ext.transforms.ir_utils.outlining import STEM, outermost_loops, part_of
 from linalg_ext.transforms.ir_utils.plan_functions import Functions
-
-from ._outlining import STEM, outermost_loops, part_of
 
 NAME = "linalg-ext-outline-repeated-loops"
 

@@ -66,10 +66,11 @@ from linalg_ext.transforms.ir_utils.entry_status import (
     THREADS,
     entry_with_status,
 )
+from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
+from linalg_ext.transforms.ir_utils.repeats import is_repeated
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_operands
 
 from ._loops_in_slices import SLICES
-from ._outlining import is_repeated, taken_from_outside
 
 NAME = "linalg-ext-outline-shared-loops"
 

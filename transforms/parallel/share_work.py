@@ -59,9 +59,9 @@ from linalg_ext.transforms.ir_utils.walking import operations
 
 from . import _partition
 from ._loops_in_slices import SLICES, loop_over_slices, parallel_loop, share_parallel_loop
-from ._partition import Work
+from ._partition import Work, find_work
 from ._run_time_slices import most_slices, slices_at_run_time
-from ._shared_regions import Region, Row, parallel_loops, regions, rows
+from ._shared_regions import Region, Row, parallel_loops, regions, rows, steps_by_row
 from .slice_writer import SliceWriter, extent_of
 
 NAME = "linalg-ext-share-work"
@@ -117,18 +117,26 @@ class Sharing(Enum):
 
 
 def sharing_of(module: ir.Operation) -> Sharing:
-    """Return whether work of the entry can be shared by two threads; nothing is changed."""
+    """Return whether work of the entry may be shared by two threads; nothing is changed.
+
+    Steps that can be cut and take long enough together may still be too many regions that are too
+    short: that is found when the work is cut.
+    """
     entry = entry_with_status(module)
     if entry is None:
         return Sharing.NONE
     found = Sharing.NONE
-    for row in rows(entry, set()):
-        if sum(step.nanoseconds(current()) for step in row.steps) < _partition.WORTH_SHARING:
-            continue
-        for region in regions(row.steps, 2):
-            if _is_shared(region, 2, set()):
-                if region.work is not None and not region.work.is_open:
-                    return Sharing.ALWAYS
+    cut = fixed = 0.0
+    for step in steps_by_row(entry):
+        if step is None:
+            cut = fixed = 0.0
+        elif find_work([step], 2) is not None:
+            took = step.nanoseconds(current())
+            cut += took
+            fixed += 0.0 if step.is_open else took
+            if fixed >= _partition.WORTH_SHARING:
+                return Sharing.ALWAYS
+            if cut >= _partition.WORTH_SHARING:
                 found = Sharing.BY_SIZES
     for op in parallel_loops(entry):
         loop = parallel_loop(op)

@@ -10,6 +10,7 @@ from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.structured.utils.maps import split_operands
+from linalg_ext.structured.utils.outputs import filled
 from linalg_ext.structured.utils.values import producer
 
 from ._views import ViewKind, view_of
@@ -106,13 +107,6 @@ def empty(sizes: Sequence[int | ir.Value], element: ir.Type) -> ir.Value:
     """A new tensor of these sizes."""
     made: ir.Value = tensor.EmptyOp(list(sizes), element).result
     return made
-
-
-def filled(value: ir.Value, destination: ir.Value) -> ir.Value:
-    """`linalg.fill` of a tensor."""
-    fill = linalg.FillOp([destination.type], [value], [destination]).operation
-    linalg.fill_builtin_region(fill)
-    return fill.results[0]
 
 
 def transposed(

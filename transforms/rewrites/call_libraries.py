@@ -30,7 +30,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import select
 
 from ._library_declarations import bind_declarations
-from .library_choice import ASKS, Chosen, choose
+from .library_choice import ASKS, Chosen, asked_names, choose
 from .library_functions import LibraryFunctions
 
 NAME = "linalg-ext-call-libraries"
@@ -50,13 +50,14 @@ def call_libraries(module: ir.Operation) -> Report:
     report = Report(NAME)
     libraries = in_force()
     functions = LibraryFunctions(module)
+    asked = asked_names(module)
     if libraries:
         bind_declarations(module, libraries, report)
     for op in select(module, lambda op: op.name.startswith("linalg.") and op.name not in _PARTS):
         if not libraries and ASKS not in op.attributes:
             continue
         report.matched[op.name] += 1
-        found = choose(op, libraries)
+        found = choose(op, libraries, asked)
         if isinstance(found, Chosen):
             report.changed[op.name] += 1
             report.decisions.append(functions.replace(op, found))

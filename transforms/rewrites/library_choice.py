@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.structured.utils.discardable import forget_memoized_maps
 from linalg_ext.structured.utils.maps import split_operands
-from linalg_ext.transforms.ir_utils.walking import place
+from linalg_ext.transforms.ir_utils.walking import place, select
 
 ASKS = "library_call"
 """The attribute of an op that names a function."""
@@ -45,8 +45,19 @@ class Chosen:
     product: Contraction | None = None
 
 
-def choose(op: Any, libraries: Sequence[Library]) -> Chosen | str | None:
+def asked_names(module: ir.Operation) -> frozenset[str]:
+    """Return the names of functions that ops of a module ask for."""
+    ops = select(module, lambda op: ASKS in op.attributes)
+    return frozenset(name for op in ops if (name := _asked(op)) is not None)
+
+
+def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Chosen | str | None:
     """Return the function that an op calls, the reason for none, or None where no library matters.
+
+    Args:
+        op: the op.
+        libraries: those in force, the latest first.
+        asked: the names that ops of its module ask for: to no other op do they mean anything.
 
     Raises:
         LibraryError: the op names a function that does not take its operands.
@@ -63,7 +74,7 @@ def choose(op: Any, libraries: Sequence[Library]) -> Chosen | str | None:
     name = op.name.replace(".", "_")
     if name != "linalg_generic" and (found := _by_name(op, name, inputs, operands, libraries)):
         return found
-    return _by_meaning(op, inputs, operands, libraries)
+    return _by_meaning(op, inputs, operands, libraries, asked)
 
 
 def _asked(op: Any) -> str | None:
@@ -150,9 +161,18 @@ def _by_name(
 
 
 def _by_meaning(
-    op: Any, inputs: int, operands: tuple[OperandType, ...], libraries: Sequence[Library]
+    op: Any,
+    inputs: int,
+    operands: tuple[OperandType, ...],
+    libraries: Sequence[Library],
+    asked: Collection[str],
 ) -> Chosen | str | None:
-    keys = [(library, key) for library in libraries for key in library.ops]
+    keys: list[tuple[OpDefinition, Sequence[NativeFunction]]] = []
+    for library in libraries:
+        keys += library.ops.items()
+        keys += [
+            (op, library.calls[name]) for op, name in library.named.items() if name not in asked
+        ]
     if not keys:
         return None
     try:
@@ -160,8 +180,8 @@ def _by_meaning(
     except LinalgExtError:
         return None
     reason: str | None = None
-    for library, key in keys:
-        for native in library.ops[key]:
+    for key, natives in keys:
+        for native in natives:
             found = _fitting(native, key, recognized, inputs, operands)
             if isinstance(found, Chosen):
                 return found

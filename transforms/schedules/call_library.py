@@ -17,7 +17,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.libraries import in_force
-from linalg_ext.transforms.rewrites.library_choice import Chosen, choose
+from linalg_ext.transforms.rewrites.library_choice import Chosen, asked_names, choose
 from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions
 
 from ._checks import check_maps, refusal
@@ -39,7 +39,7 @@ def call_library(op: ir.Operation) -> list[ir.Operation]:
             "no library is in force",
             hint="take the step inside `with lx.library(...):`",
         )
-    found = choose(op, libraries)
+    found = choose(op, libraries, asked_names(_module_of(op)))
     if not isinstance(found, Chosen):
         raise refusal(op, f"no library has a function for this {op.name}: {found or 'none fits'}")
     LibraryFunctions(_module_of(op)).replace(op, found)

@@ -1,14 +1,13 @@
 """Steps about a module: fusion of neighbours, propagation of packs and cleaning up.
 
-Source: `linalg-fuse-elementwise-ops`, `linalg-fold-unit-extent-dims`,
+Source: `linalg-ext-fuse-producers`, `linalg-fold-unit-extent-dims`,
 `transform.apply_patterns.linalg.data_layout_propagation`.
 """
 
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.transforms.fusion.keep_effects import keep_effects
-from linalg_ext.transforms.fusion.release_effects import release_effects
+from linalg_ext.transforms.fusion.fuse_producers import fuse_producers
 
 from ._script import ANY, FUNCTIONS, Script
 from .step import Passes, schedule_step
@@ -33,12 +32,16 @@ def fuse_elementwise(module: ir.Operation) -> list[ir.Operation]:
           linalg.yield %3 : f32
         } -> tensor<8xf32>
     """
-    manager = passmanager.PassManager("builtin.module")
-    manager.add("func.func(linalg-generalize-named-ops,linalg-fuse-elementwise-ops),cse")
-    keep_effects.apply(module)
-    manager.run(module)
-    release_effects.apply(module)
+    _run(module, "func.func(linalg-generalize-named-ops)")
+    fuse_producers.apply(module)
+    _run(module, "canonicalize,cse")
     return []
+
+
+def _run(module: ir.Operation, pipeline: str) -> None:
+    manager = passmanager.PassManager("builtin.module")
+    manager.add(pipeline)
+    manager.run(module)
 
 
 @schedule_step("linalg-ext-fold-unit-extents", whole=True)

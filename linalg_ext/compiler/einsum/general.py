@@ -104,7 +104,7 @@ def evaluated(
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
     if called_on == "dask":
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
-        return hooks.handler("einsum on dask")(asked, arrays, out, threads, tune, backend)
+        return hooks.facade("calls").einsum_on_dask(asked, arrays, out, threads, tune, backend)
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(
@@ -118,7 +118,7 @@ def evaluated(
             )
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         if called_on == "traced":
-            return hooks.handler("einsum on traced")(asked, arrays)
+            return hooks.facade("calls").einsum_on_traced(asked, arrays)
         from linalg_ext.compiler.einsum.path_emission import on_values
 
         return on_values(asked, arrays, outs)
@@ -128,7 +128,7 @@ def evaluated(
 
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         with in_force:
-            return hooks.handler("tuned einsum")(asked, arrays, out, Tuning.of(tune))
+            return hooks.facade("calls").einsum_tuned(asked, arrays, out, Tuning.of(tune))
     with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,
@@ -194,7 +194,7 @@ def _on_arrays(
         steps = ("einsum_path", *path)
         asked = Request(subscripts, kind, dtypes.result, compute_type, "unsafe", steps)
         read = [array if is_known(array.dtype) else dtypes.converted(array) for array in arrays]
-        result = hooks.handler("jitted einsum")(asked, read)
+        result = hooks.facade("calls").einsum_compiled(asked, read)
         if out is None:
             result = arranged(result, order, contraction, arrays)
             return result if result.ndim else result[()]

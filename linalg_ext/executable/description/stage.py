@@ -38,13 +38,14 @@ class Stage:
     @cached_property
     def text(self) -> str:
         """As MLIR, large constants elided."""
-        return str(self._asked("text of bytecode")) if self.bytecode else self.kept_text
+        return str(self._asked("text_of")) if self.bytecode else self.kept_text
 
     @cached_property
     def operations(self) -> int:
         """The number of ops."""
-        return int(self._asked("size of bytecode")) if self.bytecode else self.kept_count
+        return int(self._asked("size_of")) if self.bytecode else self.kept_count
 
     def _asked(self, question: str) -> str | int:
-        answer: str | int = hooks.handler(question)(self.bytecode, self.allow_unregistered)
+        ask = getattr(hooks.facade("compiler"), question)
+        answer: str | int = ask(self.bytecode, self.allow_unregistered)
         return answer

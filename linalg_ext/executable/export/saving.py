@@ -24,10 +24,11 @@ from linalg_ext.executable.export.header import c_name, header
 from linalg_ext.executable.export.linking import link, linker
 from linalg_ext.runtime.disassembly import defined_symbols, undefined_symbols
 from linalg_ext.runtime.machine_code import PORTABLE, packed_names
-from linalg_ext.runtime.object_file import runs_at_loading
-from linalg_ext.target import Target, to_data
+from linalg_ext.runtime.object_file import ABSOLUTE_64, ObjectFile, runs_at_loading
+from linalg_ext.target import Target, host, to_data
 from linalg_ext.target.features import SPELLINGS, UNNAMED
 from linalg_ext.target.linux import flags as flags_of_this_machine
+from linalg_ext.utils import hooks
 from linalg_ext.utils.version import library_version
 
 _OTHERS_WRITE = 0o022
@@ -95,7 +96,7 @@ def _place(folder: str | PathLike[str]) -> Path:
 
 
 def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
-    code, name = kernel.code.object_code(), c_name(kernel.entry)
+    code, name = _position_independent(kernel), c_name(kernel.entry)
     if runs_at_loading(code):
         raise ExportError(
             "the kernel has code that runs when it is loaded",
@@ -147,6 +148,42 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         if path.is_file()
     }
     (folder / RECORD).write_text(sealed(record), encoding="utf-8")
+
+
+def _position_independent(kernel: Exported) -> bytes:
+    """The object code, without absolute addresses where the kernel still has the module for it."""
+    code = kernel.code.object_code()
+    last = kernel.stages[-1] if kernel.stages else None
+    if (
+        last is None
+        or last.name != "llvm"
+        or not last.bytecode
+        or kernel.target.architecture != host().architecture
+        or not _has_absolute_addresses(code)
+    ):
+        return code
+    try:
+        made: bytes = hooks.facade("compiler").position_independent(
+            last.bytecode,
+            kernel.entry.symbol,
+            kernel.code.opt_level,
+            kernel.code.libraries,
+            kernel.target,
+        )
+        ObjectFile(made)  # which lx.load has to read
+    except LinalgExtError:
+        return code
+    return made
+
+
+def _has_absolute_addresses(code: bytes) -> bool:
+    """Return whether code has addresses in it that a linker warns of."""
+    try:
+        read = ObjectFile(code)
+    except LinalgExtError:
+        return False
+    of_code = {section.number for section in read.sections if section.is_code}
+    return any(each.kind == ABSOLUTE_64 and each.section in of_code for each in read.relocations)
 
 
 def _write_stage(folder: Path, number: int, stage: Stage) -> Data:

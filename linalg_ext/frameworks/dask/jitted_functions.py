@@ -27,7 +27,7 @@ from linalg_ext.utils.hooks import is_dask
 
 
 def call_jitted_on_dask(
-    function: JitFunction,
+    function: JitFunction[..., Any],
     arguments: Sequence[Any],
     named: Mapping[str, Any],
     out: Any,
@@ -92,7 +92,7 @@ class _OnBlock:
         threads: of a call.
     """
 
-    function: JitFunction
+    function: JitFunction[..., Any]
     structure: Structure
     places: tuple[int, ...]
     constants: tuple[Any, ...]
@@ -124,10 +124,10 @@ class _Learned:
     results: Structure
 
 
-_known: WeakKeyDictionary[JitFunction, dict[Hashable, _Learned]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[JitFunction[..., Any], dict[Hashable, _Learned]] = WeakKeyDictionary()
 
 
-def _learned(function: JitFunction, call: _Call) -> _Learned:
+def _learned(function: JitFunction[..., Any], call: _Call) -> _Learned:
     """Return the facts about a call, from the memo of traces where it has a like call."""
     known = _known.setdefault(function, {})
     try:
@@ -148,13 +148,14 @@ class _Call:
     """
 
     def __init__(
-        self, function: JitFunction, arguments: Sequence[Any], named: Mapping[str, Any]
+        self, function: JitFunction[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> None:
         # With no size open: what is asked is whether sizes make a difference.
         self._function = JitFunction(
             function.__wrapped__, static_argnames=function.options["static_argnames"]
         )
-        self._leaves, self.structure = flatten([list(arguments), dict(named)])
+        given = [list(arguments), dict(named)]
+        self._leaves, self.structure = flatten(given, constants=True)
         self.places = tuple(place for place, x in enumerate(self._leaves) if _is_array(x))
         self.constants = tuple(leaf for leaf in self._leaves if not _is_array(leaf))
         self.arrays = [

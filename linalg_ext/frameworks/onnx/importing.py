@@ -55,7 +55,7 @@ def _lowered(model: Any, module: Module, pipeline: str) -> Module:
         told = [line for one in done.diagnostics for line in (one, *one.notes)]
         first = told[0].message.strip().partition("\n")[0] if told else done.message
         raise _refusal(model, "\n".join(f"{line.location}\n{line.message}" for line in told), first)
-    return Module.parse(done.bytecode, trusted=True, context=new_context())
+    return Module.parse(done.bytecode, trusted=True, legalize=False, context=new_context())
 
 
 def refusal_of(model: Any, error: IRError) -> ModelError:
@@ -103,7 +103,7 @@ def _importer() -> Any:
         found = importlib.import_module("torch_mlir.extras.onnx_importer")
     except (ImportError, AttributeError) as error:
         raise missing_onnx(error) from error
-    importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    importlib.import_module("linalg_ext.dialects.torch")
     return found
 
 

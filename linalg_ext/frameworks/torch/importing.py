@@ -27,13 +27,7 @@ from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
 from linalg_ext.transforms.ir_utils.walking import functions
-
-PIPELINE = (
-    "func.func(torch-match-quantized-custom-ops),"
-    "torchdynamo-export-to-torch-backend-pipeline{extra-library=},"
-    "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
-)
-"""torch-mlir's way from its ops to linalg, as its own front door runs it."""
+from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
 _KEEPING = frozenset(
     {
@@ -58,13 +52,13 @@ def imported(module: Any) -> Module:
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
-        done = parser_process.run_passes(raw.bytecode(), PIPELINE, allow_unregistered=False)
+        done = parser_process.run_passes(raw.bytecode(), TORCH, allow_unregistered=False)
     except CrashError as error:
         raise Refused(None, "torch-mlir's passes die of the graph", [error.what]) from error
     if isinstance(done, parser_process.Refusal):
         found = done.diagnostics
         raise Refused(node_of(found, names), _reason(found), _notes(found))
-    made = Module.parse(done.bytecode, trusted=True, context=new_context())
+    made = Module.parse(done.bytecode, trusted=True, legalize=False, context=new_context())
     return _packed(made, graphs.parameters(module.graph))
 
 

@@ -60,7 +60,7 @@ def importer() -> Any:
         BindingsError, MissingExtraError: as of `require_importer`, or the versions do not fit.
     """
     require_importer()
-    importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    importlib.import_module("linalg_ext.dialects.torch")
     return _extra("fx_importer")
 
 

@@ -20,6 +20,8 @@ from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.einsum.semiring import KINDS, Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS, Subscripts, parse
+from linalg_ext.notations.registry import Notation, register
+from linalg_ext.notations.subject import definition_of as subject_of
 
 Labels = Sequence[str]
 
@@ -138,9 +140,7 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
     Raises:
         NotationError: the op is no einsum, or not in that semiring; says why.
     """
-    definition = op if isinstance(op, OpDefinition) else getattr(op, "definition", None)
-    if not isinstance(definition, OpDefinition):
-        raise NotationError(f"{op!r} is no op", expected="an op or its definition")
+    definition = subject_of(op)
     wanted = semiring(kind)
     if len(definition.outputs) != 1:
         _refuse(definition, f"it has {len(definition.outputs)} outputs", "one result")
@@ -258,3 +258,13 @@ def _operand_name(number: int) -> str:
 def _name(subscripts: Subscripts) -> str:
     terms = [str(term) for term in subscripts.inputs]
     return "_".join(filter(None, ["einsum", *terms, "to", str(subscripts.output)])).replace(".", "")
+
+
+def _read(
+    text: str, *, filename: str | None = None, kind: str | Semiring = "+*", name: str | None = None
+) -> tuple[OpDefinition, ...]:
+    """Read one definition; an einsum string is too short for its errors to name a file."""
+    return (definition_of_einsum(text.strip(), kind=kind, name=name),)
+
+
+register(Notation("einsum", "NumPy's subscript strings", read=_read, write=to_einsum))

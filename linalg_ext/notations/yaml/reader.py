@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import NotationError
+from linalg_ext.notations.registry import definitions, read
 from linalg_ext.notations.yaml.document import read_document
 from linalg_ext.notations.yaml.nodes import Source
 from linalg_ext.opdsl.op import StructuredOp
@@ -32,24 +34,31 @@ def from_yaml(text: str, *, filename: str | None = None) -> Any:
         array([[3.],
                [3.]])
     """
-    ops = from_yaml_all(text, filename=filename)
-    return ops[0] if len(ops) == 1 else ops
+    return read(_checked(text), "yaml", filename=filename)
 
 
 def from_yaml_all(text: str, *, filename: str | None = None) -> tuple[StructuredOp, ...]:
     """The ops of a text, one a document, in order; arguments and errors as of `from_yaml`."""
-    if not isinstance(text, str):
-        raise NotationError(
-            f"from_yaml() got a {type(text).__name__}",
-            expected="the text of YAML documents",
-            hint="read the file first: from_yaml(Path(file).read_text(), filename=file)",
-        )
-    source = Source(text, filename)
-    ops = tuple(StructuredOp(read_document(document)) for document in source.documents())
-    if not ops:
+    return tuple(map(StructuredOp, definitions(_checked(text), "yaml", filename)))
+
+
+def _checked(text: str) -> str:
+    if isinstance(text, str):
+        return text
+    raise NotationError(
+        f"from_yaml() got a {type(text).__name__}",
+        expected="the text of YAML documents",
+        hint='read the file: lx.read(Path(...), "yaml"), or its read_text()',
+    )
+
+
+def read_yaml(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ...]:
+    """The definitions of a text, in order; arguments and errors as of `from_yaml`."""
+    found = tuple(map(read_document, Source(text, filename).documents()))
+    if not found:
         raise NotationError(
             "the text holds no document",
             where=filename,
             expected="one that begins with `--- !LinalgOpConfig`",
         )
-    return ops
+    return found

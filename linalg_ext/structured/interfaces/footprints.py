@@ -17,7 +17,7 @@ from linalg_ext.structured.interfaces.invariants import is_buffer
 from linalg_ext.structured.utils.maps import has_payload
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, Symbol
-from linalg_ext.utils.hooks import handler
+from linalg_ext.utils.hooks import facade
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Footprint:
 
     def _repr_svg_(self) -> str:
         """For notebooks: the loops and each operand as a box, with what is touched in it shaded."""
-        return str(handler("SVG of a footprint")(self))
+        return str(facade("views").footprint_svg(self))
 
 
 def sizes_as_numbers(sizes: Sequence[int | None]) -> tuple[Number, ...]:

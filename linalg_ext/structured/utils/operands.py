@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -222,8 +223,19 @@ def _check_static_shapes(
     definition: OpDefinition, values: Sequence[ir.Value], attributes: CallAttributes
 ) -> None:
     shapes = _static_shapes(definition, values)
-    extents = infer_extents(definition, shapes, attributes.symbols)
-    check_shapes(definition, shapes, attributes.symbols, extents)
+    key = tuple((name, tuple(shape)) for name, shape in shapes.items())
+    _check_shapes(definition, key, tuple(attributes.symbols.items()))
+
+
+@lru_cache(maxsize=4096)
+def _check_shapes(
+    definition: OpDefinition,
+    shapes: tuple[tuple[str, tuple[int | None, ...]], ...],
+    symbols: tuple[tuple[str, int], ...],
+) -> None:
+    """Raise as `check_shapes`; shapes that fit are checked once, whatever ops have them."""
+    extents = infer_extents(definition, dict(shapes), dict(symbols))
+    check_shapes(definition, dict(shapes), dict(symbols), extents)
 
 
 def _static_shapes(

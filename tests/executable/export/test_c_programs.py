@@ -113,7 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "files",
     [
-        ("layer/lx_layer.o", "int/lx_int.o", "-lm", "-Wl,-z,notext"),
+        ("layer/lx_layer.o", "int/lx_int.o", "-lm", "-Wl,--fatal-warnings"),
         ("layer/liblx_layer.so", "int/liblx_int.so"),
     ],
     ids=["objects", "libraries"],

@@ -97,7 +97,7 @@ def test_mistakes_in_calls_of_functions() -> None:
     with pytest.raises(ArgumentError, match="out= where an argument is a dask array"):
         jitted(A, A, out=X)
     with pytest.raises(ArityError):
-        jitted(A)
+        jitted(A)  # type: ignore[call-overload]
     with pytest.raises(TraceError, match=r"numpy\.unique"):
         lx.jit(np.unique)(A)
     with pytest.raises(ArgumentError, match="a dask array cannot be a constant"):

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from examples import check_example, examples
 from kernels import run
-from linalg_ext.transforms.bufferization import drop_deallocations as file
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: memref<4xf32>) {
-      {}
-      return
-    }"""
-    check_example(file.drop_deallocations, examples(file)[0], around=around)
 
 
 def test_a_module_that_frees_before_its_end_and_prefetches() -> None:

@@ -5,20 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext import errors
 from linalg_ext.module import Module
 from linalg_ext.transforms.bufferization import lower_strided_copies as file
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: memref<4xf32, strided<[2]>>, %b: memref<4xf32>) {
-      {}
-      return
-    }"""
-    check_example(file.lower_strided_copies, examples(file)[0], around=around)
 
 
 def test_block_copies_stay() -> None:

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.transforms.bufferization import reshape_destinations as file
-
-
-def test_the_example() -> None:
-    check_example(file.reshape_destinations, examples(file)[0])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.errors import ExecutionError
 from linalg_ext.module import Module
 from linalg_ext.transforms.checks import check_accesses as file
@@ -222,16 +221,6 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
     for around, cases in ((ON_BUFFERS, BUFFERS), (ON_TENSORS, TENSORS))
     for name, (body, inside, outside) in cases.items()
 }
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: memref<8xf32>, %k: index) -> vector<4xf32> {
-      {}
-      return %v : vector<4xf32>
-    }"""
-    given = "c0 0 : index\nc4 4 : index"
-    check_example(file.check_accesses, examples(file)[0], around=around, given=given)
 
 
 @pytest.mark.parametrize("case", CASES)

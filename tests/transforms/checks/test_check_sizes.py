@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.checks import check_sizes as file
-
-AROUND = """
-func.func @f(%a: tensor<?x4xf32>, %x: tensor<4xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
-  {}
-  return %r : tensor<?xf32>
-}"""
-
-
-def test_the_example() -> None:
-    check_example(file.check_sizes, examples(file)[0], around=AROUND, given="c0 0 : index")
-
 
 STATIC = """
 func.func @f(%a: tensor<1x9x9x2xf32>, %k: tensor<2x2x2x3xf32>, %o: tensor<1x3x3x3xf32>,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.checks import fold_position_checks as file
 
@@ -13,10 +13,6 @@ func.func @f(%x: tensor<9xf32>, %e: tensor<9xf32>) -> tensor<9xf32> {
   {}
   return %r : tensor<9xf32>
 }"""
-
-
-def test_the_example() -> None:
-    check_example(file.fold_position_checks, examples(file)[0], around=AROUND, given="c9 9 : index")
 
 
 @pytest.mark.parametrize(

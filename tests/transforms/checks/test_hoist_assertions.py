@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.checks import hoist_assertions as file
-
-AROUND = """
-func.func @f(%x: f32, %y: tensor<8xf32>, %k: index) -> tensor<8xf32> {
-  {}
-  return %r : tensor<8xf32>
-}"""
-
-
-def test_the_example() -> None:
-    check_example(file.hoist_assertions, examples(file)[0], around=AROUND, given="c4 4 : index")
 
 
 def _order(body: str) -> list[str]:

@@ -10,7 +10,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import kernel
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen.vector_math import expand_vector_math as file
@@ -75,30 +74,6 @@ DIALECTS = {"remf": "arith"}
 """Of functions that are not of the dialect math."""
 
 CASES = [(name, element) for element in DTYPES for name in REFERENCES]
-
-GIVEN = """
-most dense<89.0> : vector<16xf32>
-least dense<-104.0> : vector<16xf32>
-log2e dense<1.44269502> : vector<16xf32>
-shifter dense<0x4B400000> : vector<16xf32>
-ln2_high dense<-0.693147122> : vector<16xf32>
-ln2_low dense<-5.76999888E-8> : vector<16xf32>
-c4 dense<0.00139269268> : vector<16xf32>
-c3 dense<0.00836377404> : vector<16xf32>
-c2 dense<0.0416665487> : vector<16xf32>
-c1 dense<0.166665733> : vector<16xf32>
-half dense<0.5> : vector<16xf32>
-one dense<1.0> : vector<16xf32>
-i1 dense<1> : vector<16xi32>
-bias dense<127> : vector<16xi32>
-i23 dense<23> : vector<16xi32>
-"""
-
-
-def test_the_example() -> None:
-    type_ = "vector<16xf32>"
-    around = f"func.func @f(%x: {type_}) -> {type_} {{\n{{}}\nreturn %r : {type_}\n}}"
-    check_example(file.expand_vector_math, examples(file)[0], around=around, given=GIVEN)
 
 
 @cache

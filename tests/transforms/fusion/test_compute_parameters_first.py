@@ -7,21 +7,7 @@ import re
 import numpy as np
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.module import Module
-from linalg_ext.transforms.fusion import compute_parameters_first as file
-
-AROUND = """
-func.func @f(%a: tensor<800x900xf32>, %b: tensor<900x700xf32>, %c: tensor<800x700xf32>,
-             %v: tensor<700xf32>) -> (tensor<800x700xf32>, tensor<700xf32>) {
-  {}
-  return %r, %s : tensor<800x700xf32>, tensor<700xf32>
-}"""
-
-
-def test_the_example() -> None:
-    check_example(file.compute_parameters_first, examples(file)[0], around=AROUND)
-
 
 TEXT = """
 #v = affine_map<(n) -> (n)>

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext import gml_st
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import ExecutionError, LoweringError
-from linalg_ext.transforms.gml_st import lower_subset_loops as file
 from subset_modules import (
     add,
     doubled,
@@ -31,16 +29,6 @@ RNG = np.random.default_rng(7)
 
 def floats(*shape: int) -> Any:
     return RNG.integers(-9, 9, shape).astype(np.float32)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: tensor<80x60xf32>, %y: tensor<80xf32>) -> tensor<80xf32> {
-      {}
-      return %r : tensor<80xf32>
-    }"""
-    given = "\n".join(f"c{n} {n} : index" for n in (0, 4, 60, 80))
-    check_example(file.lower_subset_loops, examples(file)[0], around=around, given=given)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

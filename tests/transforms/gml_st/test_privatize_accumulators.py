@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.gml_st import privatize_accumulators as file
 from subset_modules import add, doubled, reduce_points, reduce_tiles, subset_module
 
 RNG = np.random.default_rng(11)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: tensor<8xf32>, %y: tensor<f32>) -> tensor<f32> {
-      {}
-      return %r : tensor<f32>
-    }"""
-    given = "\n".join(f"c{n} {n} : index" for n in (0, 1, 8))
-    check_example(file.privatize_accumulators, examples(file)[0], around=around, given=given)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from group_texts import AROUND, example
+from examples import examples
+from groupings import AROUND
 from linalg_ext.transforms.grouping import Insert, Plan, inline_outlined_groups, outline_groups
 
 SQUARE = "tensor<64x64xf32>"
@@ -56,8 +57,8 @@ def passes(kernel: lx.Kernel) -> int:
 
 
 def test_the_examples() -> None:
-    before, after = example(outline_groups)
-    call, following = example(inline_outlined_groups)
+    before, after = examples(outline_groups)[0]
+    call, following = examples(inline_outlined_groups)[0]
     assert call.strip() == after.strip()
     said = (inline_outlined_groups.__doc__ or "").partition("the function is\n")[2]
     function = said.partition("\n\nThe passes")[0]

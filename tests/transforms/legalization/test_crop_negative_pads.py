@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.transforms.legalization import crop_negative_pads as file
 
 X = np.arange(1, 31, dtype=np.float32).reshape(5, 6)
@@ -20,15 +19,6 @@ func.func @f(%x: tensor<{source}xf32>) -> tensor<{result}xf32> {{
   }} : tensor<{source}xf32> to tensor<{result}xf32>
   return %r : tensor<{result}xf32>
 }}"""
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<8xf32>, %zero: f32) -> tensor<9xf32> {
-      {}
-      return %r : tensor<9xf32>
-    }"""
-    check_example(file.crop_negative_pads, examples(file)[0], around=around)
 
 
 def padded(low: tuple[int, int], high: tuple[int, int]) -> np.ndarray:

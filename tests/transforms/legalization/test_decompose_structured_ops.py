@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from linalg_ext import errors
 from linalg_ext.module import Module
 from linalg_ext.transforms.legalization import decompose_structured_ops as file
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<4x6xf32>, %e: tensor<2x2x2x3xf32>) -> tensor<2x2x2x3xf32> {
-      {}
-      return %r : tensor<2x2x2x3xf32>
-    }"""
-    check_example(
-        file.decompose_structured_ops, examples(file)[0], around=around, given="zero 0.0 : f32"
-    )
 
 
 def test_softmax_is_four_generics() -> None:

@@ -7,21 +7,11 @@ import pytest
 
 import linalg_ext as lx
 from destination_ops import call, compiled, text_of
-from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import concatenate
 from linalg_ext.errors import ExecutionError
 from linalg_ext.transforms.legalization import lower_concatenate as file
 
 PARTS = [np.arange(4 * n, dtype=np.float32).reshape(4, n) + n for n in (3, 0, 5, 1)]
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<4x5xf32>, %b: tensor<3x5xf32>, %o: tensor<7x5xf32>) -> tensor<7x5xf32> {
-      {}
-      return %r : tensor<7x5xf32>
-    }"""
-    check_example(file.lower_concatenate, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("sizes", [["4x3", "4x0", "4x5", "4x1"], ["?x?", "?x0", "4x?", "?x?"]])

@@ -8,21 +8,10 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
-from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import dynamic_broadcast_in_dim
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_dynamic_broadcast as file
 
 TARGET = np.zeros((4, 3, 5), np.float32)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<1x5xf32>, %o: tensor<4x3x5xf32>) -> tensor<4x3x5xf32> {
-      {}
-      return %r : tensor<4x3x5xf32>
-    }"""
-    check_example(file.lower_dynamic_broadcast, examples(file)[0], around=around)
 
 
 @pytest.fixture(scope="module", params=["4x3x5", "?x?x?"])

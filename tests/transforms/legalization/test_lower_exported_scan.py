@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext import compile
-from linalg_ext.transforms.legalization import lower_exported_scan as file
 
 RNG = np.random.default_rng(0)
 
@@ -35,15 +33,6 @@ def operands(shape: tuple[int, ...], axis: int) -> tuple[Any, Any, Any]:
     x = RNG.random(shape, np.float32)
     rest = tuple(size for at, size in enumerate(shape) if at != axis)
     return x, np.zeros_like(x), np.full(rest, 3, np.float32)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: tensor<4x9xi64>, %y: tensor<4x9xi64>, %t: tensor<4xi64>) -> tensor<4x9xi64> {
-      {}
-      return %r : tensor<4x9xi64>
-    }"""
-    check_example(file.lower_exported_scan, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 5), (2, 1, 4)])

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_exported_scatter as file
 
 TEXT = """
 func.func @f(%u: {u}, %i: {i}, %x: {x}) -> {x} {{
@@ -24,17 +22,6 @@ ROWS = TEXT.format(
     u="tensor<?x7xf32>", i="tensor<?x1xi32>", x="tensor<5x7xf32>", dims="0", body="addf"
 )
 X, U = np.ones((5, 7), np.float32), np.arange(21, dtype=np.float32).reshape(3, 7)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%u: tensor<3x7xf32>, %i: tensor<3x1xi32>, %x: tensor<5x7xf32>)
-        -> tensor<5x7xf32> {
-      {}
-      return %r : tensor<5x7xf32>
-    }"""
-    given = "c0 0 : index\nc1 1 : index\nc3 3 : index\nc7 7 : index"
-    check_example(file.lower_exported_scatter, examples(file)[0], around=around, given=given)
 
 
 def test_rows_that_meet_are_added() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import kernel
-from linalg_ext.transforms.legalization import lower_exported_sort as file
 
 TEXT = """
 func.func @f(%x: {t}xf32>, %i: {t}xi64>) -> ({t}xf32>, {t}xi64>) {{
@@ -59,12 +57,3 @@ def test_what_is_no_number_is_larger_than_all(order: str, expected: list[int]) -
     values, indices = function(x, places(x.shape, 1))
     np.testing.assert_array_equal(indices, [expected])
     np.testing.assert_array_equal(values, x[:, expected])
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: tensor<9xf32>) -> tensor<9xf32> {
-      {}
-      return %r : tensor<9xf32>
-    }"""
-    check_example(file.lower_exported_sort, examples(file)[0], around=around)

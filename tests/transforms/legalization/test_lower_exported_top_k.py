@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
-from linalg_ext.transforms.legalization import lower_exported_top_k as file
 
 TEXT = """
 func.func @f(%x: {x}xf32>{more}, %v: {v}xf32>, %i: {v}xi32>) -> ({v}xf32>, {v}xi32>) {{
@@ -19,27 +17,6 @@ func.func @f(%x: {x}xf32>{more}, %v: {v}xf32>, %i: {v}xi32>) -> ({v}xf32>, {v}xi
   return %r#0, %r#1 : {v}xf32>, {v}xi32>
 }}"""
 X = np.array([[3, 1, 3, 2], [0, 5, 4, 5], [7, 7, 7, 8]], np.float32)
-
-
-def test_the_example() -> None:
-    (example,) = examples(file)
-    check_example(
-        file.lower_exported_top_k,
-        example,
-        around="""func.func @f(%x: tensor<4x9xf32>, %v: tensor<4x2xf32>, %i: tensor<4x2xi32>)
-            -> (tensor<4x2xf32>, tensor<4x2xi32>) {
-          {}
-          return %r#0, %r#1 : tensor<4x2xf32>, tensor<4x2xi32>
-        }""",
-        given="""
-            c0 0 : index
-            c1 1 : index
-            c2 2 : index
-            c4 4 : index
-            c9 9 : index
-            false false
-        """,
-    )
 
 
 @pytest.mark.parametrize("axis", [0, 1])

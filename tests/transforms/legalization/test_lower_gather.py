@@ -6,26 +6,12 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
-from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import gather
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_gather as file
 
 TABLE = np.arange(60, dtype=np.float32).reshape(4, 5, 3)
 FAR = np.iinfo(np.int64)
 ROWS = np.array([[0], [3], [-1], [4], [FAR.max], [FAR.min], [1]])
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<4x5xf32>, %i: tensor<3x1xindex>, %o: tensor<3x5xf32>)
-        -> tensor<3x5xf32> {
-      {}
-      return %r : tensor<3x5xf32>
-    }"""
-    check_example(
-        file.lower_gather, examples(file)[0], around=around, given="c3 3 : index\nc0 0 : index"
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,21 +6,10 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
-from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import reverse
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_reverse as file
 
 X = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<4x5xf32>, %o: tensor<4x5xf32>) -> tensor<4x5xf32> {
-      {}
-      return %r : tensor<4x5xf32>
-    }"""
-    check_example(file.lower_reverse, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("type_", ["tensor<2x4x3xf32>", "tensor<?x4x?xf32>"])

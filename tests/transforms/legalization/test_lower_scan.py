@@ -9,24 +9,12 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
-from examples import check_example, examples
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import scan
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_scan as file
 
 RNG = np.random.default_rng(5)
 WHOLE = "tensor<?x?x?xf32>"
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%x: tensor<4x9xf32>, %y: tensor<4x9xf32>, %t: tensor<4xf32>) -> tensor<4x9xf32> {
-      {}
-      return %r : tensor<4x9xf32>
-    }"""
-    given = "c0 0 : index\nc1 1 : index\nc4 4 : index\nc9 9 : index"
-    check_example(file.lower_scan, examples(file)[0], around=around, given=given)
 
 
 def add(before: Any, new: Any) -> Any:

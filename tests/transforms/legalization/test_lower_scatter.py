@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
-from examples import check_example, examples
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.dialects.linalg_ext import scatter
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_scatter as file
 
 FAR = np.iinfo(np.int64)
 ROWS = np.array([[1], [4], [1], [-1], [FAR.max], [FAR.min], [0], [1]])
@@ -23,17 +21,6 @@ TYPES = [
     ("tensor<8x1xi64>", "tensor<8x3xf32>", "tensor<4x3xf32>"),
     ("tensor<?x1xindex>", "tensor<?x?xf32>", "tensor<?x?xf32>"),
 ]
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%i: tensor<3x1xindex>, %u: tensor<3x5xf32>, %o: tensor<4x5xf32>)
-        -> tensor<4x5xf32> {
-      {}
-      return %r : tensor<4x5xf32>
-    }"""
-    given = "c0 0 : index\nc1 1 : index\nc3 3 : index"
-    check_example(file.lower_scatter, examples(file)[0], around=around, given=given)
 
 
 def expected(combine: Any) -> Any:

@@ -10,25 +10,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.transforms.legalization import lower_stablehlo_open_shapes as file
-
-REVERSE = """
-func.func @f(%x: tensor<?x5xf32>) -> tensor<?x5xf32> {
-  {}
-  return %r : tensor<?x5xf32>
-}"""
-BROADCAST = """
-func.func @f(%x: tensor<?xf32>, %n: tensor<2xindex>) -> tensor<?x?xf32> {
-  {}
-  return %r : tensor<?x?xf32>
-}"""
-
-
-@pytest.mark.parametrize(("number", "around"), [(0, REVERSE), (1, BROADCAST)])
-def test_the_examples(number: int, around: str) -> None:
-    check_example(file.lower_stablehlo_open_shapes, examples(file)[number], around=around)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 17])

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from linalg_ext import errors
 from linalg_ext.module import Module
 from linalg_ext.transforms.legalization import lower_tensor_bitcast as file
-
-
-def test_the_example() -> None:
-    around = "func.func @f(%a: tensor<4xf32>) -> tensor<4xi32> {\n{}\nreturn %r : tensor<4xi32>\n}"
-    check_example(file.lower_tensor_bitcast, examples(file)[0], around=around)
 
 
 def test_integers_with_a_sign_in_their_type() -> None:

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from linalg_ext.errors import LoweringError
 from linalg_ext.module import Module
 from linalg_ext.transforms.legalization import lower_views as lowering
-from linalg_ext.transforms.rewrites import fold_views as folding
 
 BUFFER = "memref<10x20xf32>"
-OPEN = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
-
-
-def test_the_example() -> None:
-    around = f"func.func @f(%a: {BUFFER}, %i: index) {{\n{{}}\nreturn\n}}"
-    check_example(lowering.lower_views, examples(lowering)[0], around=around)
-
-
-def test_the_example_of_folding() -> None:
-    around = f"func.func @f(%a: {BUFFER}) -> {OPEN} {{\n{{}}\nreturn %r : {OPEN}\n}}"
-    check_example(folding.fold_views, examples(folding)[0], around=around)
 
 
 def test_a_range_from_somewhere_else_is_refused() -> None:

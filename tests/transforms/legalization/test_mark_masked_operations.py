@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from examples import check_example, examples
+from examples import check_documented, examples_of
 from kernels import run
 from linalg_ext.module import Module
 from linalg_ext.transforms.legalization import mark_masked_operations as file
@@ -22,12 +22,9 @@ func.func @f(%m: memref<4xf32>, %k: vector<4xi1>) -> (f32, f32) {
 
 
 def test_the_example() -> None:
-    around = """
-    func.func @f(%x: vector<4xf32>, %k: vector<4xi1>) -> (f32, f32) {
-      {}
-      return %all, %some : f32, f32
-    }"""
-    module = check_example(file.mark_masked_operations, examples(file)[0], around=around)
+    module = check_documented(
+        file.mark_masked_operations, examples_of(file.mark_masked_operations)[0]
+    )
     module.run("cse", trusted=True)
     assert str(module).count("vector.reduction") == 2
 

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.errors import ExecutionError
 from linalg_ext.module import Module
 from linalg_ext.transforms.llvm import keep_shared_functions as file
-
-
-def test_the_example() -> None:
-    check_example(file.keep_shared_functions, examples(file)[0])
 
 
 def test_what_is_called_once_is_left_to_be_inlined() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.llvm import lower_vector_scan as file
@@ -23,15 +22,6 @@ func.func @f(%a: memref<3x4xf32>, %s: memref<3x4xf32>, %t: memref<{rest}xf32>) {
   return
 }}
 """
-
-
-def test_the_example() -> None:
-    around = """func.func @f(%v: vector<2x3xf32>, %init: vector<3xf32>)
-        -> (vector<2x3xf32>, vector<3xf32>) {
-      {}
-      return %s, %t : vector<2x3xf32>, vector<3xf32>
-    }"""
-    check_example(file.lower_vector_scan, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

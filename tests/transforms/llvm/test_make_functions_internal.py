@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.llvm import make_functions_internal as file
-
-
-def test_the_example() -> None:
-    check_example(file.make_functions_internal, examples(file)[0])
 
 
 def test_what_others_may_call_stays() -> None:

@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from kernels import kernel
 from linalg_ext import errors
 from linalg_ext.module import Module
 from linalg_ext.transforms.llvm import report_failures as file
-
-
-def test_the_example() -> None:
-    check_example(file.report_failures, examples(file)[0])
-
 
 MESSAGE = '`f` stopped: too many rounds: "quoted", 100% ü'
 NESTED = """

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from kernels import kernel
 from linalg_ext import target
 from linalg_ext.errors import TargetError
@@ -57,11 +56,6 @@ def _registers(code: str) -> int:
     """The width in bits of the widest register that a text of instructions names."""
     names = {"zmm": 512, "ymm": 256, "xmm": 128}
     return max((names[name] for name in re.findall(r"\b([xyz]mm)\d", code)), default=0)
-
-
-def test_the_example() -> None:
-    with target.using("generic-x86-64"):
-        check_example(file.set_target, examples(file)[0])
 
 
 def test_by_name_in_a_pipeline() -> None:

@@ -7,44 +7,12 @@ import pytest
 from hypothesis import given, settings
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.loop_raising import distribute_loops as distribution
-from linalg_ext.transforms.loop_raising import embed_conditionals as embedding
 from linalg_ext.transforms.loop_raising import undo_predication as undoing
 from loop_nests import nests, results
-
-AROUND = """
-func.func @f(%a: memref<?x?xf32>, %c: memref<?xf32>, %zero: f32, %m: index, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  {}
-  return
-}"""
-
-
-def test_the_example_of_distribution() -> None:
-    check_example(distribution.distribute_loops, examples(distribution)[0], around=AROUND)
-
-
-def test_the_example_of_embedding() -> None:
-    around = AROUND.replace("%a: memref<?x?xf32>", "%a: memref<?x9xf32>, %d: memref<?xf32>")
-    given = "c9 9 : index"
-    check_example(embedding.embed_conditionals, examples(embedding)[0], around=around, given=given)
-
-
-def test_the_example_of_undoing() -> None:
-    around = """
-    func.func @f(%a: memref<9xf32>, %c: memref<f32>, %s: f32, %zero: f32) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c9 = arith.constant 9 : index
-      {}
-      return
-    }"""
-    check_example(undoing.undo_predication, examples(undoing)[0], around=around)
 
 
 def is_perfect(module: Module) -> bool:

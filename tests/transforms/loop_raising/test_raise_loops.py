@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import check_documented, examples_of
 from linalg_ext.errors import ScheduleError
-from linalg_ext.transforms.loop_raising import accumulate_in_memory as accumulating
 from linalg_ext.transforms.loop_raising import raise_loops as raising
 from loop_nests import nests, results
 from schedule_corpus.subjects import subject
@@ -19,24 +18,8 @@ CONSTANTS = "".join(
 )
 
 
-def test_the_example_of_accumulation() -> None:
-    around = """
-    func.func @f(%a: memref<?x?xf32>, %c: memref<?xf32>, %zero: f32, %m: index, %n: index) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      {}
-      return
-    }"""
-    check_example(accumulating.accumulate_in_memory, examples(accumulating)[0], around=around)
-
-
 def test_the_example_of_raising() -> None:
-    around = f"""
-    func.func @f(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {{
-    {CONSTANTS} {{}}
-      return
-    }}"""
-    module = check_example(raising.raise_loops, examples(raising)[0], around=around)
+    module = check_documented(raising.raise_loops, examples_of(raising.raise_loops)[0])
     assert lx.Schedule(module).match().specialize().taken[-1].report.focus == {"linalg.matmul": 1}
 
 

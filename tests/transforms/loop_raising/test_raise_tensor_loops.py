@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.errors import ScheduleError
-from linalg_ext.transforms.loop_raising import raise_loops as raising
 from raised_loops import same_effect
 from tensor_nests import results, tensor_nests
 
@@ -19,15 +17,6 @@ NUMBERS = "".join(
 HEAD = f"""{NUMBERS}
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32"""
-
-
-def test_the_example() -> None:
-    around = f"""
-    func.func @f(%u: tensor<8xf32>, %d: tensor<8xf32>) -> tensor<8xf32> {{
-    {NUMBERS} {{}}
-      return %r : tensor<8xf32>
-    }}"""
-    check_example(raising.raise_loops, examples(raising)[1], around=around)
 
 
 PRODUCT = """

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.module import Module
-from linalg_ext.transforms.memory import advise_huge_pages as file
 from resources import skip_machine
 
 pytestmark = pytest.mark.skipif(
@@ -28,24 +26,6 @@ func.func @double(%a: tensor<?x256xf32>) -> tensor<?x256xf32> {
   return %r : tensor<?x256xf32>
 }
 """
-
-
-def test_the_example() -> None:
-    around = """
-    func.func private @madvise(i64, i64, i32) -> i32
-    func.func @f() {
-      {}
-      memref.dealloc %a : memref<4096x4096xf32>
-      return
-    }"""
-    given = """
-    c67108864 67108864 : index
-    c4095 4095 : index
-    c-4096 -4096 : index
-    c4096 4096 : index
-    c14_i32 14 : i32
-    """
-    check_example(file.advise_huge_pages, examples(file)[0], around=around, given=given)
 
 
 @pytest.mark.parametrize(

@@ -9,30 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import kernel
 from linalg_ext import errors
-from linalg_ext.transforms.memory import check_allocations as file
 
 OUT_OF_MEMORY = "out of memory"
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%n: index, %s: memref<1xi64>) attributes {linalg_ext.status} {
-      {}
-      %i = arith.constant 5 : index
-      %x = arith.constant 1.0 : f32
-      memref.store %x, %a[%i] : memref<?xf32>
-      return
-    }"""
-    given = """
-    c0 0 : i64
-    c4 4 : i64
-    c4611686018427387904 4611686018427387904 : i64
-    null 0 : index
-    """
-    check_example(file.check_allocations, examples(file)[0], around=around, given=given)
 
 
 @pytest.fixture(scope="module")

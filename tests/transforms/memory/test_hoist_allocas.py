@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import linalg_ext as lx
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import hoist_allocas as file
@@ -23,15 +22,6 @@ func.func @f(%n: index, %x: f32) -> f32 {
   }
   return %r : f32
 }"""
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%n: index, %c0: index, %c1: index, %v: vector<4x8xf32>) {
-      {}
-      return
-    }"""
-    check_example(file.hoist_allocas, examples(file)[0], around=around)
 
 
 def test_what_is_too_much_for_the_stack_is_freed_at_the_end() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import lend_buffers as file
-from linalg_ext.transforms.memory._workspace_functions import FUNCTIONS, TAKE
+from linalg_ext.transforms.memory._workspace_functions import TAKE
 
 BRANCHES = """
 func.func private @malloc(i32)
@@ -27,11 +26,6 @@ HANDED_ON = """
 ^one(%c: memref<TYPE>):
   memref.dealloc %c : memref<TYPE>
   return"""
-
-
-@pytest.mark.parametrize("number", range(2))
-def test_the_examples(number: int) -> None:
-    check_example(file.lend_buffers, examples(file)[number], around=f"{{}}\n{FUNCTIONS}")
 
 
 def lent(body: str, type_: str, sizes: str = "", declared: str = "") -> int:

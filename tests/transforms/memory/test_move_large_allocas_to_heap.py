@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import move_large_allocas_to_heap as file
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%n: index) {
-      {}
-      %i = arith.constant 5 : index
-      %x = arith.constant 1.0 : f32
-      memref.store %x, %a[%i] : memref<?xf32>
-      return
-    }"""
-    check_example(file.move_large_allocas_to_heap, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize(

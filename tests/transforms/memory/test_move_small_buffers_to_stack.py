@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import move_small_buffers_to_stack as file
@@ -35,11 +34,6 @@ USUAL = {
     "end": "scf.yield %s : f32",
 }
 LARGE = f"{file.BUFFER_LIMIT_BYTES // 4 + 1}xf32"
-
-
-def test_the_example() -> None:
-    around = "func.func @f(%v: f32, %i: index) {\n{}\nreturn\n}"
-    check_example(file.move_small_buffers_to_stack, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize(

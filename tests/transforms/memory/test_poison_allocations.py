@@ -6,21 +6,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.runtime import poison
-from linalg_ext.transforms.memory import poison_allocations as file
-
-
-def test_the_example() -> None:
-    around = f"""
-    llvm.func @malloc(i64) -> !llvm.ptr
-    {file.FUNCTIONS}
-    llvm.func @f(%n: i64) -> !llvm.ptr {{
-      {{}}
-      llvm.return %p : !llvm.ptr
-    }}"""
-    check_example(file.poison_allocations, examples(file)[0], around=around)
-
 
 UNWRITTEN = """
 func.func @f(%n: index) -> (f32, f32, f64) {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import shorten_lifetimes as file
 
@@ -84,11 +83,6 @@ def freed_at_end(body: str) -> bool:
     assert module.ir.operation.verify()
     text = str(module)
     return text.rindex("memref.dealloc %alloc") > text.index(" = arith.constant 99")
-
-
-def test_the_example() -> None:
-    around = "func.func @f(%x: memref<8xf32>, %y: memref<2x4xf32>) {\n{}\nreturn\n}"
-    check_example(file.shorten_lifetimes, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("case", MOVED)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from kernels import elementwise, kernel, ulps
 from linalg_ext.module import Module
 from linalg_ext.transforms.numerics import expand_known_powers as file
@@ -21,19 +20,6 @@ TYPES: dict[str, Any] = {
     "f16": np.float16,
     "bf16": ml_dtypes.bfloat16,
 }
-
-
-@pytest.mark.parametrize(
-    ("at", "type_", "given"),
-    [
-        (0, "f32", "two 2.0 : f32"),
-        (1, "f32", "half 0.5 : f32"),
-        (2, "bf16", "minus_two -2.0 : bf16"),
-    ],
-)
-def test_the_examples(at: int, type_: str, given: str) -> None:
-    around = f"func.func @f(%x: {type_}) -> {type_} {{\n{{}}\nreturn %r : {type_}\n}}"
-    check_example(file.expand_known_powers, examples(file)[at], around=around, given=given)
 
 
 def numbers(dtype: Any) -> np.ndarray[Any, Any]:

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from examples import check_example, examples
+from examples import examples
 from kernels import FLOATS, elementwise, same_bits, ulps
 from linalg_ext.module import Module
 from linalg_ext.transforms.numerics import expand_math as file
@@ -20,26 +20,6 @@ GIVEN = {
     "arith.flush_denormals": "least 0x00800000 : f32\nzero 0.0 : f32",
     "arith.scaling_extf": "",
 }
-
-
-@pytest.mark.parametrize(
-    ("at", "op", "operands", "result"),
-    [
-        (0, "math.isinf", "%x: f32", "%i : i1"),
-        (1, "math.isnormal", "%x: f32", "%n : i1"),
-        (2, "math.fma", "%x: f16, %y: f16, %z: f16", "%r : f16"),
-        (3, "math.expm1", "%x: f32", "%r : f32"),
-        (4, "arith.convertf", "%x: bf16", "%r : f16"),
-        (5, "arith.flush_denormals", "%x: f32", "%r : f32"),
-        (6, "arith.scaling_extf", "%x: f8E4M3FN, %s: f8E8M0FNU", "%r : f32"),
-    ],
-)
-def test_the_examples(at: int, op: str, operands: str, result: str) -> None:
-    example = examples(file)[at]
-    assert op in example[0]
-    type_ = result.partition(" : ")[2]
-    around = f"func.func @f({operands}) -> {type_} {{\n{{}}\nreturn {result}\n}}"
-    check_example(file.expand_math, example, around=around, given=GIVEN[op])
 
 
 def test_all_examples_are_run() -> None:

@@ -8,17 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import EIGHT_BIT, FLOATS, elementwise, run, same_bits
-from linalg_ext.transforms.numerics import expand_narrow_floats as file
 
 NARROW = ("bf16", "f16", *EIGHT_BIT)
 RNG = np.random.default_rng(17)
-
-
-def test_the_example() -> None:
-    around = "func.func @f(%x: bf16) -> f32 {\n{}\nreturn %w : f32\n}"
-    check_example(file.expand_narrow_floats, examples(file)[0], around=around, given="c16 16 : i32")
 
 
 def every(name: str) -> Any:

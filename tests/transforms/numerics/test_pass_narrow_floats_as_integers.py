@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.target import Target
 from linalg_ext.transforms.numerics import pass_narrow_floats_as_integers as file
 from targets import runnable_targets
-
-
-def test_the_example() -> None:
-    check_example(file.pass_narrow_floats_as_integers, examples(file)[0])
 
 
 def test_whose_address_is_taken_keeps_its_types() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.errors import ExecutionError
 from linalg_ext.executable import parallel_variant
 from linalg_ext.module import Module
@@ -21,10 +21,6 @@ def _every_loop_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "WORTH_SHARING", 0)
     monkeypatch.setattr(_partition, "LEAST_SLICE", 1e-3)
     monkeypatch.setattr(parallel_variant, "LEAST_BYTES", 0)
-
-
-def test_the_example() -> None:
-    check_example(file.outline_shared_loops, examples(file)[0])
 
 
 def test_a_loop_that_is_not_in_slices_stays() -> None:

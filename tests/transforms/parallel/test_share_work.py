@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import check_documented, examples_of
 from linalg_ext.compiler import slicing
 from linalg_ext.executable import parallel_variant
 from linalg_ext.module import Module
@@ -70,7 +70,7 @@ def _every_work_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "LEAST_SLICE", 8_000)
-    check_example(file.share_work, examples(file)[0])
+    check_documented(file.share_work, examples_of(file.share_work)[0])
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 7])

@@ -7,7 +7,7 @@ import pytest
 import linalg_ext as lx
 from contraction_texts import contraction_text
 from generic_texts import generic, tensor
-from rewrite_texts import assert_documented, assert_same_results, parsed
+from rewrite_texts import assert_same_results, parsed
 
 categorize, name_categories = lx.transforms.categorize, lx.transforms.name_categories
 
@@ -127,12 +127,6 @@ NO_CATEGORY = {
         reduced="k",
     ),
 }
-
-
-def test_documented() -> None:
-    arguments = "%a: tensor<8x5xf32>, %b: tensor<8x5xf32>, %c: tensor<8x5xf32>"
-    assert_documented(categorize, arguments, "tensor<8x5xf32>")
-    assert_documented(name_categories, arguments, "tensor<8x5xf32>")
 
 
 @pytest.mark.parametrize("said", ELEMENTWISE)

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext import transforms
 from linalg_ext.module import Module
-from linalg_ext.transforms.rewrites import fold_broadcasts as file
 
 X = np.arange(5, dtype=np.float32) - 2
 Y = (np.arange(40, dtype=np.float32) % 7).reshape(5, 8)
@@ -37,15 +35,6 @@ def check(module: Module, expected: Any, *arrays: Any) -> str:
     assert transforms.fold_broadcasts(module)
     np.testing.assert_array_equal(run(str(module), *arrays), expected)
     return str(module)
-
-
-def test_the_example() -> None:
-    around = (
-        "func.func @f(%x: tensor<16xf32>, %y: tensor<16x64xf32>, %c: tensor<16x64xf32>)"
-        " -> tensor<16x64xf32> {\n%e = tensor.empty() : tensor<16x64xf32>\n{}\n"
-        "return %r : tensor<16x64xf32>\n}"
-    )
-    check_example(file.fold_broadcasts, examples(file)[0], around=around)
 
 
 def test_the_numbers_and_the_attributes() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
+from examples import check_documented, examples_of
 from kernels import run
 from linalg_ext import transforms
 from linalg_ext.module import Module
@@ -39,12 +39,7 @@ def same_numbers(module: Module, rewrite: Any, *arrays: np.ndarray[Any, Any]) ->
 
 
 def test_the_example() -> None:
-    around = (
-        "func.func @f(%a: tensor<8x5xf32>, %b: tensor<8x7xf32>, %c: tensor<5x7xf32>)"
-        " -> tensor<5x7xf32> {\n%e = tensor.empty() : tensor<5x8xf32>\n{}\n"
-        "return %r : tensor<5x7xf32>\n}"
-    )
-    module = check_example(file.fold_transposes, examples(file)[0], around=around)
+    module = check_documented(file.fold_transposes, examples_of(file.fold_transposes)[0])
     assert counted(module, "transpose") == {"transpose": 0}
 
 

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext import transforms
 from linalg_ext.module import Module
-from linalg_ext.transforms.rewrites import fold_into_maps as all_at_once
-from linalg_ext.transforms.rewrites import fold_unit_dims as file
 
 
 def numbers(*shape: int) -> np.ndarray[Any, Any]:
@@ -25,23 +22,6 @@ def same_numbers(text: str, *arrays: np.ndarray[Any, Any]) -> str:
     assert transforms.fold_unit_dims(module)
     np.testing.assert_array_equal(run(str(module), *arrays), before)
     return str(module)
-
-
-def test_the_example() -> None:
-    around = (
-        "func.func @f(%x: tensor<16xf32>, %y: tensor<16x64xf32>, %c: tensor<16x64xf32>)"
-        " -> tensor<16x64xf32> {\n{}\nreturn %r : tensor<16x64xf32>\n}"
-    )
-    check_example(file.fold_unit_dims, examples(file)[0], around=around)
-
-
-def test_the_example_of_all_at_once() -> None:
-    around = (
-        "func.func @f(%x: tensor<16xf32>, %y: tensor<64x16xf32>, %c: tensor<64x16xf32>)"
-        " -> tensor<64x16xf32> {\n%e = tensor.empty() : tensor<16x64xf32>\n{}\n"
-        "return %r : tensor<64x16xf32>\n}"
-    )
-    check_example(all_at_once.fold_into_maps, examples(all_at_once)[0], around=around)
 
 
 SOFTMAX_SUM = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import linalg_ext as lx
-from rewrite_texts import assert_documented, assert_same_results, function, parsed
+from rewrite_texts import assert_same_results, function, parsed
 
 generalize = lx.transforms.generalize
 
@@ -57,10 +57,6 @@ OPS = {
         "tensor<7xf32>",
     ),
 }
-
-
-def test_documented() -> None:
-    assert_documented(generalize, "%a: tensor<8x5xf32>, %c: tensor<8x5xf32>", "tensor<8x5xf32>")
 
 
 @pytest.mark.parametrize("name", OPS)

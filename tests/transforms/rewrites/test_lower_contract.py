@@ -14,7 +14,6 @@ from linalg_ext.errors import ArgumentError, ExecutionError, PipelineError
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum.plan import PATHS
-from rewrite_texts import assert_documented
 
 lower_contract = lx.transforms.lower_contract
 
@@ -70,14 +69,6 @@ def arrays_of(text: str) -> list[NDArray[np.float32]]:
     return [
         rng.integers(-3, 4, [SIZES[label] for label in term]).astype(np.float32) for term in terms
     ]
-
-
-def test_documented() -> None:
-    assert_documented(
-        lower_contract,
-        "%a: tensor<2x30xf32>, %b: tensor<30x40xf32>, %c: tensor<40x5xf32>, %o: tensor<2x5xf32>",
-        "tensor<2x5xf32>",
-    )
 
 
 SPECIFIC = {

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import check_documented, examples_of
 from linalg_ext.bindings import func, ir
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
@@ -18,14 +18,9 @@ BF16 = ml_dtypes.bfloat16
 
 
 def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<8xbf16>, %e: tensor<8xbf16>) -> tensor<8xbf16> {
-      {}
-      return %r : tensor<8xbf16>
-    }"""
-    module = check_example(propagate, examples(file)[0], around=around)
+    module = check_documented(propagate, examples_of(propagate)[0])
     a = np.linspace(-2, 1, 8).astype(BF16)
-    got = lx.compile(module, entry="f")(a, np.zeros(8, BF16))
+    got = lx.compile(module, entry="main")(a, np.zeros(8, BF16))
     once = np.tanh(np.exp(a.astype(np.float32))).astype(BF16)
     np.testing.assert_array_equal(got, once)
     twice = np.tanh(np.exp(a.astype(np.float32)).astype(BF16).astype(np.float32)).astype(BF16)

@@ -7,18 +7,10 @@ import pytest
 import linalg_ext as lx
 from contraction_texts import contraction_text
 from raised_contractions import ADDED, CONTRACT, generic, op, raised
-from rewrite_texts import assert_documented, assert_same_results, function, parsed
+from rewrite_texts import assert_same_results, function, parsed
 
 raise_to_contract = lx.transforms.raise_to_contract
 lower_contract = lx.transforms.lower_contract
-
-
-def test_documented() -> None:
-    assert_documented(
-        raise_to_contract,
-        "%a: tensor<2x8x5xf32>, %b: tensor<2x5x7xf32>, %c: tensor<2x8x7xf32>",
-        "tensor<2x8x7xf32>",
-    )
 
 
 NAMED = {

@@ -7,7 +7,7 @@ import pytest
 import linalg_ext as lx
 from contraction_texts import contraction_text
 from generic_texts import generic, tensor
-from rewrite_texts import assert_documented, assert_same_results, function, parsed
+from rewrite_texts import assert_same_results, function, parsed
 
 specialize = lx.transforms.specialize
 
@@ -192,14 +192,6 @@ NAMELESS = {
     ),
 }
 """Generics that are nearly a named op."""
-
-
-def test_documented() -> None:
-    assert_documented(
-        specialize,
-        "%a: tensor<8x5xf32>, %b: tensor<5x7xf32>, %c: tensor<8x7xf32>",
-        "tensor<8x7xf32>",
-    )
 
 
 @pytest.mark.parametrize("said", [*MOVED, *OTHER_ORDERS])

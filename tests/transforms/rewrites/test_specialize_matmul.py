@@ -8,7 +8,7 @@ import pytest
 
 import linalg_ext as lx
 from contraction_texts import contraction_text
-from rewrite_texts import assert_documented, assert_same_results, parsed
+from rewrite_texts import assert_same_results, parsed
 
 specialize_matmul = lx.transforms.specialize_matmul
 raise_variants = lx.transforms.raise_matmul_variants
@@ -43,15 +43,6 @@ TRANSPOSED = [
 
 def names(module: lx.Module) -> list[str]:
     return re.findall(r"linalg\.(\w+) ", str(module))
-
-
-def test_documented() -> None:
-    assert_documented(
-        specialize_matmul,
-        "%a: tensor<5x8xf32>, %b: tensor<5x7xf32>, %c: tensor<8x7xf32>",
-        "tensor<8x7xf32>",
-        explicit_transposes=True,
-    )
 
 
 @pytest.mark.parametrize("kind", ["tensor", "memref"])

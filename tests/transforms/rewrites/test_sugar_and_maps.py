@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
-from linalg_ext.transforms.rewrites import maps_to_sugar as to_sugar
-from linalg_ext.transforms.rewrites import sugar_to_maps as to_maps
-
-AROUND = """func.func @f(%x: tensor<16xf32>, %y: tensor<{0}xf32>, %o: tensor<16x64xf32>)
-    -> tensor<16x64xf32> {
-  {}
-  return %r : tensor<16x64xf32>
-}"""
 
 SUGARED = """func.func @f(%x: tensor<2xf32>, %y: tensor<3x2xf32>, %s: f32, %o: tensor<2x3xf32>)
     -> tensor<2x3xf32> {
@@ -23,19 +13,6 @@ SUGARED = """func.func @f(%x: tensor<2xf32>, %y: tensor<3x2xf32>, %s: f32, %o: t
          -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
 }""".replace(", my.note = 1", "").replace("elementwise ins", "elementwise {my.note} ins")
-
-
-@pytest.mark.parametrize(
-    ("rewrite", "file", "shape"),
-    [
-        (lx.transforms.sugar_to_maps, to_maps, "16x64"),
-        (lx.transforms.maps_to_sugar, to_sugar, "64x16"),
-    ],
-    ids=["sugar_to_maps", "maps_to_sugar"],
-)
-def test_the_documentation_is_what_happens(rewrite, file, shape) -> None:
-    (example,) = examples(file)
-    check_example(rewrite, example, around=AROUND.replace("{0}", shape))
 
 
 def test_there_and_back_with_the_same_numbers() -> None:

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext import transforms
 from linalg_ext.module import Module
-from linalg_ext.transforms.rewrites import unfold_maps as file
 
 
 def numbers(*shape: int) -> np.ndarray[Any, Any]:
@@ -25,14 +23,6 @@ def same_numbers(text: str, *arrays: Any) -> str:
     np.testing.assert_array_equal(run(str(module), *arrays), before)
     assert not transforms.unfold_maps(module), "what is plain stays"
     return str(module)
-
-
-def test_the_example() -> None:
-    around = (
-        "func.func @f(%a: tensor<64x16xf32>, %x: tensor<16xf32>, %c: tensor<16x64xf32>)"
-        " -> tensor<16x64xf32> {\n{}\nreturn %r : tensor<16x64xf32>\n}"
-    )
-    check_example(file.unfold_maps, examples(file)[0], around=around)
 
 
 def matmul(name: str, maps: list[str], shapes: list[str]) -> str:

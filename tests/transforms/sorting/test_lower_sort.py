@@ -8,23 +8,11 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
-from examples import check_example, examples
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.sorting import lower_sort as file
 
 RANDOM = np.random.default_rng(8)
-
-
-def test_the_example() -> None:
-    around = """
-    func.func @f(%a: tensor<2xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
-      {}
-      return %r : tensor<2xf32>
-    }"""
-    given = "c0 0 : index\nc1 1 : index"
-    check_example(file.lower_sort, examples(file)[0], around=around, given=given)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,9 @@ from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.target import current
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
+from linalg_ext.transforms.ir_utils.filled_tensors import filled, filled_with
 from linalg_ext.transforms.ir_utils.generics import generic_on_tensors
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._parameter_readers import Reader
 from .cache_blocking import make_plan
@@ -112,7 +114,12 @@ def product_of_strips(reader: Reader, parameter: Any, width: int) -> Any:
     shape = [*type_.shape[:-1], type_.shape[-1] // width, width]
     groups = [[axis] for axis in range(len(c) - 1)] + [[len(c) - 1, len(c)]]
     apart = ir.RankedTensorType.get(shape, type_.element_type)
-    init = tensor.expand_shape(apart, op.operands[2], groups, [], shape)
+    number = filled_with(producer(op.operands[2]))
+    init = (
+        tensor.expand_shape(apart, op.operands[2], groups, [], shape)
+        if number is None
+        else filled(apart, shape, number)
+    )
     summed = [dim for dim in contraction.dims if dim not in c]
     order = [*c, _LANE, *summed]
     maps = [_map(order, dims) for dims in (reader.other, (*reader.dims, _LANE), (*c, _LANE))]

@@ -21,6 +21,7 @@ from linalg_ext.transforms.codegen.base.payload import (
     needed_for,
     read_payload,
 )
+from linalg_ext.transforms.codegen.base.vectorizable import NARROW_FLOATS
 from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -93,6 +94,8 @@ def read_product(op: Any) -> Product | str:
     target = str(output.type.element_type)
     elements = [str(value.type.element_type) for value in op.operands if _is_buffer(value)]
     unfit = f"element types {', '.join(sorted(set(elements)))}"
+    if target in NARROW_FLOATS:
+        return f"{unfit}; with the compute_type f32 it can be packed"
     if target not in SUMS:
         return unfit
     try:

@@ -36,9 +36,9 @@ after:
       linalg.yield %t : f32
     } -> tensor<8x7xf32>
 
-Upstream's fusion writes such sums where a reshape stands between a product and the producers of its
-operands. The work is then repeated for each row or column, and the product is no contraction any
-more. The result is the same to the last bit.
+An op of a user's may say such a sum, and so does what upstream's fusion has been through. The work
+is repeated for each row or column, and the product is no contraction. The result is the same to the
+last bit.
 """
 
 from __future__ import annotations

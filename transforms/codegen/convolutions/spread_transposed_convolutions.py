@@ -155,10 +155,14 @@ class _Window:
 
     def slice(self, value: Any) -> Any:
         """The part of `value`."""
+        if value.type == self.type and value.type.has_static_shape:
+            return value
         return tensor.ExtractSliceOp(self.type, value, *self._arguments()).result
 
     def insert(self, part: Any, value: Any) -> Any:
         """`value` with another part."""
+        if value.type == part.type and value.type.has_static_shape:
+            return part
         return tensor.InsertSliceOp(part, value, *self._arguments()).result
 
     def _arguments(self) -> tuple[Any, ...]:

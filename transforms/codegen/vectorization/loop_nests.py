@@ -288,12 +288,20 @@ def _innermost_obstacle(nest: Nest) -> MatchFailure | None:
     if not nest.is_parallel[inner]:
         if any(inner in access.dims for access in nest.writes):
             return MatchFailure("an output is indexed by the loop that reduces another")
-        return (
-            MatchFailure("a reduction that vectors cannot do") if nest.reduction is None else None
-        )
+        return None if nest.reduction is not None else MatchFailure(_why_no_reduction(nest))
     if any(inner not in access.dims for access in nest.writes):
         return MatchFailure("several rounds write one element")
     return None
+
+
+def _why_no_reduction(nest: Nest) -> str:
+    elements = {str(access.memref.type.element_type) for access in nest.writes}
+    if narrow := sorted(elements.intersection(NARROW_FLOATS)):
+        return (
+            f"a reduction that is rounded to {narrow[0]} in every round; "
+            "with the compute_type f32, vectors can do it"
+        )
+    return "a reduction that vectors cannot do"
 
 
 def _overlap(nest: Nest) -> MatchFailure | None:

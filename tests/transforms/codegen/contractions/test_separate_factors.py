@@ -5,23 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import kernel
 from linalg_ext.module import Module
-from linalg_ext.transforms.codegen.contractions import separate_factors as file
 from linalg_ext.transforms.codegen.contractions.separate_factors import separate_factors
 from memrefs import integers
-
-AROUND = """
-func.func @f(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<9xf32>, %z: tensor<8x7xf32>)
-    -> tensor<8x7xf32> {
-  {}
-  return %r : tensor<8x7xf32>
-}"""
-
-
-def test_the_example() -> None:
-    check_example(separate_factors, examples(file)[0], around=AROUND)
 
 
 def _text(body: str, second: str = "(m, n, k) -> (k)", type_: str = "tensor<60xf32>") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
+from examples import examples
 from linalg_ext.transforms.codegen.convolutions import spread_transposed_convolutions as file
 
 AROUND = (
@@ -20,12 +20,6 @@ GIVEN = """
     c2 2 : index
     c8 8 : index
     zero 0.0 : f32"""
-
-
-def test_the_example() -> None:
-    check_example(
-        file.spread_transposed_convolutions, examples(file)[0], around=AROUND, given=GIVEN
-    )
 
 
 def spread(image: Any, kernel: Any, strides: Any, dilations: Any) -> Any:

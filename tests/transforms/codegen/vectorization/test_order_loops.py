@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from kernels import run
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.codegen.vectorization import order_loops as file
 from linalg_ext.transforms.codegen.vectorization.order_loops import SHORT, SHORTEST, order_loops
 
 
@@ -60,14 +58,6 @@ MATMUL = (
     '"parallel", "parallel", "reduction"',
 )
 MULTIPLY_ADD = "%p = arith.mulf %x, %y : f32\n%r = arith.addf %z, %p : f32"
-
-
-def test_the_example() -> None:
-    around = """func.func @f(%a: memref<8x9xf32>, %b: memref<9x7xf32>, %c: memref<8x7xf32>) {
-      {}
-      return
-    }"""
-    check_example(order_loops, examples(file)[0], around=around)
 
 
 def test_open_sizes_are_taken_for_long() -> None:

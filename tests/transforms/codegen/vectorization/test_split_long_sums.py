@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen.vectorization import split_long_sums as file
-
-AROUND = """
-func.func @f(%a: memref<8192xf32, strided<[2]>>, %c: memref<f32>) {
-  {}
-  return
-}"""
-GIVEN = """
-c0 0 : index
-c64 64 : index
-c8192 8192 : index
-"""
-
-
-def test_the_example() -> None:
-    check_example(file.split_long_sums, examples(file)[0], around=AROUND, given=GIVEN)
 
 
 def reduction(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import mmap
 from typing import Any, cast
 
@@ -12,11 +11,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from kernels import kernel
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
-from linalg_ext.rewriting import Report, Transformation
+from linalg_ext.rewriting import Report
 from linalg_ext.target import Target, using
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.vectorization import vectorize_loops as file
@@ -41,18 +39,6 @@ def vectorized(text: str) -> tuple[Module, Report]:
     module = Module.parse(text, trusted=True)
     report = file.vectorize_loops(module, vector_bits=BITS)
     return module, report
-
-
-def test_the_example() -> None:
-    example = examples(file)[0]
-    around = """
-    func.func @f(%a: memref<4x64xf32>, %b: memref<4x64xf32>) {
-      {}
-      return
-    }"""
-    given = "c0 0 : index\nc64 64 : index\nc256 256 : index" if "scf" in example[1] else ""
-    rewrite = functools.partial(file.vectorize_loops, vector_bits=BITS)
-    check_example(cast(Transformation, rewrite), example, around=around, given=given)
 
 
 @pytest.mark.parametrize("wrong", [3, 32, 96, -512])
@@ -415,3 +401,16 @@ def test_an_extremum_in_memory_is_stored_without_a_mask() -> None:
         compiled = lx.jit(lambda x: lx.ops.column_max(x)).lower(x).compile()
         assert "vmaxps" in compiled.asm()
         assert "vmaskmov" not in compiled.asm()
+
+
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_sums_that_are_rounded_in_every_round_name_the_compute_type(element: str) -> None:
+    text = """func.func @f(%a: tensor<64x64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
+      %r = linalg.reduce { arith.addf } ins(%a : tensor<64x64xf32>)
+             outs(%c : tensor<64xf32>) dimensions = [1]
+      return %r : tensor<64xf32>
+    }""".replace("f32", element)
+    told = str(lx.compile(text).explain())
+    assert f"rounded to {element} in every round; with the compute_type f32" in told
+    stated = text.replace("dimensions = [1]", "dimensions = [1] {linalg_ext.compute_type = f32}")
+    assert "loops over vectors" in str(lx.compile(stated).explain())

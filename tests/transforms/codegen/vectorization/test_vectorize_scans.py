@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples import check_example, examples
 from guarded_memory import guarded
 from kernels import kernel
 from linalg_ext.module import Module
@@ -31,26 +30,6 @@ UFUNCS: dict[str, Any] = {
     "maxsi": np.maximum,
     "xori": np.bitwise_xor,
 }
-
-AROUND = """
-func.func @f(%a: memref<8xf32>, %b: memref<8xf32>, %first: f32) -> f32
-    attributes {llvm.emit_c_interface} {
-  {}
-  return %t : f32
-}"""
-GIVEN = """
-c0 0 : index
-c1 1 : index
-c4 4 : index
-c8 8 : index
-zeros dense<-0.0> : vector<4xf32>
-"""
-
-
-def test_the_example() -> None:
-    check_example(
-        file.vectorize_scans, examples(file)[0], around=AROUND, given=GIVEN, vector_bits=128
-    )
 
 
 @pytest.fixture(params=[128, 256, 512])

@@ -14,4 +14,9 @@ def load(context: ir.Context) -> None:
     exporters.register_dialect(context)
 
 
-register_dialect(load)
+def make_known() -> None:
+    """Have the contexts that are made from now on know the dialects."""
+    register_dialect(load)
+
+
+make_known()

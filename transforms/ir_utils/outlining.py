@@ -1,22 +1,20 @@
-"""The values that a loop takes from outside, when it becomes a function."""
+"""Ops as a function, and the values that they take from outside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.transforms.ir_utils.walking import producer, replace_operands
+
+from .repeats import copy_of, is_repeated
+from .walking import replace_operands
 
 STEM = "linalg_ext_loops"
 """The prefix of the names of functions that were loops."""
 
 _SCALARS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
 """The types of scalars that a call takes as they are, besides buffers."""
-
-_REPEATED = frozenset(
-    {"arith.constant", "memref.get_global", "ub.poison", "vector.constant_mask", "vector.step"}
-)
 
 
 def taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
@@ -37,13 +35,8 @@ def taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
     return [value for value in used if value not in own]
 
 
-def is_repeated(value: ir.Value) -> bool:
-    """Return whether a function has a copy of what gives a value, instead of the value."""
-    return not isinstance(value.owner, ir.Block) and value.owner.name in _REPEATED
-
-
 class Part(NamedTuple):
-    """A loop as a function.
+    """Ops as a function.
 
     Attributes:
         module: holds the function, alone: names of values count on from one function to the next.
@@ -72,24 +65,46 @@ def outermost_loops(function: ir.Operation) -> list[ir.Operation]:
 
 def part_of(loop: ir.Operation) -> Part | None:
     """A loop as a function; None where that cannot take what the loop takes from outside."""
-    outside = list(dict.fromkeys([*loop.operands, *taken_from_outside(loop)]))
+    return part_of_ops([loop], dict.fromkeys([*loop.operands, *taken_from_outside(loop)]))
+
+
+def part_of_ops(
+    ops: Sequence[ir.Operation],
+    outside: Iterable[ir.Value],
+    returned: Sequence[ir.Value] = (),
+    stem: str = STEM,
+) -> Part | None:
+    """Ops as a function; None where that cannot take what they take from outside.
+
+    Args:
+        ops: in their order.
+        outside: the values that they take from outside, each once.
+        returned: the results of theirs that the function returns.
+        stem: the name of the function.
+    """
+    outside = list(outside)
     operands = [value for value in outside if not is_repeated(value)]
-    if not all(map(_may_be_handed_over, operands)):
+    if not all(map(may_be_handed_over, operands)):
         return None
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
-        types = [value.type for value in operands]
-        function = func.FuncOp(STEM, (types, []), visibility="private")
+        types = [value.type for value in operands], [value.type for value in returned]
+        function = func.FuncOp(stem, types, visibility="private")
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         inside: dict[ir.Value, ir.Value] = dict(zip(operands, block.arguments, strict=True))
         for value in outside:
             if value not in inside:
-                inside[value] = producer(value).clone().results[0]
-        replace_operands(loop.clone(), inside)
-        func.ReturnOp([])
+                inside[value] = copy_of(value)
+        for op in ops:
+            copy = op.clone().operation
+            replace_operands(copy, inside)
+            inside.update(zip(op.results, copy.results, strict=True))
+        func.ReturnOp([inside[value] for value in returned])
     return Part(module, operands)
 
 
-def _may_be_handed_over(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.MemRefType) or str(value.type) in _SCALARS
+def may_be_handed_over(value: ir.Value) -> bool:
+    """Return whether a call can take a value: a buffer, a tensor or a scalar."""
+    shaped = isinstance(value.type, ir.MemRefType | ir.RankedTensorType)
+    return shaped or str(value.type) in _SCALARS

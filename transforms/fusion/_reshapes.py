@@ -1,0 +1,416 @@
+"""Reshapes move out of the way of fusion: expansions before what is expanded, collapses after.
+
+before:
+    %c = tensor.collapse_shape %x [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+    %r = linalg.generic {...} ins(%c, %y : tensor<6xf32>, tensor<6xf32>) ... -> tensor<6xf32>
+after:
+    %z = tensor.expand_shape %y [[0, 1]] output_shape [2, 3] : tensor<6xf32> into tensor<2x3xf32>
+    %s = linalg.generic {...} ins(%x, %z : tensor<2x3xf32>, tensor<2x3xf32>) ... -> tensor<2x3xf32>
+    %r = tensor.collapse_shape %s [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>
+
+The iteration space of an op is expanded where all its maps pick loops. An expansion of what was
+collapsed is undone axis by axis, where sizes say that axes are those of before.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import affine, ir, linalg, tensor
+from linalg_ext.structured.indices.sizes import (
+    by_origin,
+    mixed_sizes,
+    size_of,
+    sizes_of,
+    tensor_type,
+)
+from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.symbolic.integers import Number, is_eq, product
+from linalg_ext.transforms.analysis.fills import comes_of
+from linalg_ext.transforms.ir_utils.filled_tensors import filled, filled_with
+from linalg_ext.transforms.ir_utils.generics import input_count, is_on_tensors, loop_of, maps_of
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op
+
+COLLAPSE, EXPAND = RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+
+Groups: TypeAlias = Sequence[Sequence[int]]
+
+
+def move_reshapes(module: Any, nests: Collection[Any]) -> bool:
+    """Move reshapes through ops on tensors, fold those that meet; return whether any did.
+
+    Args:
+        module: where to look.
+        nests: results of the ops that stay as they are.
+    """
+    waiting = _Waiting(operations(module, RESHAPES), nests)
+    changed = False
+    while (op := waiting.next()) is not None:
+        with op.location, ir.InsertionPoint(op):
+            is_moved = _move(op, waiting)
+        changed |= is_moved
+    return changed
+
+
+class _Waiting:
+    """The reshapes that are still to be looked at.
+
+    They are told apart by their results: the hash of an op changes with its operands.
+    """
+
+    def __init__(self, reshapes: Iterable[Any], nests: Collection[Any]) -> None:
+        self.nests = nests
+        self._results = dict.fromkeys(op.results[0] for op in reshapes)
+
+    def next(self) -> Any:
+        """Return one that waits no longer; None where there is none."""
+        result = next(iter(self._results), None)
+        self._results.pop(result, None)
+        return None if result is None else producer(result)
+
+    def add(self, value: Any) -> Any:
+        """Add the reshape that makes a value, if one does, and return the value."""
+        if (op := producer(value)) is not None and op.name in RESHAPES:
+            self._results[op.results[0]] = None
+        return value
+
+    def replace(self, old: Any, new: Any) -> None:
+        """Put a value in the place of another; the reshapes that read it wait."""
+        old.replace_all_uses_with(new)
+        for use in new.uses:
+            for result in use.owner.operation.results:
+                self.add(result)
+
+    def erase(self, op: Any) -> None:
+        """Erase a reshape that is not read."""
+        self._results.pop(op.results[0], None)
+        op.erase()
+
+
+def _move(op: Any, waiting: _Waiting) -> bool:
+    """Move a reshape or fold it, at the insertion point, and return whether that was done."""
+    source, type_ = producer(op.operands[0]), op.results[0].type
+    if is_unused(op.results[0]):
+        waiting.erase(op)
+        return True
+    if source is not None and source.name in RESHAPES:
+        return _fold(source, op, waiting)
+    if source is not None and source.name == "linalg.generic":
+        if (number := filled_with(source)) is not None:
+            sizes = mixed_sizes(sizes_of(op.results[0]))
+            waiting.replace(op.results[0], filled(type_, sizes, number))
+            waiting.erase(op)
+            if is_unused(source.results[0]):
+                source.erase()
+            return True
+        if op.name == EXPAND and is_on_tensors(source) and source.block == op.block:
+            return _expand_producer(source, op, waiting)
+    return op.name == COLLAPSE and _expand_reader(op, waiting)
+
+
+def _expand_producer(source: Any, op: Any, waiting: _Waiting) -> bool:
+    """Have an op compute the expansion of its result, where nothing else reads it."""
+    if sum(1 for result in source.results for _ in result.uses) > 1:
+        return False
+    number = ir.OpResult(op.operands[0]).result_number
+    at = input_count(source) + number
+    if source.results[0] in waiting.nests:
+        return False
+    expansion = _Expansion.of(source, at, groups_of(op), sizes_of(op.results[0]))
+    if expansion is None:
+        return False
+    new = expansion.build({}, waiting)
+    waiting.replace(op.results[0], new.results[number])
+    waiting.erase(op)
+    source.erase()
+    return True
+
+
+def _expand_reader(op: Any, waiting: _Waiting) -> bool:
+    """Have the only op that reads a collapsed tensor read it as it was before."""
+    before, collapsed = op.operands[0], op.results[0]
+    uses = list(collapsed.uses)
+    reader = uses[0].owner.operation
+    if reader.name != "linalg.generic" or not is_on_tensors(reader):
+        return False
+    if reader.results[0] in waiting.nests:
+        return False
+    places = [use.operand_number for use in uses]
+    if any(use.owner.operation != reader for use in uses) or max(places) >= input_count(reader):
+        return False
+    maps = maps_of(reader)
+    if any(maps[at] != maps[places[0]] for at in places):
+        return False
+    expansion = _Expansion.of(reader, places[0], groups_of(op), sizes_of(before))
+    if expansion is None:
+        return False
+    with reader.location, ir.InsertionPoint(reader):
+        new = expansion.build(dict.fromkeys(places, before), waiting)
+        for old, value in zip(list(reader.results), new.results, strict=True):
+            made = value
+            if old.type != value.type:
+                groups = expansion.groups(
+                    maps[input_count(reader) + ir.OpResult(old).result_number]
+                )
+                made = waiting.add(tensor.CollapseShapeOp(old.type, value, groups).result)
+            waiting.replace(old, made)
+    reader.erase()
+    waiting.erase(op)
+    return True
+
+
+@dataclass(frozen=True)
+class _Expansion:
+    """Loops of a generic that become several.
+
+    Attributes:
+        op: the generic.
+        sizes: for each loop, the sizes of those that it becomes; empty where it stays.
+    """
+
+    op: Any
+    sizes: tuple[tuple[Number, ...], ...]
+
+    @classmethod
+    def of(cls, op: Any, at: int, groups: Groups, sizes: Sequence[Number]) -> _Expansion | None:
+        """The expansion that gives an operand other sizes; None where it cannot be done."""
+        maps = maps_of(op)
+        if not maps[at].results or not all(map_.is_projected_permutation for map_ in maps):
+            return None
+        loops: list[tuple[Number, ...]] = [()] * maps[at].n_dims
+        for index, group in zip(maps[at].results, groups, strict=True):
+            if len(group) > 1:
+                loops[ir.AffineDimExpr(index).position] = tuple(sizes[axis] for axis in group)
+        made = cls(op, tuple(loops))
+        is_possible = made._has_plain_positions() and all(
+            made._fits(value, map_) for value, map_ in zip(op.operands, maps, strict=True)
+        )
+        return made if is_possible else None
+
+    def _fits(self, value: Any, map_: Any) -> bool:
+        """Return whether the sizes of an operand are those that its type says, open or not."""
+        for axis, loop in enumerate(_loops(map_)):
+            if self.sizes[loop]:
+                size = product(self.sizes[loop])
+                is_open = value.type.is_dynamic_dim(axis)
+                if is_open == isinstance(size, int) or not (
+                    is_open or size == value.type.shape[axis]
+                ):
+                    return False
+        return True
+
+    def _has_plain_positions(self) -> bool:
+        """Return whether positions along the expanded loops, if asked for, are linear."""
+        return all(
+            all(isinstance(size, int) for size in self.sizes[loop_of(each)])
+            for each in operations(self.op, {"linalg.index"})
+        )
+
+    def groups(self, map_: Any) -> list[list[int]]:
+        """The axes that each axis of an operand becomes."""
+        counts = [max(1, len(self.sizes[loop])) for loop in _loops(map_)]
+        return [
+            list(range(end - count, end))
+            for count, end in zip(counts, accumulate(counts), strict=True)
+        ]
+
+    def build(self, given: Mapping[int, Any], waiting: _Waiting) -> Any:
+        """Build the op on expanded operands, with the body of the old one.
+
+        Args:
+            given: operands that are there already.
+            waiting: gets the reshapes of the others.
+        """
+        op, maps = self.op, maps_of(self.op)
+        first = [0, *accumulate(max(1, len(sizes)) for sizes in self.sizes)]
+        dims = [range(*ends) for ends in pairwise(first)]
+        operands = [
+            given[at] if at in given else self._expanded(value, map_, waiting)
+            for at, (value, map_) in enumerate(zip(op.operands, maps, strict=True))
+        ]
+        new_maps = [
+            ir.AffineMap.get(
+                first[-1],
+                0,
+                [ir.AffineDimExpr.get(dim) for loop in _loops(map_) for dim in dims[loop]],
+            )
+            for map_ in maps
+        ]
+        kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
+        attributes = dict(op.attributes.items())
+        attributes["indexing_maps"] = ir.ArrayAttr.get(list(map(ir.AffineMapAttr.get, new_maps)))
+        attributes["iterator_types"] = ir.ArrayAttr.get(
+            [kind for kind, loops in zip(kinds, dims, strict=True) for _ in loops]
+        )
+        new = ir.Operation.create(
+            op.name,
+            results=[value.type for value in operands[input_count(op) :]],
+            operands=operands,
+            attributes=attributes,
+            regions=1,
+            loc=op.location,
+        )
+        for each in operations(op, {"linalg.index"}):
+            self._move_position(each, dims[loop_of(each)])
+        op.regions[0].blocks[0].append_to(new.regions[0])
+        return new
+
+    def _expanded(self, value: Any, map_: Any, waiting: _Waiting) -> Any:
+        if not any(self.sizes[loop] for loop in _loops(map_)):
+            return value
+        sizes: list[Number] = []
+        for axis, loop in enumerate(_loops(map_)):
+            sizes += self.sizes[loop] or (size_of(value, axis),)
+        type_ = tensor_type(sizes, value.type)
+        if comes_of(value, "tensor.empty"):
+            return tensor.EmptyOp(mixed_sizes(sizes), type_.element_type).result
+        return waiting.add(_expand(value, type_, self.groups(map_), sizes))
+
+    def _move_position(self, index: Any, dims: Sequence[int]) -> None:
+        sizes = self.sizes[loop_of(index)]
+        if not sizes:
+            index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dims[0])
+            return
+        linear: Any = ir.AffineConstantExpr.get(0)
+        for place, size in enumerate(sizes):
+            linear = linear * size + ir.AffineDimExpr.get(place)
+        with index.location, ir.InsertionPoint(index):
+            positions = [linalg.IndexOp(dim).result for dim in dims]
+            map_ = ir.AffineMap.get(len(dims), 0, [linear])
+            moved = affine.AffineApplyOp(map_, positions).result
+        replace_op(index, moved)
+
+
+def _loops(map_: Any) -> list[int]:
+    return [ir.AffineDimExpr(index).position for index in map_.results]
+
+
+def _expand(value: Any, type_: Any, groups: Groups, sizes: Sequence[Number]) -> Any:
+    mixed = mixed_sizes(sizes)
+    open_ = [size for size in mixed if not isinstance(size, int)]
+    return tensor.ExpandShapeOp(type_, value, groups, open_, list(type_.shape)).result
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """Neighbouring axes of a tensor, and those that they become, of as many elements.
+
+    Attributes:
+        before: the sizes of the axes.
+        after: the sizes of those that they become.
+    """
+
+    before: tuple[Number, ...]
+    after: tuple[Number, ...]
+
+    @property
+    def is_mixed(self) -> bool:
+        """True where several axes become several others."""
+        return len(self.before) > 1 and len(self.after) > 1
+
+
+Sizes: TypeAlias = Sequence[tuple[Number, ...]]
+"""The sizes of a tensor, segment by segment."""
+
+
+def _fold(inner: Any, outer: Any, waiting: _Waiting) -> bool:
+    """Make two reshapes an expansion and a collapse of the result, or only one of these.
+
+    Several axes that become several others are collapsed and then expanded, as before.
+    """
+    segments = _segments(inner, outer)
+    grow = [len(each.after) > 1 and not each.is_mixed for each in segments]
+    shrink = [len(each.before) > 1 for each in segments]
+    is_mixed = any(each.is_mixed for each in segments)
+    if inner.name == EXPAND and (is_mixed or (any(grow) and any(shrink))):
+        return False
+    if (
+        is_mixed
+        and not any(grow)
+        and sum(shrink) == sum(len(each) > 1 for each in groups_of(inner))
+    ):
+        return False
+    stages: list[Sizes] = [
+        [each.before for each in segments],
+        [each.after if grows else each.before for each, grows in zip(segments, grow, strict=True)],
+        [(product(each.before),) if each.is_mixed else each.after for each in segments],
+        [each.after for each in segments],
+    ]
+    value = inner.operands[0]
+    for now, then in pairwise(stages):
+        value = waiting.add(_reshaped(value, now, then))
+    if value.type != outer.results[0].type:
+        value = tensor.cast(outer.results[0].type, value)
+    waiting.replace(outer.results[0], value)
+    waiting.erase(outer)
+    if is_unused(inner.results[0]):
+        waiting.erase(inner)
+    return True
+
+
+def _reshaped(value: Any, now: Sizes, then: Sizes) -> Any:
+    """A tensor with other sizes, of which every segment is collapsed, or every one expanded."""
+    longest = [max(pair, key=len) for pair in zip(now, then, strict=True)]
+    if all(len(before) == len(after) for before, after in zip(now, then, strict=True)):
+        return value
+    groups: list[list[int]] = []
+    for before, after, sizes in zip(now, then, longest, strict=True):
+        end = groups[-1][-1] + 1 if groups else 0
+        axes = list(range(end, end + len(sizes)))
+        groups += [axes] if len(before) != len(after) else [[axis] for axis in axes]
+    sizes_after = [size for segment in then for size in segment]
+    type_ = tensor_type(sizes_after, value.type)
+    if len(groups) == len(sizes_after):
+        return tensor.CollapseShapeOp(type_, value, groups).result
+    return _expand(value, type_, groups, sizes_after)
+
+
+def _segments(inner: Any, outer: Any) -> list[_Segment]:
+    """The axes before two reshapes with those after them, as few at a time as can be told."""
+    old, new = sizes_of(inner.operands[0]), sizes_of(outer.results[0])
+    before = {middle: axis for axis, middle in _ends(inner)}
+    after = dict(_ends(outer))
+    common = sorted(before.keys() & after.keys())
+    return [
+        segment
+        for start, end in pairwise(common)
+        for segment in _refined(old[before[start] : before[end]], new[after[start] : after[end]])
+    ]
+
+
+def _ends(reshape: Any) -> list[tuple[int, int]]:
+    """The places between axes that a reshape keeps: before it, and after it."""
+    groups = groups_of(reshape)
+    ends = [0, *accumulate(map(len, groups))]
+    pairs = zip(ends, range(len(ends)), strict=True)
+    return [pair if reshape.name == COLLAPSE else pair[::-1] for pair in pairs]
+
+
+def _refined(before: tuple[Number, ...], after: tuple[Number, ...]) -> Iterator[_Segment]:
+    if len(before) == 1 or len(after) == 1:
+        yield _Segment(before, after)
+    elif all(isinstance(size, int) and size > 0 for size in (*before, *after)):
+        yield from _of_equal_products(before, after)
+    elif len(before) == len(after) and all(map(_is_same, before, after)):
+        yield from (_Segment((old,), (new,)) for old, new in zip(before, after, strict=True))
+    else:
+        yield _Segment(before, after)
+
+
+def _of_equal_products(before: tuple[Any, ...], after: tuple[Any, ...]) -> Iterator[_Segment]:
+    """Cut static sizes wherever as many elements are before the place as after the reshapes."""
+    old, new = ([1, *accumulate(sizes, operator.mul)] for sizes in (before, after))
+    cuts = [(0, 0)]
+    for at, elements in enumerate(old[1:-1], 1):
+        if elements in new[cuts[-1][1] + 1 : -1]:
+            cuts.append((at, new.index(elements, cuts[-1][1] + 1)))
+    for start, end in pairwise([*cuts, (len(before), len(after))]):
+        yield _Segment(before[start[0] : end[0]], after[start[1] : end[1]])
+
+
+def _is_same(old: Number, new: Number) -> bool:
+    return is_eq(by_origin(old), by_origin(new)) is True

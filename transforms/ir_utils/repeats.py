@@ -1,0 +1,280 @@
+"""Stretches of a block that repeat themselves, such as the layers of a model.
+
+Each op has a shape: its name, attributes, types and body, all but the values that it takes from
+outside. A stretch repeats itself with a period where each op has the shape of the op one period
+later. Runs of a period are then compared whole, with the values that their ops take: `key_of`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linalg_ext.bindings import ir
+
+from .walking import producer
+
+_REPEATED = frozenset(
+    {
+        *("arith.constant", "complex.constant", "tensor.empty", "memref.get_global"),
+        *("ub.poison", "vector.constant_mask", "vector.step"),
+    }
+)
+"""Ops without operands: a function has a copy of them, instead of being given their value."""
+
+_FILL = "linalg.fill"
+"""A constant, where a constant fills an empty tensor."""
+
+_CAN_FAIL = frozenset(
+    {"cf.assert", "tensor.extract", "tensor.gather", "tensor.insert", "tensor.scatter"}
+)
+"""Ops that tell their place where they fail, or become such ops: it is part of their shape."""
+
+_MOST_PERIODS = 32
+"""The most periods that are tried on a stretch, those first that most ops recur with."""
+
+
+def is_repeated(value: ir.Value) -> bool:
+    """Return whether a function has a copy of what gives a value, instead of the value.
+
+    Large constants that differ from element to element are weights: what takes them is the same.
+    """
+    op = producer(value)
+    if op is None or not _is_constant(op):
+        return False
+    if op.name == "arith.constant" and isinstance(value.type, ir.RankedTensorType):
+        elements = op.attributes["value"]
+        return isinstance(elements, ir.DenseElementsAttr) and elements.is_splat
+    return True
+
+
+def _is_constant(op: Any) -> bool:
+    if op.name == _FILL and len(op.results):
+        return all(map(is_repeated, op.operands))
+    return op.name in _REPEATED and not len(op.operands)
+
+
+def copy_of(value: ir.Value) -> ir.Value:
+    """Return a copy, at the insertion point, of a value that is repeated."""
+    op = producer(value)
+    operands = list(map(copy_of, op.operands))
+    copy = op.clone().operation
+    for at, operand in enumerate(operands):
+        copy.operands[at] = operand
+    result: ir.Value = copy.results[0]
+    return result
+
+
+class Line:
+    """The ops of a block in order, with the shape of each and the values that it takes.
+
+    Attributes:
+        ops: the ops, without constants.
+        shapes: a number for each op; equal numbers are equal shapes.
+        taken: for each op the values that it, or its body, takes from outside of it.
+    """
+
+    def __init__(self, ops: Sequence[Any]) -> None:
+        self.ops = [op for op in ops if not _is_constant(op)]
+        self.taken: list[list[Any]] = [[] for _ in self.ops]
+        self._numbers: dict[Hashable, int] = {}
+        pairs = zip(self.ops, self.taken, strict=True)
+        self.shapes = [self._number(_shape(op, taken, {})) for op, taken in pairs]
+        self._given: dict[Any, tuple[int, int]] = {}
+        """The place of the op that gives a value, and the value's number among the results."""
+        for at, op in enumerate(self.ops):
+            for number, value in enumerate(op.results):
+                self._given[value] = at, number
+        self._constants: dict[Any, int | None] = {}
+
+    def _number(self, shape: Hashable) -> int:
+        return self._numbers.setdefault(shape, len(self._numbers))
+
+    def place_of(self, value: Any) -> int | None:
+        """Return the position of the op that gives a value; None for any other value."""
+        given = self._given.get(value)
+        return None if given is None else given[0]
+
+    def key_of(self, run: Run) -> Hashable:
+        """Return all that a run is, but for the names of the values that it takes from outside.
+
+        Runs with equal keys are equal: the same ops, attributes, types and constants, the same
+        values among their own, and the same equalities among those from outside.
+        """
+        outside: dict[Any, int] = {}
+
+        def name(value: Any) -> Hashable:
+            given = self._given.get(value)
+            if given is not None and run.start <= given[0] < run.stop:
+                return "own", given[0] - run.start, given[1]
+            constant = None if given is not None else self._constant(value)
+            if constant is not None:
+                return "constant", constant
+            return "outside", outside.setdefault(value, len(outside))
+
+        return tuple(
+            (self.shapes[at], *map(name, self.taken[at])) for at in range(run.start, run.stop)
+        )
+
+    def _constant(self, value: Any) -> int | None:
+        """Return the number of a value that is repeated, equal for equal ones; else None."""
+        if value not in self._constants:
+            constant = self._number(_constant(value)) if is_repeated(value) else None
+            self._constants[value] = constant
+        return self._constants[value]
+
+    def outside(self, run: Run) -> list[Any]:
+        """Return the values that a run takes from outside, constants included, in order."""
+        found = dict.fromkeys(chain.from_iterable(self.taken[run.start : run.stop]))
+        return [value for value in found if not self._is_own(value, run)]
+
+    def _is_own(self, value: Any, run: Run) -> bool:
+        at = self.place_of(value)
+        return at is not None and run.start <= at < run.stop
+
+
+class Run(NamedTuple):
+    """The ops of a line from `start` to before `stop`."""
+
+    start: int
+    stop: int
+
+
+def shape_of(op: Any) -> Hashable:
+    """Return all that an op is, but for the values that it takes from outside."""
+    return _shape(op, [], {})
+
+
+def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
+    """Return an op without the values that it takes from outside, which are added to `taken`.
+
+    Args:
+        op: whose shape it is.
+        taken: receives the values from outside.
+        own: numbers of the values that are defined in the op around it.
+    """
+    operands: list[Hashable] = []
+    for value in op.operands:
+        number = own.get(value)
+        if number is None:
+            taken.append(value)
+        operands.append(value.type if number is None else number)
+    regions = []
+    for region in op.regions:
+        blocks = list(region.blocks)
+        for argument in (argument for block in blocks for argument in block.arguments):
+            own[argument] = len(own)
+        regions.append(tuple(_block(block, taken, own, blocks) for block in blocks))
+    return (
+        op.name,
+        str(op.location) if op.name in _CAN_FAIL else None,
+        tuple(op.attributes.items()),
+        tuple(operands),
+        tuple(result.type for result in op.results),
+        tuple(regions),
+    )
+
+
+def _constant(value: Any) -> Hashable:
+    """Return all that a value that is repeated is."""
+    op = producer(value)
+    return shape_of(op), tuple(map(_constant, op.operands))
+
+
+def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
+    shapes = []
+    for each in block.operations:
+        op = each.operation
+        shapes.append((_shape(op, taken, own), *(blocks.index(to) for to in op.successors)))
+        for result in op.results:
+            own[result] = len(own)
+    return tuple(argument.type for argument in block.arguments), tuple(shapes)
+
+
+def may_repeat(ops: Sequence[Any], least: int) -> bool:
+    """Return whether the names of ops repeat themselves: cheap to ask before shapes are made."""
+    numbers: dict[str, int] = {}
+    names = np.array([numbers.setdefault(op.name, len(numbers)) for op in ops])
+    return any(
+        length >= period
+        for period in range(least, len(names) // 2 + 1)
+        for _, length in _stretches(names[:-period] == names[period:])
+    )
+
+
+def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> Iterator[list[Run]]:
+    """Yield groups of equal runs, two or more each, that begin and end at seams.
+
+    Args:
+        line: the ops.
+        is_seam: whether the line may be cut before the op at a position.
+        least: the number of ops of a run that is worth a call.
+    """
+    waiting = [Run(0, len(line.ops))]
+    while waiting:
+        part = waiting.pop()
+        found = _most_repeated(line, part, is_seam, least)
+        if not found:
+            continue
+        waiting += [Run(part.start, found[0].start), Run(found[-1].stop, part.stop)]
+        groups: dict[Hashable, list[Run]] = {}
+        for run in found:
+            groups.setdefault(line.key_of(run), []).append(run)
+        yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: int) -> list[Run]:
+    """Return the runs of the period that saves the most ops; none where nothing is repeated."""
+    shapes = np.array(line.shapes[part.start : part.stop])
+    best: list[Run] = []
+    for period in _periods(shapes, least):
+        for start, length in _stretches(shapes[:-period] == shapes[period:]):
+            if length <= (len(best) - 1) * (best[0].stop - best[0].start if best else 0):
+                continue
+            runs = _runs(part.start + start, part.start + start + length + period, period, is_seam)
+            if len(runs) > 1 and (len(runs) - 1) * period > _saved(best):
+                best = runs
+    return best
+
+
+def _saved(runs: Sequence[Run]) -> int:
+    return (len(runs) - 1) * (runs[0].stop - runs[0].start) if runs else 0
+
+
+def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
+    """Return the distances at which shapes recur, the commonest first, or multiples of them."""
+    last: dict[int, int] = {}
+    distances: Counter[int] = Counter()
+    for at, shape in enumerate(shapes.tolist()):
+        if shape in last:
+            distances[at - last[shape]] += 1
+        last[shape] = at
+    common = [distance * -(-least // distance) for distance, _ in distances.most_common()]
+    return list(dict.fromkeys(common))[:_MOST_PERIODS]
+
+
+def _stretches(equal: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield the start and the length of each stretch of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], equal, [False])).astype(np.int8)))
+    for start, stop in edges.reshape(-1, 2).tolist():
+        yield start, stop - start
+
+
+def _runs(start: int, stop: int, period: int, is_seam: Callable[[int], bool]) -> list[Run]:
+    """Cut a stretch into runs of a period, where the most of them begin and end at seams."""
+    best: list[Run] = []
+    for first in range(start, min(start + period, stop - 2 * period + 1)):
+        if not is_seam(first + period):
+            continue
+        cuts = range(first, stop + 1, period)
+        runs = [
+            Run(cut, cut + period) for cut in cuts[:-1] if is_seam(cut) and is_seam(cut + period)
+        ]
+        if len(runs) > len(best):
+            best = runs
+    return best
