@@ -52,14 +52,14 @@ def update(value: Any, index: Any, combine: Any, values: Any) -> Any:
 
 
 def assign(value: Any, index: Any, new: Any) -> None:
-    """Record an assignment to the part that an index names."""
+    """Record a write into a value."""
     from linalg_ext.tracing.dispatch import on_assignment as handle
 
     handle(value, index, new)
 
 
-def made(function: Any, arguments: Any, kept: Any) -> Any:
-    """Record an array that one of NumPy's functions makes."""
+def make(recorded: Any, arguments: Any, keywords: Any) -> Any:
+    """Record an array made of traced values, or of open sizes."""
     from linalg_ext.tracing.dispatch import on_made as handle
 
-    return handle(function, arguments, kept)
+    return handle(recorded, arguments, keywords)

@@ -270,7 +270,7 @@ def _made(original: Any) -> Any:
             if recorded is None:
                 return original(*arguments, **keywords)
             kept = {k: v for k, v in keywords.items() if k not in ("order", "like", "device")}
-            return hooks.facade("tracing").made(recorded, arguments, kept)
+            return hooks.facade("tracing").make(recorded, arguments, kept)
         first = arguments[0] if arguments else None
         if original.__name__.startswith("as") and isinstance(first, Known):
             return computed(original, arguments, keywords)
