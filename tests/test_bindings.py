@@ -104,7 +104,7 @@ def test_a_second_copy_of_mlir_is_refused() -> None:
 def test_no_provider_at_all_names_the_command_to_install_one() -> None:
     program = BLOCK.format(names={"mlir", "torch_mlir"}) + "from linalg_ext.bindings import ir"
     error = _error(program)
-    assert "BindingsError: no MLIR Python bindings are installed" in error
+    assert "BindingsError: MLIR's Python bindings are not installed" in error
     assert "pip install torch-mlir" in error
 
 

@@ -42,7 +42,7 @@ class Rule(NamedTuple):
 
     what: str
     hint: str
-    why: str = "what lies in it is run"
+    why: str = "the code in it is run"
     may_be_roots: bool = False
     error: type[LinalgExtError] = CacheError
 
@@ -247,7 +247,7 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
     if found.st_mode & _OTHERS_WRITE and not is_sticky:
         kind = _kind(found)
         raise rule.error(
-            f"others may write to the {kind} {place} {_of(place, asked, rule)}",
+            f"the {kind} {place} {_of(place, asked, rule)} is writable by other users",
             expected=f"a {kind} that you alone can write to: {rule.why}",
             hint=f"chmod go-w {place}",
         )
@@ -265,7 +265,7 @@ def _content(descriptor: int, place: str) -> bytes:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no file", place)
+            raise OSError(errno.EINVAL, "not a regular file", place)
         content = os.read(descriptor, found.st_size)
         # One call gives no more than 2 GiB.
         while len(content) < found.st_size and (more := os.read(descriptor, found.st_size)):

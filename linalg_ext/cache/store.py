@@ -263,7 +263,7 @@ def _read(shelf: Folder, key: str) -> Entry:
         head, _, body = place.read(RECORD).partition(b"\n")
         said = json.loads(head)
         if (said["format"], said["version"], said["key"]) != (FORMAT, VERSION, key):
-            raise ValueError("another format or key")
+            raise ValueError("the record has another format or key")
         if said["checksum"] != checksum(body):
             raise ValueError("damaged")
         data = json.loads(body)
@@ -277,7 +277,7 @@ def _read(shelf: Folder, key: str) -> Entry:
 def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
     head, _, content = place.read(file).partition(b"\n")
     if head + b"\n" != _first_line(file, key):
-        raise ValueError("another format or key")
+        raise ValueError("the record has another format or key")
     if checksum(content) != expected:
         raise ValueError("damaged")
     return content

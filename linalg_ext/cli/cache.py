@@ -53,7 +53,7 @@ def cache(
         about |= {"size": size, "limit": kept.limit()}
         write_json(about | {"entries": [each._asdict() for each in found]})
     elif folder is None:
-        typer.echo("nothing is kept: LINALG_EXT_CACHE_DIR is off")
+        typer.echo("compiled code is not kept: LINALG_EXT_CACHE_DIR is off")
     elif action is Action.CLEAR:
         typer.echo(f"removed {removed} entries from {folder}")
     elif action is Action.LIST:

@@ -75,7 +75,8 @@ def run(
     if outputs is not None and not outputs.parent.is_dir():
         # Found now, it costs neither the compilation nor the results.
         raise ArgumentError(
-            f"there is no folder {outputs.parent}", hint=f"make it: mkdir -p {outputs.parent}"
+            f"the folder {outputs.parent} does not exist",
+            hint=f"make it: mkdir -p {outputs.parent}",
         )
     options: dict[str, Any] = {
         "trusted": trusted,

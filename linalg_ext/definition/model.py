@@ -566,7 +566,7 @@ def why_several(definition: OpDefinition) -> str | None:
                 return f"`{earlier}` reads {later.target.operand} before `{later}`"
             if domain_of(earlier) != domain_of(later):
                 return f"`{earlier}` and `{later}` range over different dimensions"
-    return f"its statements are {len(found)} ops, one after the other"
+    return f"the statements are {len(found)} ops, one after the other"
 
 
 def _share_an_op(one: Assignment, other: Assignment, *, by_reductions: bool) -> bool:

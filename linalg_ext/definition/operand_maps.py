@@ -369,5 +369,5 @@ def add_readings(
     """An error about shapes that do not fit, with the ways in which they would."""
     found = readings(definition, shapes, symbols)
     if found:
-        error.hint = f"nothing is broadcast or transposed unless said: {' or '.join(found)}"
+        error.hint = f"say how to broadcast or transpose: {' or '.join(found)}"
     return error

@@ -78,12 +78,12 @@ def find(key: str | None) -> Kernel | None:
     entry = kernel_cache.read(key)
     if entry is None:
         if key is not None:
-            log.debug("nothing is kept under %s", key)
+            log.debug("the cache has no entry %s", key)
         return None
     try:
         kernel = _kernel_of(entry)
     except (LinalgExtError, OSError, KeyError, TypeError, ValueError) as error:
-        log.info("what is kept under %s cannot be used: %s", key, repr(error))
+        log.info("the entry %s cannot be used: %s", key, repr(error))
         return None
     log.info("found %s under %s", kernel.signature, key)
     return kernel

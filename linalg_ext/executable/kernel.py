@@ -273,7 +273,8 @@ class Kernel(Shown, shown_as="kernel"):
             return self.stages[stage]
         except KeyError:
             raise ArgumentError(
-                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+                f"{stage!r} is not a stage of the kernel",
+                expected="one of " + ", ".join(self.stages),
             ) from None
 
     def explain(self, threads: int = 1) -> Explanation:
@@ -292,7 +293,7 @@ class Kernel(Shown, shown_as="kernel"):
         """
         if self.explanation is None:
             raise ArgumentError(
-                f"nothing is known of how `{self.signature.name}` came to be",
+                f"the kernel `{self.signature.name}` has no record of its compilation",
                 hint="make it with linalg_ext.compile or jit",
             )
         checked(threads)

@@ -114,9 +114,7 @@ def _content(place: Folder, name: str, where: str) -> bytes:
 
 
 def _absent(name: str, where: str) -> ExportError:
-    return ExportError(
-        f"there is no {name} in {where}", expected="a folder that Kernel.export wrote"
-    )
+    return ExportError(f"{where} has no file {name}", expected="a folder that Kernel.export wrote")
 
 
 def _unreadable(path: str, error: Exception) -> ExportError:

@@ -52,7 +52,7 @@ def _key(op: Op) -> Key:
     if not isinstance(found, StructuredOp):
         near = get_close_matches(name, dir(opdsl_defs), n=1)
         raise LibraryError(
-            f"there is no op {op!r}",
+            f"{op!r} is not an op of the library",
             hint=f"did you mean 'linalg.{near[0]}'?" if near else "see dir(lx.ops)",
         )
     return found.definition
@@ -76,7 +76,9 @@ def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
     many = given if isinstance(given, list | tuple) else [given]
     functions = tuple(_function(op, one) for one in many)
     if not functions:
-        raise LibraryError(f"there is no function for {_shown(op)}", expected="one or several")
+        raise LibraryError(
+            f"the list of functions for {_shown(op)} is empty", expected="one or several"
+        )
     return functions
 
 

@@ -107,7 +107,7 @@ class Rewrite(Transformation):
     ) -> None:
         def adapted(op: ir.Operation | ir.OpView, rewriter: upstream.PatternRewriter) -> bool:
             if keeps and in_preserved_group(op.operation):
-                report.leave(op.operation.name, "it stands in a group that says preserve")
+                report.leave(op.operation.name, "the op is in a group that is marked preserve")
                 return True
             return not self._call(op, rewriter, report, options)
 

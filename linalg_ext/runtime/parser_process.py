@@ -194,7 +194,7 @@ class _Guard(Helper):
         def late() -> CrashError:
             return CrashError(
                 f"{who} did not come to an end {on_what} within {seconds} s",
-                hint="it ran in a process apart, which is ended; this one is unharmed",
+                hint="the helper process is ended; the calling process is unharmed",
             )
 
         with self.lock:

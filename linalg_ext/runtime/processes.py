@@ -84,14 +84,14 @@ class _Server(Helper):
         self, server: Child, request: dict[str, Any], descriptors: Sequence[int] = ()
     ) -> dict[str, Any]:
         with self.asking(
-            server, _SECONDS, "what starts processes apart", "and started none", _too_busy
+            server, _SECONDS, "the starter of worker processes", "and started none", _too_busy
         ):
             ipc.send(server.channel, request)
             if descriptors:
                 socket.send_fds(server.channel, [b"."], list(descriptors))
             answer, _ = ipc.receive(server.channel)
         if "error" in answer:
-            raise CrashError("a process apart cannot be started", where=answer["error"])
+            raise CrashError("a worker process cannot be started", where=answer["error"])
         return answer
 
 
@@ -100,7 +100,7 @@ def _started() -> Child:
 
 
 def _too_busy() -> CrashError:
-    return CrashError("a process apart cannot be started: the machine is too busy")
+    return CrashError("a worker process cannot be started: the machine is too busy")
 
 
 class _Forked:

@@ -62,7 +62,7 @@ def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
     """
     if kind not in _KINDS:
         names = ", ".join(each.__name__ for each in _KINDS)
-        raise TargetError(f"no note is of type {kind!r}", expected=f"one of {names}")
+        raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
     for known, value in notes:
         if known == name:
             if type(value) is not kind:

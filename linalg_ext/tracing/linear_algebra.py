@@ -35,7 +35,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         return found if keepdims else xp.squeeze(found, axis=axes)
     return refuse(
         f"numpy.linalg.norm with ord={ord!r} of a matrix",
-        "it takes a decomposition: call it outside the function",
+        "the norm takes a decomposition: call it outside the function",
     )
 
 

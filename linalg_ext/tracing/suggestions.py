@@ -10,11 +10,11 @@ from linalg_ext.utils import hooks
 
 _INSTEAD = {
     "sort_complex": "np.sort is recorded, of complex values too",
-    "unique": "its shape depends on the values: call it outside the function",
-    "nonzero": "its shape depends on the values: use np.where(mask, x, y)",
-    "flatnonzero": "its shape depends on the values: use np.where(mask, x, y)",
-    "argwhere": "its shape depends on the values: use np.where(mask, x, y)",
-    "extract": "its shape depends on the values: use np.where(mask, x, 0)",
+    "unique": "the shape of the result depends on the values: call it outside the function",
+    "nonzero": "the shape of the result depends on the values: use np.where(mask, x, y)",
+    "flatnonzero": "the shape of the result depends on the values: use np.where(mask, x, y)",
+    "argwhere": "the shape of the result depends on the values: use np.where(mask, x, y)",
+    "extract": "the shape of the result depends on the values: use np.where(mask, x, 0)",
     "place": "write np.where(mask, values, x)",
     "putmask": "write np.where(mask, values, x)",
     "copyto": "write np.where(mask, values, x)",

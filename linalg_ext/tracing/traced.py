@@ -488,7 +488,7 @@ def current_trace(values: Iterable[Any] = ()) -> Trace:
         if isinstance(value, Traced):
             _check(value)
     if trace is None:
-        refuse("nothing is traced here", "call it inside a function under lx.jit")
+        refuse("the call is outside of a traced function", "make it inside a function under lx.jit")
     return trace
 
 

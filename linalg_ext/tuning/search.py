@@ -170,7 +170,7 @@ def search(
     """
     trials = trials_of(decisions, tuning.candidates)
     if not trials:
-        return Finding(Choices(), why="nothing in it has more than one plan")
+        return Finding(Choices(), why="every op has one plan only")
     measure = tuning.measure or in_turn
     end = tuning.clock() + tuning.seconds
     each = tuning.seconds / (len(trials) + 1) / 2
@@ -195,7 +195,9 @@ def search(
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
     except LinalgExtError as error:
-        return Finding(Choices(), why=f"it cannot be run on made-up arguments: {error.what}")
+        return Finding(
+            Choices(), why=f"the kernel cannot be run on made-up arguments: {error.what}"
+        )
     if best_kernel is first:
         return Finding(Choices(), tried=tried)
     before, after = measure([_bound(first, given), _bound(best_kernel, arguments())], each)

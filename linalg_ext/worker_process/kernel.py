@@ -109,7 +109,8 @@ class IsolatedKernel:
         """
         if stage not in self.stages:
             raise ArgumentError(
-                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+                f"{stage!r} is not a stage of the kernel",
+                expected="one of " + ", ".join(self.stages),
             )
         return self.stages[stage]
 
@@ -293,7 +294,7 @@ class IsolatedKernel:
         def late() -> CrashError:
             return CrashError(
                 f"{what} did not come to an end within {seconds:g} s",
-                hint="its process is ended; allow more with Limits(seconds=...)",
+                hint="the worker process is ended; allow more with Limits(seconds=...)",
             )
 
         try:
@@ -309,9 +310,9 @@ class IsolatedKernel:
             raise self.limits.named(death) from None
         except _NONSENSE as fault:
             raise CrashError(
-                f"{what} left its process saying what makes no sense",
+                f"{what} left its worker process with an answer that cannot be read",
                 where=f"{type(fault).__name__}: {fault}",
-                hint="it is ended: native code has written over what is not its own",
+                hint="the worker process is ended: native code wrote outside of its arrays",
             ) from None
         if fresh:
             self._kept += fresh

@@ -137,7 +137,7 @@ def test_a_folder_for_results_is_asked_for_first(
 ) -> None:
     assert main(["run", file, "--outputs", str(tmp_path / "new" / "y.npz")]) == 1
     said = capsys.readouterr().err
-    assert "there is no folder" in said
+    assert "does not exist" in said
     assert "mkdir -p" in said
     assert "compiled" not in said
 

@@ -143,7 +143,7 @@ def test_loops_are_tuned_as_well() -> None:
         ),
         (
             "func.func @f(%a: f32) -> f32 { return %a : f32 }",
-            "nothing in it has more than one plan",
+            "every op has one plan only",
         ),
     ],
 )

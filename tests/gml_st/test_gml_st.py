@@ -212,7 +212,7 @@ def _behind_the_end(x: ir.Value, y: ir.Value) -> Any:
         (lambda x, y: _loop(ins=[x] * 17), ArityError, "17 values\n  expected 16 at most"),
         (_parallel, DTypeError, r"gml_st\.set_yield: value 0 is of type tensor<8x\?xf32>"),
         (_for_into_what_is_outside, ArgumentError, "expected output block argument 0"),
-        (_empty, ArgumentError, "its body is empty"),
+        (_empty, ArgumentError, "the body is empty"),
         (_behind_the_end, ArgumentError, "an op is built behind the yield that ends its body"),
         (_at_no_set, ArityError, r"gml_st\.set_yield: 1 source.* at 0 set"),
         (_combined_by_no_function, LinalgExtError, "accumulate: 3 is no function"),

@@ -243,7 +243,7 @@ MESSAGES = {
     "no ops": "{} names no functions",
     "no table": "names no functions",
     "no text": "3 is no function for `a`",
-    "none of several": "there is no function for `a`",
+    "none of several": "the list of functions for `a` is empty",
     "no op": "<ufunc 'add'> is no op",
     "no such op": "did you mean 'linalg.matmul'?",
     "other operands": "takes 1 operands, `matmul` has 3",

@@ -76,7 +76,7 @@ def _check_of(op: Any) -> Check:
     if not is_held(op.name):
         return check_equal_shapes
     raise LoweringError(
-        f"nothing is known of the memory that {op.name} reaches",
+        f"the memory that {op.name} reaches is not known",
         where=place(op),
         expected="an op of the table of checks",
         hint="write it as ops that are in the table, or vouch for it with checked=False",

@@ -41,7 +41,7 @@ def refuse_unsupported(module: ir.Operation) -> None:
         hint = cure_of(op.name)
         if hint is not None:
             raise LoweringError(
-                f"no lowering to LLVM is known for {op.name}", where=place(op), hint=hint
+                f"{op.name} has no known lowering to LLVM", where=place(op), hint=hint
             )
         if op.name == "bufferization.to_tensor" and "restrict" not in op.attributes:
             raise LoweringError(

@@ -24,9 +24,9 @@ def reason_for_order(nest: Nest) -> str | None:
     """Return the reason for sequential iterations; None where `lower_in_parallel` may be used."""
     view = nest.terminator
     if not nest.parallel:
-        return "no iterator is parallel"
+        return "the loop has no parallel iterator"
     if any(view.accumulated):
-        return "what is accumulated is combined in order"
+        return "accumulated values are combined in order"
     sequential = _sequential(nest)
     block = nest.op.regions[0].blocks[0]
     for set_ in nest.sets:

@@ -103,7 +103,7 @@ def _reason_against(view: ParallelView) -> str | None:
     end = view.terminator
     for at, flag in enumerate(end.accumulated):
         if not isinstance(end.destinations[at].type, ir.RankedTensorType):
-            return "it writes to memory"
+            return "the loop writes to memory"
         if not flag:
             continue
         type_ = end.sources[at].type

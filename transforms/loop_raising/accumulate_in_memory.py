@@ -121,7 +121,7 @@ def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
     if is_on_tensors(loop):
         return MatchFailure(ON_TENSORS)
     if not all(isinstance(result.type, _KEPT) for result in loop.results):
-        return MatchFailure("what it carries is no element of a buffer")
+        return MatchFailure("a carried value is not an element of a buffer")
     memory = Memory()
     places: list[_Place] = []
     for result in loop.results:
@@ -134,7 +134,7 @@ def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
         kept = keeper(loop, result.type)
         if kept is None:
             return MatchFailure(
-                "each iteration of a parallel loop around it would need its own memory"
+                "each iteration of a parallel loop around would need its own memory"
             )
         places.append(kept)
     return places

@@ -64,7 +64,7 @@ def distribute_loops(module: ir.Operation) -> Report:
         if not body.is_mixed:
             continue
         if len(loop.results):
-            report.leave(FOR, told(loop, "it carries values from iteration to iteration"))
+            report.leave(FOR, told(loop, "the loop carries values from iteration to iteration"))
             continue
         parts = body.parts()
         if len(parts) < 2:

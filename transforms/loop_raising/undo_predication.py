@@ -84,7 +84,7 @@ def _undo(loop: ir.Operation, most_parts: int, report: Report) -> None:
         if split is None:
             done.append(one)
         elif len(open_) + len(done) + len(split.answers) > most_parts:
-            report.leave(FOR, f"its predicates would make more than {most_parts} loops of it")
+            report.leave(FOR, f"the predicates would split the loop into more than {most_parts}")
             done.append(one)
         else:
             report.changed[COMPARISON] += 1

@@ -135,7 +135,7 @@ def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
         return None
     if op.name in (_DEALLOC, "func.return") or _reaches_no_memory(op):
         return op
-    reasons.add(f"it holds {op.name}")
+    reasons.add(f"the region holds {op.name}")
     return None
 
 

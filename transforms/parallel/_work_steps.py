@@ -202,7 +202,7 @@ def step_of(op: ir.Operation) -> Step | str:
     operands = list(op.operands)
     if op.name == "memref.copy":
         if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
-            return "it copies buffers of unknown rank"
+            return "the copied buffers are of unknown rank"
         count, rank = 1, ir.ShapedType(operands[0].type).rank
         maps = [affine_map(ir.AffineMap.get_identity(rank, op.context))] * 2
         parallel = frozenset(range(rank))

@@ -111,9 +111,9 @@ def threads_of(module: ir.Operation) -> int:
 class Sharing(Enum):
     """The degree to which the work of an entry can be shared."""
 
-    NONE = "it cannot, or is small"
-    ALWAYS = "it can"
-    BY_SIZES = "it can where the sizes of a call are large"
+    NONE = "cannot be shared, or is small"
+    ALWAYS = "can be shared"
+    BY_SIZES = "can be shared where the sizes of a call are large"
 
 
 def sharing_of(module: ir.Operation) -> Sharing:
@@ -176,12 +176,12 @@ def _share_row(row: Row, threads: int, reasons: set[str]) -> list[SliceWriter]:
 def _is_shared(region: Region, threads: int, reasons: set[str]) -> bool:
     work = region.work
     if work is None:
-        reasons.add("no loop of its largest op reaches what is written along one axis alone")
+        reasons.add("the largest op has no loop along one axis of the written memory alone")
         return False
     if work.is_open:
         return True
     if work.slices(threads, current()) is None:
-        reasons.add("it is small, or its loops are short")
+        reasons.add("the work is small, or its loops are short")
         return False
     return True
 

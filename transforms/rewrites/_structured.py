@@ -9,7 +9,7 @@ from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.structured.utils.discardable import carry_over
 
-LIBRARY_CALL = MatchFailure("it names the library function that it calls")
+LIBRARY_CALL = MatchFailure("the op names the library function that it calls")
 
 
 def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
@@ -32,7 +32,7 @@ def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | MatchFa
     contraction = contraction_of(recognized)
     if contraction is None:
         return MatchFailure(
-            "it is no sum of products of two operands, cast to the type of the result"
+            "the op is not a sum of products of two operands, cast to the type of the result"
         )
     return recognized, contraction
 

@@ -129,9 +129,9 @@ def _accept(op: ir.Operation, element: str) -> str:
     except ArgumentError:
         return ""  # no structured op
     if recognized.definition.reduction_dims:
-        return "it accumulates: say what it is to accumulate in"
+        return "the op accumulates: give it a compute type to accumulate in"
     if _only_rounds(recognized):
-        return "it does nothing but round"
+        return "the op only rounds"
     try:
         form_of(op, recognized, ir.Type.parse(element))
     except DTypeError as error:

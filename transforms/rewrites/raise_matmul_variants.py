@@ -48,7 +48,7 @@ def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFail
     recognized, contraction = found
     form = matmul_form(contraction)
     if form is None:
-        return MatchFailure("no matrix product of upstream has its dimensions")
+        return MatchFailure("the dimensions are those of no matrix product upstream")
     if product.name == form.op_name and form.order == (0, 1):
         return False  # it is said that way
     matmul = build_matmul(form, recognized)

@@ -121,13 +121,13 @@ def _nothing(
 ) -> ScheduleError:
     if named and narrowed:
         return ScheduleError(
-            f"none of the {len(named)} ops called {op or 'linalg.*'} is meant by all of this",
+            f"the conditions hold for none of the {len(named)} ops called {op or 'linalg.*'}",
             hint="drop one of attributes, function and where",
         )
     there = Counter(each.name for each in select(root, lambda e: _is_called(e.name, "")))
     there += Counter(each.name for each in select(root, lambda e: e.name in _LOOPS))
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
     return ScheduleError(
-        f"no op is called {op!r}" if op else "there is no op of linalg",
+        f"the module has no op called {op!r}" if op else "the module has no op of linalg",
         expected=f"one of those that are there: {listed}" if listed else None,
     )

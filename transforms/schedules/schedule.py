@@ -119,7 +119,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         if step is None:
             near = similar(name)
             raise ArgumentError(
-                f"there is no step {name!r}",
+                f"{name!r} is not a step of schedules",
                 hint=f"did you mean {' or '.join(near)}?" if near else None,
                 expected=None if near else ", ".join(all_steps()),
             )
@@ -310,5 +310,5 @@ def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
         return [(str(step.pop("step")), step) for step in steps]
     except (ValueError, KeyError, TypeError) as error:
         raise NotationError(
-            f"this is no schedule: {error}", expected="what Schedule.to_json() wrote"
+            f"the text is not a schedule: {error}", expected="what Schedule.to_json() wrote"
         ) from None

@@ -102,5 +102,5 @@ def _check_sizes(text: str, operands: Sequence[Any]) -> None:
                 raise ShapeError(
                     f"contract: '{label}' is of size {sizes[label]}, and of size {size} in operand "
                     f"{number}",
-                    hint="nothing is broadcast here: leave the label out of the narrower operand",
+                    hint="contract broadcasts no size: leave the label out of the narrower operand",
                 )

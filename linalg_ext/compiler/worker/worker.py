@@ -34,7 +34,8 @@ _LATER = 5
 """Seconds after which this process ends itself, where its parent should have ended it."""
 
 _NO_MEMORY = CrashError(
-    "there is no memory for it within the limits", hint="allow more with Limits(memory=...)"
+    "the worker process ran out of memory within its limits",
+    hint="allow more with Limits(memory=...)",
 )
 
 
@@ -81,7 +82,7 @@ class _Worker:
     @property
     def _kernel(self) -> Kernel:
         if self._compiled is None:
-            raise AssertionError("nothing is compiled yet")
+            raise AssertionError("the module is not compiled yet")
         return self._compiled
 
     def _prepare(self, request: Request) -> None:

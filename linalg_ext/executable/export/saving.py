@@ -121,7 +121,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         link(command, folder / files["object"], folder / files["library"], symbol)
     elif library:
         raise ExportError(
-            "there is no linker to make the shared library with",
+            "a linker for the shared library is not found",
             expected="cc, gcc, clang or ld on Linux, and code for its processor",
             hint="export(..., library=False): the object file needs none for lx.load",
         )

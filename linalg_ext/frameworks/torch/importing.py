@@ -175,7 +175,7 @@ def _refuse_what_would_differ(graph: Any) -> None:
         if seeded in getattr(node.target, "tags", ()):
             raise Refused(
                 node.name,
-                "its random numbers would not be those of torch.manual_seed; dropout is none "
+                "the random numbers would not be those of torch.manual_seed; dropout is off "
                 "after model.eval()",
             )
         if _base(graphs.op_of(node)) in _KEEPING or graphs.is_free(node):

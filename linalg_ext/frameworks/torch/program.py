@@ -244,7 +244,7 @@ class Program:
             factor, rest = expression.coeff(symbol, 1), expression.coeff(symbol, 0).subs(sizes)
             found = (size - rest) / factor if factor.is_Integer else None
             if found is not None and (not found.is_Integer or found < 0):
-                self._refuse_shape(expected, given, f"no {symbol} gives {expression} = {size}")
+                self._refuse_shape(expected, given, f"{expression} = {size} holds for no {symbol}")
             if found is not None:
                 sizes[symbol] = int(found)
                 self._check_range(expected, given, sizes[symbol], symbol)

@@ -51,7 +51,7 @@ class Sought:
         try:
             return self._of_record(entry.record)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            logger("cache").info("what is kept under %s cannot be used: %s", self.key, repr(error))
+            logger("cache").info("the entry %s cannot be used: %s", self.key, repr(error))
             return None
 
     def keep(self, program: Program, graph: CompiledGraph) -> None:

@@ -67,7 +67,9 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     opening = reader.peek()
     if opening.text != "{":
         reader.refuse(
-            f"{op.written} cannot have {named(opening)} here", opening, "its body: { ... }"
+            f"{op.written} cannot have {named(opening)} here",
+            opening,
+            "the body of the loop: { ... }",
         )
     reader.next()
     pieces: list[Piece] = [f'"gml_st.{op.name}"(', *listed(_operands(head)), ") ({"]

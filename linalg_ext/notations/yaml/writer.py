@@ -179,7 +179,7 @@ def _check(definition: OpDefinition) -> None:
             )
 
 
-_BEYOND = "such an op is beyond YAML: it can be called, and built as linalg.generic"
+_BEYOND = "the op can still be called, and built as linalg.generic"
 
 
 def _check_function(definition: OpDefinition, function: Function, where: str) -> None:

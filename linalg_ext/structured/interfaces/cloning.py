@@ -91,7 +91,7 @@ def require_insertion_point(op: ir.Operation) -> None:
     except ValueError:
         # An op that stands nowhere is freed after its context, which ends the process.
         raise ArgumentError(
-            f"there is no insertion point to build at, for {op.name}",
+            f"{op.name} cannot be built: no insertion point is set",
             hint="build it under `with ir.InsertionPoint(op):`",
         ) from None
 

@@ -128,12 +128,12 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
         *inputs, output = op.operands
         bound = bind(definition, inputs, [output], CallAttributes())
     except ArgumentError as error:
-        raise refusal(op, error.what, "its attributes say no op", error.hint) from None
+        raise refusal(op, error.what, "the attributes define no op", error.hint) from None
     if OVERWRITE in op.attributes and definition.reduction_dims:
         raise refusal(
             op,
             f"{op.name} overwrites what a definition with a reduction adds to",
-            "it overwrites its destination",
+            "the op overwrites its destination",
             "run linalg-ext-lower-contract first",
         )
     types = {str(t): str(bound.types[str(t)]) for t in definition.type_vars}

@@ -222,7 +222,7 @@ def initial_tensor(
     if dtype is None:
         known = by_mlir(str(element))
         if known is None:
-            raise DTypeError(f"what an output of {element} starts from is not known")
+            raise DTypeError(f"the initial value of an output of {element} is not known")
         dtype = known.dtype
     number = initial_number(definition.assignment_to(output), attributes, dtype)
     return filled(number_constant(number, element), empty)

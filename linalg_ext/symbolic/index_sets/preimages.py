@@ -53,7 +53,7 @@ class Preimage:
             SubsetError: there is none.
         """
         if not self.tiles:
-            raise SubsetError("no index is taken into that tile", where=caller_location())
+            raise SubsetError("the preimage of the tile is empty", where=caller_location())
         return reduce(convex_union, self.tiles)
 
 

@@ -179,7 +179,7 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "split all": (Split(FIRST, (A, B)), "nothing would be left"),
     "split another": (Split(FIRST, (D,)), "does not stand in group 14"),
     "duplicate a product": (Duplicate(A, FIRST), "stands in group 14.* already"),
-    "duplicate unread": (Duplicate(ZERO, FIRST), "nothing in group 14 reads arith.constant"),
+    "duplicate unread": (Duplicate(ZERO, FIRST), "is not read in group 14"),
     "deduplicate others": (Deduplicate(FILL, E), "does not compute what"),
     "deduplicate of other reads": (Deduplicate(B, P), "read other values"),
     "deduplicate a group": (Deduplicate(FIRST, A), "is a group"),

@@ -180,5 +180,5 @@ def test_how_many_parts_there_may_be() -> None:
     }"""
     module = lx.parse(around.replace("{}", before, 1))
     report = lx.transforms.undo_predication(module, most_parts=1)
-    assert "its predicates would make more than 1 loops of it" in str(report)
+    assert "the predicates would split the loop into more than 1" in str(report)
     assert "scf.if" in str(module)

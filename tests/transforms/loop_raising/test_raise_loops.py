@@ -236,10 +236,10 @@ LEFT = [
         "%z = arith.subf %y, %w : f32\nmemref.store %z, %c[%i] : memref<8xf32>",
         "do not combine",
     ),
-    ("memref.store %x, %c[%c0] : memref<8xf32>", "no buffer is as long as loop 0"),
+    ("memref.store %x, %c[%c0] : memref<8xf32>", "loop 0 is the size of no buffer"),
     (
         "%n = arith.addi %k, %c1 : index\n memref.store %x, %a[%i, %n] : memref<8x8xf32>",
-        "it reaches beyond a buffer",
+        "the access reaches beyond a buffer",
     ),
     (
         "%v = memref.subview %c[%i] [1] [1] : memref<8xf32> to memref<1xf32, strided<[1], "

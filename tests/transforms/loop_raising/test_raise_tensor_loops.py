@@ -255,7 +255,7 @@ def test_what_is_inside_is_raised_where_the_rest_cannot_be() -> None:
     module = lx.parse(text)
     report = lx.transforms.raise_loops(module)
     assert str(module).count("scf.for") == str(module).count("linalg.generic") == 1
-    assert "it hands on another tensor than the one that it was given (scf.for at" in str(report)
+    assert "the loop yields another tensor than the one that it carries (scf.for at" in str(report)
     same_effect(text, module, (8,), (8,))
 
 

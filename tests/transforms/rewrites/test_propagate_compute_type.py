@@ -97,7 +97,7 @@ def test_quantized_integers_between_floats_stay() -> None:
     module = Module.parse(chain(middle))
     report = propagate(module)
     # The first only rounds; the second is never reached.
-    assert report.left == {"linalg.generic": {"it does nothing but round"}}
+    assert report.left == {"linalg.generic": {"the op only rounds"}}
     assert str(module).count("compute_type") == 1
 
 

@@ -178,7 +178,7 @@ NEAR_MISSES = {
     ),
     "a sum of one operand": (
         generic(["d0, d1, d2"], "d0, d1", "%y = arith.addf %xo, %xa : f32"),
-        "nothing is multiplied",
+        "the op multiplies no two operands",
     ),
 }
 

@@ -183,7 +183,7 @@ def read_payload(
     *body, end = (each.operation for each in op.regions[0].blocks[0].operations)
     if wanted is None:
         if len(end.operands) != 1:
-            return "it has several results"
+            return "the op has several results"
         (wanted,) = end.operands
     needed = needed_for(wanted)
     for inner in body:
@@ -206,7 +206,7 @@ def read_payload(
         values[inner.results[0]] = inputs + len(steps) - 1
     result = values.get(wanted)
     if not isinstance(result, int):
-        return "it yields a constant"
+        return "the body yields a constant"
     return Payload(inputs, tuple(steps), result)
 
 

@@ -105,7 +105,7 @@ def read_product(op: Any) -> Product | str:
     contraction = contraction_of(recognized)
     if contraction is None:
         read = _read_body(op)
-        return "it is no contraction of two operands" if read is None else read
+        return "the op is not a contraction of two operands" if read is None else read
     casts = [
         cast_between(element, target, unsigned=contraction.unsigned) for element in elements[:2]
     ]

@@ -140,7 +140,7 @@ def _rewrite(
             None where it does a part itself.
     """
     if not functions.machine.has_fma:
-        return "this machine has no FMA"
+        return "the machine has no FMA"
     product = read_product(op)
     if isinstance(product, str):
         return product
@@ -158,9 +158,9 @@ def _rewrite(
         return made
     arguments, plan = made
     if _is_small(plan.problem):
-        return "it is small"
+        return "the product is small"
     if _uses_all_once(plan):
-        return "it is a sum of products element by element: nothing is used twice"
+        return "the product is element by element: each value is used once"
     if blocks is not None and _is_long(plan, op):
         made_of_it = _split(op, plan.problem, zeros, found)
         blocks += made_of_it

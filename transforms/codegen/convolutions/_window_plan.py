@@ -134,7 +134,7 @@ def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | s
     if (found := repeating(problem, machine)) is not None:
         vector, repeats = found
     if vector is None:
-        return "no loop runs along the memory of the result and of the windows"
+        return "the result and the windows have no loop along memory in common"
     lanes = lanes_of(problem, vector, machine, repeats.count if repeats else 1)
     unrolled = _unrolled(problem)
     order = [name for name in problem.parallel if repeats is None or name != repeats.loop]

@@ -64,9 +64,9 @@ def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | st
     """A plan whose strips do for all convolutions that read a parameter; or why there is none."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        return "it is no tensor of known sizes"
+        return "the parameter is not a tensor of known sizes"
     if type_.rank != 4 or list(type_.shape)[2:] != [TAPS, TAPS]:
-        return "it has no filters of 3 x 3"
+        return "the parameter has no filters of 3 x 3"
     plans = [_plan_of(use, machine, target) for use in parameter.uses]
     found = [plan for plan in plans if plan is not None]
     if not found or len(found) < len(plans) or len({plan.strip for plan in found}) > 1:

@@ -119,7 +119,7 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     found = None
     if fill is not None and len(op.operands) == 3:
         found = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
-    plan: _Plan | str = "there is no epilogue"
+    plan: _Plan | str = "the op has no epilogue"
     given = operands
     if found is not None:
         finished = _finished(problem, operands, found, machine)
@@ -216,7 +216,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     """Return the problem that an op computes and the operands of its body, or why it is none."""
     inputs, outputs = split_operands(op)
     if len(outputs) != 1:
-        return "it has several results"
+        return "the op has several results"
     if any(is_memory(v) and buffer_of(v) == buffer_of(outputs[0]) for v in inputs):
         return "the output is an input"
     maps = maps_of(op)

@@ -106,14 +106,14 @@ def _read(op: Any) -> _LookUp | str:
     loop = parallel_loops(op).index(False)
     size = extents_of(op).get(loop)
     if not size:
-        return "the length of its reduction is not known, or is 0"
+        return "the length of the reduction is not known, or is 0"
     if len(step.conditions) != 1 or not step.is_neutral_elsewhere:
-        return "it takes something of other positions, too"
+        return "the op selects values of other positions, too"
     label = _label(producer(step.conditions[0]), loop)
     if label is None or loops_of(label):
-        return "no label names the position of its reduction"
+        return "the position of the reduction is not compared with a label"
     if isinstance(label.type, ir.IntegerType) and size > 1 << (label.type.width - 1):
-        return "its labels cannot name all positions"
+        return "the labels cannot name all positions"
     maps = indexing_maps(op)
     if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
         return "an operand is not read along plain loops"
