@@ -148,7 +148,7 @@ def test_an_alias_comes_too_late_for_another_mlir() -> None:
         "bindings.provider()\nsys.modules['mlir'] = types.ModuleType('mlir')\n"
         "bindings.alias_as_mlir()"
     )
-    assert "cannot alias `torch_mlir` as `mlir`" in _error(program)
+    assert "`torch_mlir` cannot be served as `mlir`" in _error(program)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

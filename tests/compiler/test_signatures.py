@@ -26,7 +26,7 @@ UNSUPPORTED = {
     "memref<4xvector<3xf32>>": "padded",
     "memref<4xvector<8xi1>>": "packed into bits",
     "memref<4xvector<[4]xf32>>": "scalable",
-    "memref<4x4xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>>": "not a matter of strides",
+    "memref<4x4xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>>": "not one of strides",
 }
 
 

@@ -82,7 +82,7 @@ def test_what_others_could_have_written_is_ignored_with_a_warning(file: Path) ->
 
 def test_where_nothing_can_be_written_it_says_so(file: Path) -> None:
     file.parent.write_text("a file, no folder")
-    with pytest.warns(RuntimeWarning, match="not remembered"):
+    with pytest.warns(RuntimeWarning, match="not stored"):
         store.remember("a", {})
 
 

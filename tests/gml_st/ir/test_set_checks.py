@@ -189,7 +189,7 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         ),
         (
             tile(of="%f", whole='!gml_st.subset<"64x32xf32">', type_="8x8xf32"),
-            "which is no rectangle",
+            "which is not a rectangle",
         ),
         ('%h = "gml_st.space"() {static_sizes = array<i64: -4>} : () -> !gml_st.subset<"4">', "-4"),
         (

@@ -158,8 +158,8 @@ def test_realized_groups_are_read_back(state: State, module: lx.Module) -> None:
 
 SETUP = Plan([Insert((A, B)), Insert((D, P), {"label": "kept", "preserve": True})])
 ILLEGAL: dict[str, tuple[Move, str]] = {
-    "no such item": (Insert((99,)), "no item 99.*print"),
-    "nothing": (Insert(()), "no items are named"),
+    "no such item": (Insert((99,)), "item 99 does not exist.*print"),
+    "nothing": (Insert(()), "the list of items is empty"),
     "twice": (Insert((ZERO, ZERO)), "names an item twice"),
     "two places": (Insert((A, ZERO)), "stands in group 14, .* in the function.*move them"),
     "not convex": (Insert((FILL, D)), "must stay|stands in"),
@@ -176,7 +176,7 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "move into preserved": (MoveIn(T, FIRST + 1), "says preserve"),
     "move out the last": (MoveOut(ZERO), "stands in no group"),
     "move in from elsewhere": (MoveIn(A, FIRST), "does not stand beside"),
-    "split all": (Split(FIRST, (A, B)), "nothing would be left"),
+    "split all": (Split(FIRST, (A, B)), "would be empty"),
     "split another": (Split(FIRST, (D,)), "does not stand in group 14"),
     "duplicate a product": (Duplicate(A, FIRST), "stands in group 14.* already"),
     "duplicate unread": (Duplicate(ZERO, FIRST), "is not read in group 14"),
