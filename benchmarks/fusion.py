@@ -8,7 +8,7 @@ unfused; by PyTorch where it is installed. On one thread.
 
 The bytes are those of the buffers that the code has at stage `loops`: what the program is given
 and gives back is read or written once, what it makes for itself is written and read. A buffer that
-is made anew in each round of a loop counts once: it is the same memory, and stays in the caches.
+is made again in each round of a loop counts once: it is the same memory, and stays in the caches.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ _WORKS: Mapping[str, Callable[[Function, Sequence[Array]], Work]] = {
 
 
 def set_threads(threads: int) -> None:
-    """Have every peer that is loaded use so many threads; what the environment says comes first."""
+    """Have every loaded peer use `threads` threads, unless the environment says otherwise."""
     global _threads
     _threads = threads
     if _is_installed("torch"):

@@ -2,7 +2,7 @@
 
 A `Module` never hands out an op that a later transformation could free: it shows names, types and
 text. `.ir` is upstream's own `ir.Module`; a transformation puts a new one in its place, and the
-old one stays as it was, for whoever still holds handles into it.
+old one stays as it was, for callers that still hold handles into it.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ class Module(Shown, shown_as="module"):
             _replace_contents(self._ir, new._ir)
             return
         if self._shown:
-            # Somebody may hold handles into the old one, and a handle of upstream's does not keep
+            # A caller may hold handles into the old one, and a handle of upstream's does not keep
             # its module alive.
             self._retired.append(self._ir)
         self._ir = new._ir

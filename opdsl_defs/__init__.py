@@ -2,7 +2,7 @@
 
 Public as `linalg_ext.ops`: `linalg_ext.ops.matmul`; `help(linalg_ext.ops.matmul)` shows its
 formula, its shapes and its element types. A family is imported when one of its ops is asked for.
-Beside each file stands the YAML that it gives; `make yaml` writes it anew.
+Beside each file stands the YAML that it gives; `make yaml` writes it again.
 
 An op goes into the file of its family and into `__all__` there. A new family is a file, whose name
 no op has, and a line below.

@@ -1,4 +1,4 @@
-"""Compiled code that is kept on disk: the next process calls it without compiling it anew.
+"""Compiled code that is kept on disk: the next process calls it without compiling it again.
 
     lx.cache.folder()                       # where it is; None where nothing is kept
     lx.cache.entries()                      # what is there, the one that was used last first

@@ -233,7 +233,7 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
 
 
 def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
-    """Raise where anybody but this user, and the administrator, can change what was opened."""
+    """Raise if another user than this one and the administrator can change the opened place."""
     user = os.geteuid()
     if found.st_uid != user and (found.st_uid != 0 or (is_ours and not rule.may_be_roots)):
         kind = _kind(found)

@@ -8,7 +8,7 @@ An entry comes into being whole, by the renaming of a folder, and leaves whole; 
 Any number of processes may use one store at once. What cannot be read is as good as not there, and
 so is an entry that another user could have changed.
 
-Each time something is read or written, every folder down to it is opened anew, below the one
+Each time something is read or written, every folder down to it is opened again, below the one
 before, and checked: see `linalg_ext.cache.checked`. What is made is for this user alone.
 """
 
@@ -222,7 +222,7 @@ class Memory:
     """Entries of a process that reads and writes no store on disk.
 
     Attributes:
-        fresh: what was put since somebody took it: each entry, and its name.
+        fresh: the entries that were put since the last look, each with its name.
     """
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ class Memory:
         return self._entries.get(key)
 
     def hold(self, entry: Entry) -> None:
-        """Have an entry that somebody else kept."""
+        """Take an entry that another process kept."""
         self._entries[entry.key] = entry
 
     def put(self, entry: Entry, *, name: str) -> None:

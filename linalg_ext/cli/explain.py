@@ -39,7 +39,7 @@ class _Explained(NamedTuple):
         kernel: as it was compiled, or loaded.
         source: the text of the module; empty where there is none.
         schedule: that it went through.
-        apart: compiles the same in a process apart; None where it is trusted.
+        apart: compiles the same in a worker process; None for trusted modules.
     """
 
     kernel: Kernel

@@ -61,11 +61,11 @@ def run(
         int | None, typer.Option("--stack", help="MiB of stack that it may use: 8.")
     ] = None,
     in_process: Annotated[
-        bool, typer.Option("--in-process", help="Without a process apart, and without its limits.")
+        bool, typer.Option("--in-process", help="Run in this process, without limits.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a module and run a function of it, in a process apart and within limits.
+    """Compile a module and run a function of it, in a worker process and within limits.
 
     The arguments are the arrays in0, in1, ... (or arr_0, arr_1, ...) of the input file; where no
     name tells a position, all its arrays in their order. Without --outputs the results are shown.
@@ -171,7 +171,7 @@ def _refuse_limits(**limits: float | None) -> None:
         if value is not None:
             raise ArgumentError(
                 f"--{name} and --in-process at once",
-                hint="leave one of them out: limits are those of a process apart",
+                hint="leave one of them out: limits are those of a worker process",
             )
 
 

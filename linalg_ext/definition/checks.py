@@ -137,7 +137,7 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
     unsized = [dim for dim in definition.dims if dim in used - definition.indexed_dims]
     if unsized:
         raise DefinitionError(
-            f"dimension {unsized[0]} is reduced, and nothing is indexed by it: nobody says how "
+            f"dimension {unsized[0]} is reduced, and nothing is indexed by it: no shape says how "
             "long it is",
             where=where,
             hint=f"read an operand at D.{unsized[0]}, or declare one with index_dims=[...] for it",

@@ -85,7 +85,7 @@ class Kernel(Shown, shown_as="kernel"):
         callee: what its calls run.
         short: the short way into it, if there is one.
         direct: that, where all its sizes are known.
-        recipe: what it was made from; None where that is not known.
+        recipe: what it was made from; None if unknown.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ def _kernel(place: Folder, where: str) -> Kernel:
         raise ExportError(
             f"{RECORD} lacks something, or has it wrong: {error}",
             where=where,
-            hint="export it anew with this version of linalg_ext",
+            hint="export it again with this version of linalg_ext",
         ) from error
 
 
@@ -81,7 +81,7 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
         raise TargetError(
             f"the kernel needs a processor with {', '.join(missing)}, which this one lacks",
             where=where,
-            hint="compile it for less, and export it anew: with lx.target.using('avx2'): ...",
+            hint="compile it for less, and export it again: with lx.target.using('avx2'): ...",
         )
 
 

@@ -87,7 +87,7 @@ def _function(op: Op, given: object) -> Prototype:
     if not isinstance(function, Prototype):
         raise LibraryError(
             f"{given!r} is no function for {_shown(op)}",
-            expected="its name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
+            expected="a name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
         )
     definition = _key(op)
     is_matmul = isinstance(definition, OpDefinition) and definition.name == "matmul"

@@ -377,7 +377,7 @@ def _shown(found: Sequence[Diagnostic], module: Module) -> list[str]:
 
 def _summary(found: Sequence[Diagnostic], otherwise: str = "") -> str:
     errors = [diagnostic.message for diagnostic in found if diagnostic.severity == "error"]
-    first = (errors or [otherwise.strip() or "it gave no reason"])[0]
+    first = (errors or [otherwise.strip() or "the pass gave no reason"])[0]
     # The rest, which may be a whole function, is in the diagnostics.
     return first.strip().partition("\n")[0]
 

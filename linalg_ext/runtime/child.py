@@ -43,7 +43,7 @@ class Process(Protocol):
         """The return code, once it has ended.
 
         Raises:
-            subprocess.TimeoutExpired: it has not, within so many seconds.
+            subprocess.TimeoutExpired: the process still runs after `seconds`.
         """
 
     def kill(self) -> None:
@@ -157,7 +157,7 @@ class Child:
 
 
 class Helper:
-    """A child that answers one request at a time; it is started anew where it has died.
+    """A child that answers one request at a time; it is started again where it has died.
 
     Attributes:
         lock: held by who talks to it.

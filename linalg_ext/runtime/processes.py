@@ -1,9 +1,9 @@
-"""Processes to run in, forked from one that has loaded everything and runs nothing of anybody's.
+"""Worker processes, forked from a server that has loaded everything and runs no user's code.
 
 To start Python and load the compiler takes a second, to fork a process that has them some
-milliseconds. So the first process apart is as slow as Python, and each further one is quick and as
-good as new: what one module does to its process, the next does not meet. The compiler is loaded
-when the first module is compiled; code that is kept needs none.
+milliseconds. So the first worker process is as slow as Python, and each further one is quick and as
+good as new: a module never meets what another one did to its process. The compiler is loaded when
+the first module is compiled; code that is kept needs none.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def with_note(notes: Notes, name: str, value: NoteValue | None) -> Notes:
 
 
 def check_note(name: object, value: object) -> None:
-    """Raise TargetError where that is no name, or no value, of a note."""
+    """Raise TargetError unless the name and the value are those of a note."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise TargetError(
             f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"

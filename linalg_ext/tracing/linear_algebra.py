@@ -1,4 +1,4 @@
-"""`numpy.linalg`, as far as it is sums of products: norms, powers, crosses."""
+"""The functions of `numpy.linalg` that are sums of products: norms, powers, crosses."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Measure = Callable[[Sequence[Call], float], Sequence[float]]
 """Takes calls and the seconds that they may take in all; gives the seconds of one of each."""
 
 WORTHWHILE = 1.02
-"""A plan must be so many times as fast as the one before, or noise has chosen it."""
+"""The least speed-up that a plan is taken for: less may be noise."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Finding:
     def rows(self) -> tuple[tuple[str, str], ...]:
         """For the table of `kernel.explain()`."""
         if self.why:
-            return (("measured", f"nothing: {self.why}"),)
+            return (("measured", f"no plan: {self.why}"),)
         source = "remembered" if self.is_remembered else "measured"
         times = f"{seconds_text(self.before)} -> {seconds_text(self.after)}"
         chosen = [*map(str, self.choices.plans.values())]

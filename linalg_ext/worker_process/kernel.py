@@ -1,4 +1,4 @@
-"""A kernel that lives in a process apart: its crash, its hunger and its loops stay there."""
+"""A kernel that runs in a worker process: its crashes, memory use and endless loops stay there."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _COPIED = 1 << 20
 
 
 class IsolatedKernel:
-    """An entry of a module, compiled and run in a process apart.
+    """An entry of a module, compiled and run in a worker process.
 
     It is called as a `Kernel` is. What kills the process, or takes longer or more than the limits
     allow, is a `CrashError` here; the next call starts another process.
@@ -298,7 +298,7 @@ class IsolatedKernel:
             )
 
         try:
-            with self._own.asking(child, seconds, what, "in a process apart", late):
+            with self._own.asking(child, seconds, what, "in a worker process", late):
                 ipc.send(child.channel, {**request, "seconds": seconds}, payload)
                 if block is not None:
                     socket.send_fds(child.channel, [b"."], [block.descriptor])
@@ -348,7 +348,7 @@ def isolate(
     filename: str = "-",
     **options: Any,
 ) -> IsolatedKernel:
-    """Compile in a process apart; needs no MLIR in this one.
+    """Compile in a worker process; needs no MLIR in this one.
 
     Args:
         source: a module's text, or its bytecode.

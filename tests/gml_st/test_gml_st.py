@@ -205,7 +205,11 @@ def _behind_the_end(x: ir.Value, y: ir.Value) -> Any:
         ),
         (lambda x, y: gml_st.materialize(y, gml_st.full(x)), ShapeError, "the set is of rank 2"),
         (lambda x, y: gml_st.filter(x, y), DTypeError, "expected a tensor of indices"),
-        (lambda x, y: _loop(outs=[y], iterators=["window"]), ArgumentError, "'window' is not an iterator type"),
+        (
+            lambda x, y: _loop(outs=[y], iterators=["window"]),
+            ArgumentError,
+            "'window' is not an iterator type",
+        ),
         (lambda x, y: _loop(outs=[y], iterators="parallel"), LinalgExtError, "is no list of texts"),
         (lambda x, y: _loop(outs=y), LinalgExtError, "is no list"),
         (lambda x, y: _loop(outs=[y] * 9), ArityError, "9 values\n  expected 8 at most"),

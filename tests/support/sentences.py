@@ -23,7 +23,16 @@ GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 _SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Warns):$")
 _ITEM = re.compile(r"\s*(?:[-*]|\d+\.|[\w`*., ]+:) ")
 _END = re.compile(r"(?<=[.!?:;])[\"')]*\s+(?=[A-Z`*\"(])|(?<=[;])\s+")
+_LAID_OUT = re.compile(r"^ {4}|^>>>|\S {3,}\S")
 _CODE = re.compile(r"```.*?```|<!--.*?-->|^(?: {4}|\||#).*?$", re.DOTALL | re.MULTILINE)
+
+
+_BEGINS = {
+    "docstring": ["docstring_begins"],
+    "page": [],
+    "text": ["text_begins"],
+    "message": ["text_begins", "message_begins"],
+}
 
 
 class Text(NamedTuple):
@@ -36,15 +45,14 @@ class Text(NamedTuple):
 
 def avoided() -> dict[str, str]:
     """Return the words to avoid, each with those to write instead, as the glossary has them."""
-    _, _, table = GLOSSARY.read_text(encoding="utf-8").partition("| instead of | write |\n|---|---|\n")
-    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)
+    _, _, table = GLOSSARY.read_text(encoding="utf-8").partition("| instead of | write |\n")
+    rows = re.findall(r"^\| ([^|-]+) \| ([^|]+) \|$", table, re.MULTILINE)
     return {word: better for words, better in rows for word in words.split(", ")}
 
 
 def faults(text: Text) -> Iterator[str]:
     """Yield the rules that a text breaks, each as a sentence."""
-    begins = {"docstring": "docstring_begins", "page": ""}.get(text.kind, "text_begins")
-    forbidden = [*RULES.get(begins, ()), *(RULES["message_begins"] if text.kind == "message" else ())]
+    forbidden = [word for kind in _BEGINS[text.kind] for word in RULES[kind]]
     first = re.match(r"\w+\b(?! of\b)", text.content)
     if first is not None and first[0] in forbidden:
         yield f"begins with `{first[0]}`: begin with the noun that the sentence is about"
@@ -54,7 +62,7 @@ def faults(text: Text) -> Iterator[str]:
             yield f"has `{word}`: write {better}"
     if text.kind in ("docstring", "page"):
         for sentence in sentences(text.content):
-            if (count := len(sentence.split())) > RULES["longest"]:
+            if (count := len(re.findall(r"\S*[a-z]\S*", sentence))) > RULES["longest"]:
                 yield f"has a sentence of {count} words: {sentence[:60]}..."
 
 
@@ -64,7 +72,7 @@ def sentences(text: str) -> Iterator[str]:
         lines = paragraph.splitlines()
         if lines and _SECTION.match(lines[0]):
             lines = lines[1:]
-        elif any(line.startswith("    ") for line in lines):
+        elif any(_LAID_OUT.search(line) for line in lines):
             continue
         items: list[str] = []
         for line in lines:
@@ -73,7 +81,8 @@ def sentences(text: str) -> Iterator[str]:
             else:
                 items.append(line.strip())
         for item in items:
-            yield from _END.split(re.sub(r"`[^`]+`", "`x`", item))
+            shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]+`", "`x`", item))
+            yield from _END.split(shown)
 
 
 def texts(source: str) -> Iterator[Text]:

@@ -118,7 +118,7 @@ class _Loop:
         self.parts = Parts()
 
     def _step(self, dim: int) -> int:
-        """The step: no longer than the dimension, where that is known."""
+        """The step: no longer than the dimension, if its size is known."""
         size, upper = self.cut.sizes[dim], self.uppers[dim]
         return max(1, min(size, upper)) if isinstance(upper, int) else size
 

@@ -184,7 +184,7 @@ def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
     spare.erase()
     left = [f"{op}: {reason}" for op, reasons in report.left.items() for reason in sorted(reasons)]
     if not report:
-        left = left or ["nothing in it can be tiled"]
+        left = left or ["the group has no op that can be tiled"]
     return [f"tiling = {list(sizes)}: {each}" for each in left]
 
 

@@ -75,7 +75,7 @@ class BufferForm:
 
 
 def buffer_form(loop: ir.Operation) -> BufferForm | MatchFailure:
-    """The nest that begins with a loop, on buffers; why not, where that is another program."""
+    """The nest that begins with a loop, on buffers; or why buffers would change the program."""
     with loop.context, loop.location:
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):

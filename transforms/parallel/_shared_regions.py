@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(eq=False)
 class Region:
-    """Steps that run together: cut by `work`, or on one thread where that is None."""
+    """Steps that run together: cut by `work`, or on one thread if it is None."""
 
     steps: list[Step]
     work: Work | None

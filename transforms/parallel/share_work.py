@@ -69,7 +69,7 @@ NAME = "linalg-ext-share-work"
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
-    """Cut the entry's work into slices for `threads` threads, where that is worth it.
+    """Cut the entry's work into slices for `threads` threads, if it is worth it.
 
     Leaves the entry as it is where nothing of it can be cut, or nothing is worth it.
     """
@@ -92,7 +92,7 @@ def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
         writer.erase_originals()
     report.changed["linalg"] += len(writers)
     if not report:
-        for reason in sorted(reasons) or ["it has no structured op"]:
+        for reason in sorted(reasons) or ["the entry has no structured op"]:
             report.leave(entry.name, reason)
         return report
     i64 = ir.IntegerType.get_signless(64)

@@ -112,7 +112,7 @@ def _spread(root: ir.Operation, report: Report) -> None:
             if before is None:
                 refusal = _accept(neighbour, element)
             else:
-                refusal = "" if str(before) == element else "it has another compute type"
+                refusal = "" if str(before) == element else "the op has another compute type"
             if refusal:
                 report.leave(str(neighbour.name), refusal)
             elif before is None and compute_type_of(neighbour) is not None:

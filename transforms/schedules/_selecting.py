@@ -42,7 +42,8 @@ def chosen(
         raise ArgumentTypeError(f"position is {position!r}", expected="a whole number, or several")
     if where is not None and not callable(where):
         raise ArgumentTypeError(
-            f"where is {where!r}", expected="a function of an op that answers True or False"
+            f"the argument where is {where!r}",
+            expected="a function of an op that answers True or False",
         )
     wanted = {} if attributes is None else dict(attributes)
     named = _preferred(
@@ -112,7 +113,8 @@ def _spelled(value: Any) -> str:
 def _answer(where: Predicate, op: ir.Operation) -> bool:
     answer = where(op)
     if not isinstance(answer, bool):
-        raise ArgumentTypeError(f"where answers {answer!r} for {op.name}", expected="True or False")
+        raise ArgumentTypeError(f"the predicate where answers {answer!r} for {op.name}",
+        expected="True or False")
     return answer
 
 

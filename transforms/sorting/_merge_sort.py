@@ -112,7 +112,7 @@ class MergeSort:
         return self._rest(rows, arith.muli(whole, index(BLOCK)))
 
     def _network(self, rows: list[Any], start: Any, length: int) -> list[Any]:
-        """A few elements sorted in registers: each sinks past its neighbours, as far as it may."""
+        """A few elements sorted in registers: each sinks past all neighbours that it may pass."""
         if length < 2:
             return rows
         places = [index(add(start, offset)) for offset in range(length)]

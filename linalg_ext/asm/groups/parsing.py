@@ -53,7 +53,7 @@ def changes(source: SourceText) -> list[Edit]:
             else:
                 edits += _group(reading, found.start(), found[1], reader)
         except ParseError as error:
-            error.hint = error.hint or f"it is written {_FORM}"
+            error.hint = error.hint or f"write {_FORM}"
             raise
     return edits
 

@@ -141,7 +141,7 @@ class _OpParser:
                 return False
 
     def trailing(self) -> None:
-        """Read the text after the destinations, as far as it belongs to the op."""
+        """Read the rest of the op's text after the destinations."""
         reader = self._reader
         while True:
             token = reader.peek()

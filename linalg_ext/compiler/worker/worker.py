@@ -1,4 +1,4 @@
-"""The process apart: compiles one module and runs its entry, and may die of it.
+"""The worker process: compiles one module and runs its entry, and may die of it.
 
 Forked by `server`, with a socket. It answers one request at a time until the socket closes.
 """
@@ -45,7 +45,7 @@ class _Worker:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._compiled: Kernel | None = None
-        # What others are to believe must not come from where code of anybody's has run.
+        # Kept code that others trust must not come from a process that runs users' code.
         self._memory = cache.keep_in_memory()
 
     def serve(self) -> None:

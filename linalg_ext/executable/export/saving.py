@@ -240,7 +240,7 @@ def _wrapped(words: list[str]) -> list[str]:
 
 
 def _keep_to_oneself(folder: Path) -> None:
-    """Nobody else may write: what others can write to is not loaded."""
+    """Take the rights to write from other users: a folder that they can write to is not loaded."""
     if sys.platform == "win32":
         return
     for place in (folder, *folder.rglob("*")):

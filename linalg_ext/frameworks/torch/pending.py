@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A graph that comes through as far as linalg, and nothing compiled of it yet.
+    """A graph that was imported as linalg, and is not compiled yet.
 
     Attributes:
         key: what its kernel is kept under, if at all.

@@ -44,7 +44,7 @@ class Held:
             raise ModelError(
                 f"{self.name} is gone from the model",
                 where=caller_location(),
-                hint="put it back, or compile the model anew",
+                hint="put it back, or compile the model again",
             )
         return found
 

@@ -1,7 +1,7 @@
 """Models that were compiled once: found by what they compute, neither exported nor imported again.
 
 What is kept of a model is how it is called, as plain data, and the key of its kernel, which is kept
-by itself. A model of which a part was left to PyTorch is exported anew.
+by itself. A model of which a part was left to PyTorch is exported again.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def sought(
         options.is_checked,
         options.opt_level,
         options.packed,
-        # They have no versions that would tell when to pack them anew.
+        # They have no versions that would tell when to pack them again.
         [name for name, each in state_of_module(model) if each.is_inference()],
     )
     return None if key is None else Sought(model, recording, options, key)

@@ -246,7 +246,7 @@ def _materialize(reading: Reading, extract: Slice) -> None:
 
 
 def _tile(reading: Reading, update: Slice, name: str, *, is_kept: bool) -> None:
-    """A tile in the place of what inserts there, or before it where that is used besides."""
+    """A tile in the place of the op that inserts there, or before it if it has other users."""
     subset = _subset(reading, update)
     pieces = [f"{name} = ", *tile_pieces(update.of, update.type, update.place, subset), " "]
     reading.change(update.start, update.start if is_kept else update.end, pieces)

@@ -50,7 +50,7 @@ def operand_of(op: ir.Operation, at: int) -> ir.Value:
     """An operand by its place.
 
     Raises:
-        ArityError: there are not so many.
+        ArityError: the op has fewer operands.
     """
     operands = op.operands
     if at >= len(operands):

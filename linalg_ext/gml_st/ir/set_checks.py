@@ -78,7 +78,7 @@ def check_tile(op: ir.Operation) -> None:
 
 
 def check_filter(op: ir.Operation) -> None:
-    """A row of indices for each element, each within the source where that is known."""
+    """A row of indices for each element, each within the source if known."""
     view = FilterView.of(op)
     source = container_shape(_container(view.source))
     indices = view.indices.type
@@ -105,7 +105,7 @@ def check_filter(op: ir.Operation) -> None:
 
 
 def check_point(op: ir.Operation) -> None:
-    """As many indices as dimensions, each within the superset where that is known."""
+    """As many indices as dimensions, each within the superset if known."""
     point = PointView.of(op)
     shape = _superset_shape(point.superset)
     _check_count("index", point.indices, shape)

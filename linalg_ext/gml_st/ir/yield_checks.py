@@ -201,7 +201,7 @@ def _check_overlaps(
     loop: LoopView | ParallelView,
     parallel: Sequence[int],
 ) -> None:
-    """Refuse that iterations in no order write the same elements, where that is known."""
+    """Refuse unordered iterations that are known to write the same elements."""
     ivs = loop.ivs
     for at, set_ in enumerate(sets):
         if accumulated[at] or _is_maybe_empty(set_):

@@ -223,7 +223,7 @@ def _term(definition: OpDefinition, access: Access, labels: dict[str, str]) -> s
 
 
 def _letters(definition: OpDefinition) -> dict[str, str]:
-    """A letter for each dimension: its own name where that is one."""
+    """A letter for each dimension: its own name if it is one letter."""
     taken = {dim for dim in definition.dims if dim in LETTERS}
     spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in taken]
     if len(definition.dims) > len(LETTERS):

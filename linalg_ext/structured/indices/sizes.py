@@ -68,7 +68,7 @@ def size_of(value: ir.Value, axis: int) -> Number:
 def by_origin(number: Number) -> Number:
     """The number by the sizes of what all else is made of, in the place of ops that ask for sizes.
 
-    Two sizes that come from one tensor are then equal, whoever asked for them, and of what.
+    Two sizes that come from one tensor are then equal, by whatever way they were read.
     """
     known: dict[Hashable, Number] = {}
     for symbol in symbols_of(number):

@@ -122,7 +122,7 @@ def bufferized(
 
 
 def _check_fits_body(op: ir.Operation, position: int, new: ir.Type, old: ir.Type) -> None:
-    for type_, what in ((new, "its new value"), (old, "it")):
+    for type_, what in ((new, "the new value"), (old, "the old value")):
         if isinstance(type_, ir.UnrankedTensorType | ir.UnrankedMemRefType):
             raise ShapeError(
                 f"operand {position} of {op.name}: {what} is of type {type_}, which has no rank",

@@ -236,7 +236,7 @@ class StructuredInterface(IterationSpace):
         )
 
     def set_segments(self, num_inputs: int, num_inits: int) -> None:
-        """Say anew how many operands are inputs and how many inits, in place.
+        """Change, in place, how many operands are inputs and how many are inits.
 
         A step of surgery: the body and the results are the caller's to bring in line, and the op is
         not verified.

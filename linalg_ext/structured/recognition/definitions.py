@@ -215,7 +215,7 @@ class _Reader:
         return RecognizedOp(usual, given, self._outputs, named)
 
     def _names(self) -> list[str]:
-        """A name for each operand; one for all inputs that are one value, where that is wanted."""
+        """A name for each operand; on request one name for all inputs that are one value."""
         if not self._merge_inputs:
             return _operand_names(len(self._inputs), len(self._outputs))
         values = list(dict.fromkeys(self._inputs))

@@ -189,7 +189,7 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
         return next(iter(inputs.values()))
     raise DTypeError(
         f"{definition.name}: type variable {name} of the output is no input's, and the inputs "
-        f"differ: {', '.join(f'{k} is {v}' for k, v in inputs.items()) or 'there are none'}",
+        f"differ: {', '.join(f'{k} is {v}' for k, v in inputs.items()) or 'the op has none'}",
         hint="give the output as outs=[...] with the element type to compute in",
     )
 

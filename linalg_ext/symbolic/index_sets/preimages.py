@@ -30,7 +30,7 @@ from linalg_ext.symbolic.index_sets.tile import Subset, Tile, as_tile
 from linalg_ext.symbolic.integers import ceildiv, clamped, floordiv, is_eq, is_le, maximum, modulo
 
 MOST_TILES = 256
-"""Beyond so many tiles an answer is the one tile that holds them all."""
+"""Beyond this number of tiles an answer is the one tile that holds them all."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ _NONE = _Solution((), True)
 
 
 def _solve(expr: AffineExpr, part: Progression, box: _Box, room: int) -> _Solution:
-    """The part of a box where an index is in a progression, in at most so many boxes."""
+    """The part of a box where an index is in a progression, in at most `room` boxes."""
     reached = _range(expr, box)
     if is_le(reached.last, part.offset - 1) is True or is_le(part.last, reached.offset - 1) is True:
         return _NONE

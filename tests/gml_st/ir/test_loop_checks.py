@@ -62,7 +62,13 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
     [
         # Iterators.
         (SUMS, ITERATORS, 'iterator_types = ["parallel"]', "size = 1 to match the number of", LOOP),
-        (SUMS, ITERATORS, 'iterator_types = ["parallel", "window"]', "'window' is not an iterator type", LOOP),
+        (
+            SUMS,
+            ITERATORS,
+            'iterator_types = ["parallel", "window"]',
+            "'window' is not an iterator type",
+            LOOP,
+        ),
         (SUMS, ITERATORS, "iterator_types = 3", "iterator_types = 3 : i64", LOOP),
         (SUMS, ITERATORS, "other = 3", "iterator_types is missing", LOOP),
         (SUMS, ITERATORS, f'{ITERATORS}, distribution = ["thread"]', "1 name(s) for 2 it", LOOP),

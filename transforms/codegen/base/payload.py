@@ -24,7 +24,7 @@ from .vectorizable import unfit
 from .writer import Writer
 
 _FEW_STEPS = 6
-"""So many steps are written out for each vector of a tile; more of them in a loop."""
+"""The most steps that are written out for each vector of a tile; more are put in a loop."""
 
 _FMA = "vector.fma"
 

@@ -188,14 +188,14 @@ def _rewrite(
 
 
 def _is_long(plan: Plan, op: Any) -> bool:
-    """Return whether so many blocks of the depth may be added to C that sums lose too much."""
+    """Return whether the depth may be so long that its sums lose too much precision."""
     depth = plan.problem.depth.size
     is_short = depth is not None and depth <= _LONG
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
 def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
-    """Have a contraction done in blocks of its depth, where that is long; the ops to go on with.
+    """Cut a contraction with a long depth into blocks of it; return the ops to go on with.
 
     Args:
         op: the contraction; erased, or moved to where the run finds its depth to be short.

@@ -189,7 +189,7 @@ def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
     plan = None
     if machine.has_fma and elements in ({"f32"}, {"f64"}):
         plan = make_product_plan(problem, machine)
-    return plan or "it multiplies matrices that are best packed"
+    return plan or "the op multiplies matrices that are best packed"
 
 
 def _multiplies_matrices(op: Any) -> bool:

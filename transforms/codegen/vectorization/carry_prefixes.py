@@ -137,7 +137,9 @@ def _read(op: Any) -> _Prefixes | str:
     if is_backward is None:
         return "the conditions do not compare two positions"
     found = _Prefixes(op, maps, step, along[0], reduced[0], sizes, is_backward)
-    return found if _changes_nothing_elsewhere(found) else "the op selects values at other positions, too"
+    if not _changes_nothing_elsewhere(found):
+        return "the op selects values at other positions, too"
+    return found
 
 
 def _is_static(value: Any) -> bool:

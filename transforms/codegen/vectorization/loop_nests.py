@@ -75,7 +75,7 @@ class Nest:
         inputs: how many of them are inputs.
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
-        reduction: how its innermost loop reduces; None where that is parallel.
+        reduction: how its innermost loop reduces; None if it is parallel.
         loads: the memory that the body loads from, at indices that it computes.
         is_crossed: whether an input lies across the rows of the innermost loop.
     """
