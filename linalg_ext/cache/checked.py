@@ -1,8 +1,9 @@
 """Files that no other user can change: opened level by level, each level checked as it is opened.
 
-Every folder on the way to a file is opened below the one before it (`openat`), and what was opened
-is asked who owns it and who may write to it (`fstat`): what was checked is what is used, whatever
-the names come to mean meanwhile. A link is followed where no other user could have put it there.
+Every folder on the way to a file is opened below the one before it (`openat`). Its owner and its
+mode are then read from the open descriptor (`fstat`), so that the checked file is the one that is
+used, whatever becomes of the names meanwhile. A link is followed where no other user could have put
+it there.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def explain(
 ) -> None:
     """Say what became of a module: which plans its ops got and why, and its loops.
 
-    With --html all of it is a page, in one file: every stage beside the one before, the line that
-    an op came of and the ops that it became, the dataflow graph with its groups and how they were
-    searched for, the schedule, the machine code with its hot loop.
+    With --html all of it is a page, in one file: every stage beside the one before, with the line
+    that an op came of and the ops that it became. The page has the dataflow graph with its groups
+    and their search, the schedule, and the machine code with its hot loop.
     """
     if html is not None and as_json:
         raise typer.BadParameter("--html and --json at once: give one of them")

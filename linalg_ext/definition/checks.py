@@ -53,9 +53,9 @@ def check(
     Args:
         definition: what to check.
         locate: tells where a part of it was written.
-        strict: whether what upstream accepts, although it makes no sense, is an error: an output
-            that is indexed more or less often than it has sizes (else a warning), a function
-            attribute that nothing applies (else nothing).
+        strict: whether two mistakes that upstream accepts are errors: an output with more or fewer
+            indices than sizes (else a warning), and a function attribute that nothing applies (else
+            nothing).
 
     Raises:
         DefinitionError: with the place that `locate` gives.

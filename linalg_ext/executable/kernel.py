@@ -312,12 +312,12 @@ class Kernel(Shown, shown_as="kernel"):
     def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
         """Write this kernel to a folder that can be shipped, and return its path.
 
-        In it are the object file, a shared library, a C header, a Python file that loads the
-        library with NumPy alone, each stage as text and as bytecode, and `kernel.json`, which says
-        for what machine and of what signature it is. `lx.load(folder)` reads it; nothing of it
-        needs MLIR. It runs on one thread; two exported kernels whose names differ can be linked
-        into one program. Elsewhere it runs where the processor has the extensions of the target:
-        `with lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
+        The folder has the object file, a shared library, a C header, and a Python file that loads
+        the library with NumPy alone. It has each stage as text and as bytecode, and `kernel.json`
+        with the machine and the signature. `lx.load(folder)` reads it; nothing of it needs MLIR. It
+        runs on one thread; two exported kernels whose names differ can be linked into one program.
+        Elsewhere it runs where the processor has the extensions of the target: `with
+        lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
 
         Args:
             folder: a new one, or one that an export wrote, which is replaced.

@@ -1,10 +1,10 @@
 """For each op that holds or reaches memory: what may not fit, and which check holds it.
 
-Every op of the dialects linalg, tensor, memref, vector and bufferization, and of `linalg_ext` and
-`gml_st`, is in this table: with the check of its sizes (`linalg-ext-check-sizes`, before anything
-is lowered), that of its places (`linalg-ext-check-accesses`, where they are computed), or the
-reason why nothing about it can be a misfit. One that is not is refused where checks are asked for.
-The documentation shows the table.
+The table has every op of the dialects linalg, tensor, memref, vector and bufferization, and of
+`linalg_ext` and `gml_st`. A row has the check of the op's sizes (`linalg-ext-check-sizes`, before
+lowering), that of its accesses (`linalg-ext-check-accesses`, where they are computed), or the
+reason why the op needs no check. An op that is not in the table is refused if checks are on. The
+documentation shows the table.
 """
 
 from __future__ import annotations

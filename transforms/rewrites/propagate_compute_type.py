@@ -1,11 +1,11 @@
 """Let a compute type spread through element-wise chains, and keep what lies inside in it.
 
-First, element-wise ops that carry no compute type get that of the op before or behind them, as long
-as what passes between the two is of the compute type's family (floats, or integers) and no wider
-than it. An op that only rounds (a cast to a narrower type) does so on purpose and gets none, nor
-does one whose functions the type does not have. Then, wherever the result of an op with a compute
-type is an input of another with the same one, that tensor becomes one of the compute type: the cast
-out of the first and the cast into the second vanish. The ops on such a tensor are plain linalg
+First, element-wise ops that carry no compute type get that of the op before or behind them. The
+tensor between the two must be of the compute type's family (floats, or integers) and no wider than
+it. An op that only rounds (a cast to a narrower type) does so on purpose and gets none, nor does
+one whose functions the type does not have. Then, wherever the result of an op with a compute type
+is an input of another with the same one, that tensor becomes one of the compute type: the cast out
+of the first and the cast into the second vanish. The ops on such a tensor are plain linalg
 afterwards; those that accumulate get an accumulator, as by linalg-ext-materialize-compute-type.
 
 before:

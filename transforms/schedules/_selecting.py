@@ -113,8 +113,9 @@ def _spelled(value: Any) -> str:
 def _answer(where: Predicate, op: ir.Operation) -> bool:
     answer = where(op)
     if not isinstance(answer, bool):
-        raise ArgumentTypeError(f"the predicate where answers {answer!r} for {op.name}",
-        expected="True or False")
+        raise ArgumentTypeError(
+            f"the predicate where answers {answer!r} for {op.name}", expected="True or False"
+        )
     return answer
 
 

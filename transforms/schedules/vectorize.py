@@ -71,9 +71,9 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
             known: what is too much is masked.
 
     Raises:
-        ScheduleError: a loop's range is not known and no size is given, or it is larger than its
-            size, or the vectors would be enormous, or
-            elements are not whole bytes, or upstream has no vector form of the op.
+        ScheduleError: a loop's range is not known and no size is given; or it is larger than its
+            size; or the vectors would be enormous; or elements are not whole bytes, or upstream has
+            no vector form of the op.
     """
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)

@@ -18,8 +18,9 @@ they are packed; those of bf16 take subnormal numbers for zeros on x86. What is 
 operand, a dequantization say, is done while packing, too.
 
 Where the output was just filled with zeros, it is written without being read, and the fill is gone.
-Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile
-in registers, and the result goes where the op would have put it, in the type that it has there.
+If its only reader is an element-wise op (a bias and an activation, for example), that op is
+computed on the tile in registers. The result goes to the op's destination, in the type that it has
+there.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ after:
                                   outs(%c : tensor<1x32x16x16xf32>) -> tensor<1x32x16x16xf32>
 
 The transform of the filters is then done once, not at every call. The function's argument is of
-another type: who calls it gives the filters, row by row, as many zeros as fill the last row, and
-after them the 16 factors of each 3 x 3, `u[strip, point, channel, filter]`, in strips of as many
+another type. The caller gives the filters, row by row, with zeros that fill the last row. After
+them come the 16 factors of each 3 x 3, `u[strip, point, channel, filter]`, in strips of as many
 filters as a row has elements. That holds for arguments with the attribute `linalg_ext.parameter`
 alone, which get the attribute `linalg_ext.factors`.
 """
