@@ -75,7 +75,7 @@ class LoweringInfo:
 
     Attributes:
         assertions: the message of status 1, 2, ...; status 0 is success.
-        out_of_memory: the status of a failed allocation; None where there is none.
+        out_of_memory: the status of a failed allocation; None if absent.
         instructions: the number of LLVM operations.
         suggested_opt_level: the optimization level for the engine.
         seconds: the time of each stage.

@@ -122,7 +122,7 @@ def store() -> Store | None:
 
 
 def get(key: str) -> Entry | None:
-    """The entry under a key; None where there is none, or no store, as `store` says."""
+    """The entry under a key; None if absent, or no store, as `store` says."""
     with _warning():
         found = _in_force()
         return None if found is None else found.get(key)

@@ -79,7 +79,7 @@ def parsed_size(said: int | str, name: str) -> int:
     """A number of bytes, or a text for one.
 
     Raises:
-        CacheError: it is none; `name` is who says it.
+        CacheError: it is not one; `name` is who says it.
     """
     if isinstance(said, int) and not isinstance(said, bool) and said >= 0:
         return said

@@ -94,7 +94,7 @@ class Store:
         self._unseen = 0
 
     def get(self, key: str) -> Entry | None:
-        """The entry; None where there is none, or none that can be believed."""
+        """The entry; None if absent, or none that can be believed."""
         try:
             with opened(self.root) as root, root.folder(_shelf(key)) as shelf:
                 try:
@@ -230,7 +230,7 @@ class Memory:
         self._entries: dict[str, Entry] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry; None where there is none."""
+        """The entry; None if absent."""
         return self._entries.get(key)
 
     def hold(self, entry: Entry) -> None:

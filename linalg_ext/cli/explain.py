@@ -37,7 +37,7 @@ class _Explained(NamedTuple):
 
     Attributes:
         kernel: as it was compiled, or loaded.
-        source: the text of the module; empty where there is none.
+        source: the text of the module; empty if absent.
         schedule: that it went through.
         apart: compiles the same in a worker process; None for trusted modules.
     """

@@ -179,7 +179,7 @@ class OpDefinition:
     Attributes:
         name: the op's name without a dialect prefix.
         cpp_class_name: the C++ class that a generator would give it.
-        doc: summary line and description; empty if there is none.
+        doc: summary line and description; empty if absent.
         operands: inputs, then outputs, then attributes.
         dims: the iteration space, outermost dimension first.
         assignments: one for each output, in the order of the statements.

@@ -90,7 +90,7 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
 
 
 def find_sugar(natural: Indices, given: Indices) -> Sugar | None:
-    """The sugar that says `given`, the shortest; None where there is none.
+    """The sugar that says `given`, the shortest; None if absent.
 
     There is none where an index is none of the operand's own, or occurs twice.
     """

@@ -35,10 +35,10 @@ def load_dialect(dialect: Any) -> None:
 
 
 def _have_no_module(dialect: str) -> None:
-    """Keep it that no Python module has the ops of a dialect.
+    """Record that no Python module has the ops of a dialect.
 
-    Upstream imports one whenever an op of the dialect is touched, and where there is none Python
-    would look for it each time, which takes 0.1 ms.
+    Upstream imports one whenever an op of the dialect is touched, and without one Python would look
+    for it each time, which takes 0.1 ms.
     """
     modules = cast(dict[str, Any], sys.modules)
     modules.setdefault(f"{provider()}.dialects.{dialect}", None)

@@ -69,7 +69,7 @@ def _dtype_key(dtype: Any) -> tuple[str, str] | None:
 
 
 def find(key: str | None) -> Kernel | None:
-    """The kernel that is kept under a key; None where there is none.
+    """The kernel that is kept under a key; None if absent.
 
     What is there and cannot be used (a library is gone, the system gives no executable memory)
     counts as absent: it is compiled again, and the compiler says what is wrong.

@@ -105,7 +105,7 @@ class Prototype:
         """Read `name(type, ...)`, or `name(type, ...) -> type`.
 
         Raises:
-            LibraryError: it is none; says which part is not understood.
+            LibraryError: it is not one; says which part is not understood.
         """
         found = _PROTOTYPE.fullmatch(text.strip())
         if found is None:

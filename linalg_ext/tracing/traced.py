@@ -362,8 +362,8 @@ class Traced(ArrayMethods):
     Attributes:
         dtype: its dtype, which knows whether integers are unsigned.
         shape: the sizes: integers, or a `Size` where only a call tells.
-        axes: for each axis the dimension of the tensor that it runs along, None where there is
-            none: of size 1, or a broadcast one.
+        axes: for each axis the dimension of the tensor that it runs along; None for an axis of size
+        1 or a broadcast one.
         weak: for a Python number that is an argument, its type: it takes the dtype of what it
             meets.
     """

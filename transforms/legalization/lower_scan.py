@@ -212,7 +212,7 @@ class _Planes(_Steps):
         return [target, total]
 
     def _added(self) -> int | None:
-        """The input that is added to what is carried, each step rounding; None where there is none.
+        """The input that is added to what is carried, each step rounding; None if absent.
 
         Floats that were widened before they are added are exact enough.
         """

@@ -57,7 +57,7 @@ def move_small_buffers_to_stack(module: ir.Operation) -> Report:
 
 
 def _reason(alloc: Any, size: int) -> str | None:
-    """Return the reason for which an allocation stays on the heap; None if there is none."""
+    """Return the reason for which an allocation stays on the heap; None if absent."""
     if len(alloc.operands) or size > BUFFER_LIMIT_BYTES:
         return "the buffer is large, or of open size"
     if not _is_one_at_a_time(alloc):

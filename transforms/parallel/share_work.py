@@ -148,7 +148,7 @@ def sharing_of(module: ir.Operation) -> Sharing:
 
 
 def slices_of(module: ir.Operation) -> tuple[int, ...]:
-    """Return the most slices of each shared loop of a module; empty where there is none."""
+    """Return the most slices of each shared loop of a module; empty if absent."""
     found = [op for op in operations(module, {"scf.forall"}) if SLICES in op.attributes]
     return tuple(ir.IntegerAttr(op.attributes[SLICES]).value for op in found)
 

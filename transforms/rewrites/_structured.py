@@ -13,7 +13,7 @@ LIBRARY_CALL = MatchFailure("the op names the library function that it calls")
 
 
 def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
-    """A structured op as a definition, or why it is none."""
+    """A structured op as a definition, or why it is not one."""
     if "library_call" in op.attributes:
         return LIBRARY_CALL
     try:
@@ -25,7 +25,7 @@ def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
 
 
 def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | MatchFailure:
-    """A structured op as a sum of products of two operands, or why it is none."""
+    """A structured op as a sum of products of two operands, or why it is not one."""
     recognized = read(op)
     if isinstance(recognized, MatchFailure):
         return recognized

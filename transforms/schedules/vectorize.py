@@ -217,7 +217,7 @@ def _check_count(op: ir.Operation, what: str, count: int, most: int) -> None:
 
 
 def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
-    """Return the reason for which upstream's vectorizer may refuse an op; None if there is none."""
+    """Return the reason for which upstream's vectorizer may refuse an op; None if absent."""
     if not has_maps(op):
         return Doubt(
             f"upstream has no vector form of {op.name}",

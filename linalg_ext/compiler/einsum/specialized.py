@@ -141,5 +141,5 @@ def kept_key(
     output: tuple[str, ...],
     dtype: DType,
 ) -> str | None:
-    """Return the disk cache's key of the kernel for arrays like these; None where there is none."""
+    """Return the disk cache's key of the kernel for arrays like these; None if absent."""
     return kernel_cache.key_of("einsum", _described(*a), _described(*b), output, dtype.str)

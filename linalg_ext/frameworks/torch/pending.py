@@ -27,7 +27,7 @@ class Draft:
     """
 
     def __init__(self, graph_module: Any, options: Options) -> None:
-        """Look for the kernel of a graph; where there is none, import the graph.
+        """Look for the kernel of a graph; if absent, import the graph.
 
         Raises:
             Refused: an op of it does not come through.

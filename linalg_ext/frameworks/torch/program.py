@@ -50,7 +50,7 @@ class Held:
 
 
 def state_of(holder: Any, name: str) -> Held | None:
-    """A parameter or a buffer of a module by its name in `state_dict()`; None if it is none."""
+    """A parameter or a buffer of a module by its name in `state_dict()`; None if it is not one."""
     if not isinstance(holder, torch().nn.Module):
         return None
     path, _, key = name.rpartition(".")

@@ -83,7 +83,7 @@ class Sought:
         )
 
     def _place_of(self, held: Held) -> tuple[str, str, int] | None:
-        """Return the place where a tensor of the model is found again; None where there is none."""
+        """Return the place where a tensor of the model is found again; None if absent."""
         if state_of(self.model, held.name) is not None:
             return "state", held.name, 0
         for number, each in enumerate(self.recording.constants):

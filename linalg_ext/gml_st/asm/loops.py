@@ -124,7 +124,7 @@ def read_assignments(reading: Reading, reader: Reader, of_what: str, room: int) 
     """Take `(%in_ = %in: T, ...)`.
 
     Raises:
-        ParseError: it is none, or of more operands than there is room for.
+        ParseError: it is not one, or of more operands than there is room for.
     """
     opening = reader.expect("(", of_what)
     found = Assignments()

@@ -203,7 +203,7 @@ def _preserve(op: ir.Operation) -> bool:
 
 
 def _captured(op: ir.Operation) -> ir.Value | None:
-    """A value that an op inside uses and that is defined outside; None where there is none."""
+    """A value that an op inside uses and that is defined outside; None if absent."""
     found: ir.Value | None = None
 
     def visit(inner: ir.Operation) -> ir.WalkResult:

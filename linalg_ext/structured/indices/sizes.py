@@ -88,7 +88,7 @@ def _size_at_origin(asked: SizeOf) -> Number:
 
 
 def _asked(value: ir.Value) -> SizeOf | None:
-    """The size that an op asks for; None where the value is none."""
+    """The size that an op asks for; None if the value is not one."""
     op = producer(value)
     if op is None or op.name not in ("tensor.dim", "memref.dim"):
         return None

@@ -19,7 +19,7 @@ def operation_of(op: ir.Operation | ir.OpView) -> ir.Operation:
     """The operation that a caller asks about.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: it is not one.
     """
     if isinstance(op, ir.OpView | ir.Operation):
         return op.operation

@@ -69,7 +69,7 @@ class _NoContraction(Exception):
 
 
 def find_contraction(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm | str:
-    """A definition as a contraction, or why it is none.
+    """A definition as a contraction, or why it is not one.
 
     Args:
         definition: an op at known element types, as `recognize` reads it.

@@ -38,7 +38,7 @@ class Preimage:
     """The part of a domain that an affine map takes into a tile.
 
     Attributes:
-        tiles: disjoint tiles that hold every such index; none where there is none.
+        tiles: disjoint tiles that hold every such index; none if absent.
         is_exact: whether they are known to hold no other.
     """
 

@@ -92,7 +92,7 @@ def find_attention(op: Any) -> Attention | str | None:
     """The attention that an op is the end of.
 
     Returns:
-        The attention; why it is left where it is nearly one; None where it is none.
+        The attention; why it is left where it is nearly one; None if it is not one.
     """
     if not has_maps_and_body(op) or len(op.operands) < 3:
         return None

@@ -49,7 +49,7 @@ class FoundEpilogue:
 
 
 def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | None:
-    """The op after a contraction that may be done with it; None where there is none.
+    """The op after a contraction that may be done with it; None if absent.
 
     Args:
         op: the contraction; its result goes to a buffer that no other op needs, or is overwritten.

@@ -89,7 +89,7 @@ class Product:
 
 
 def read_product(op: Any) -> Product | str:
-    """An op as a sum of products, or why it is none."""
+    """An op as a sum of products, or why it is not one."""
     output = op.operands[len(op.operands) - 1]
     target = str(output.type.element_type)
     elements = [str(value.type.element_type) for value in op.operands if _is_buffer(value)]

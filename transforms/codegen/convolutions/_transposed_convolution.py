@@ -88,7 +88,7 @@ class TransposedConvolution:
 
 
 def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
-    """The transposed convolution that an op is, or why it is none."""
+    """The transposed convolution that an op is, or why it is not one."""
     if not all(_is_static(value) for value in op.operands):
         return "the sizes are not known"
     if any(0 in value.type.shape for value in op.operands if _is_shaped(value)):
@@ -189,7 +189,7 @@ class Conditions:
         return cls(step.value, by_loops, sizes, dims)
 
     def axis(self, index: AffineExpr, size: int, output: AffineMap) -> Axis | str:
-        """The direction that an index of the image runs in, or why it is none."""
+        """The direction that an index of the image runs in, or why it is not one."""
         written = {each.name for each in output.results if isinstance(each, AffineDim)}
         outs = [name for name in index.dims if name in written]
         taps = [name for name in index.dims if name not in written]

@@ -213,7 +213,7 @@ def _multiplies_matrices(op: Any) -> bool:
 
 
 def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, list[Any]] | str:
-    """Return the problem that an op computes and the operands of its body, or why it is none."""
+    """Return the problem that an op computes and the operands of its body, or why it is not one."""
     inputs, outputs = split_operands(op)
     if len(outputs) != 1:
         return "the op has several results"

@@ -111,7 +111,7 @@ class _Prefixes:
 
 
 def _read(op: Any) -> _Prefixes | str:
-    """The reduction over prefixes that an op is, or why it is none."""
+    """The reduction over prefixes that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step

@@ -99,7 +99,7 @@ class _LookUp:
 
 
 def _read(op: Any) -> _LookUp | str:
-    """The look-up that an op is, or why it is none."""
+    """The look-up that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step

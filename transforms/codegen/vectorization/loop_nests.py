@@ -141,7 +141,7 @@ class Nest:
 
 
 def read_nest(op: Any) -> Nest | MatchFailure:
-    """A `linalg.generic` as a nest, or why it is none."""
+    """A `linalg.generic` as a nest, or why it is not one."""
     if len(op.results):
         return MatchFailure("the operands are tensors, not buffers")
     maps = maps_of(op)

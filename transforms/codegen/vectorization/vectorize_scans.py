@@ -278,7 +278,7 @@ def _following(ops: Sequence[Any], before: Any) -> list[Any]:
 
 
 def _read(loop: Any) -> _Scan | str:
-    """The scan that a loop is, or why it is none."""
+    """The scan that a loop is, or why it is not one."""
     body = loop.regions[0].blocks[0]
     position, before = body.arguments
     ops = [each.operation for each in body.operations]
