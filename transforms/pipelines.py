@@ -1,4 +1,4 @@
-"""The way down: named pipelines from linalg on tensors or memrefs to the LLVM dialect.
+"""Named pipelines from linalg on tensors or memrefs to the LLVM dialect.
 
     print(PIPELINES["linalg"])                      # the passes of the first stage
     info = lower_to_llvm(module, on_stage=show)     # in place; show("linalg", module), ...

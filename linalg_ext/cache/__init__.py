@@ -8,9 +8,9 @@
         kernel = lx.compile(text)
 
 The environment variable `LINALG_EXT_CACHE_DIR` names another folder, or `off`;
-`LINALG_EXT_CACHE_SIZE` bounds it (1G where nothing is said), and what was not used for longest
-goes first. An entry that is damaged, or of another version, counts as absent. A folder that others
-can write to is not used, with a warning: the code in it is run.
+`LINALG_EXT_CACHE_SIZE` bounds it (1G by default); the least recently used entries go first. An
+entry that is damaged, or of another version, counts as absent. A folder that others can write to is
+not used, with a warning: the code in it is run.
 
 What is kept goes by all that made it: the module or the op, with types, shapes and options, the
 machine, and the files of this library and of the bindings. A change to any of them is another key.

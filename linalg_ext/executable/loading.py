@@ -24,13 +24,13 @@ _RULE = Rule(
 
 
 def load(folder: str | PathLike[str]) -> Kernel:
-    """The kernel that `Kernel.export` wrote to a folder.
+    """Load the kernel that `Kernel.export` wrote to a folder.
 
         layer.export("layer")           # here, or on another machine
         layer = lx.load("layer")
 
     It is called as the kernel that was exported, on one thread, and loads no MLIR; only what shows
-    `stages` does. What lies in the folder is run: load what you trust as a program.
+    `stages` does. The code in the folder is run: load only what you would run as a program.
 
     Args:
         folder: with `kernel.json` in it.

@@ -102,7 +102,7 @@ class IsolatedKernel:
         return MappingProxyType(self._times)
 
     def as_text(self, stage: str = "llvm") -> str:
-        """The module at one point of the way down.
+        """Return the module as text, at one stage of the lowering.
 
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.

@@ -1,4 +1,4 @@
-"""Allocate the memory of a result before the result is computed, so that it is computed there.
+"""Allocate the memory of a result first, so that the result is computed in it.
 
 before:
     func.func @f(%x: memref<?xf32>) -> memref<?xf32> {

@@ -1,4 +1,4 @@
-"""Refuse, before anything is changed, what is known to have no way down to LLVM.
+"""Refuse operations without a lowering to LLVM, before the module is changed.
 
 Upstream would find most of it half-way down, where the place and the name are no longer those that
 the user wrote; scalable vectors end the process in LLVM's code generator, and vectors of a hundred

@@ -1,4 +1,4 @@
-"""Accumulate in memory: what loops carry from iteration to iteration is loaded and stored instead.
+"""Accumulate in memory: values that loops carry are loaded and stored instead.
 
 before:
     scf.for %i = %c0 to %m step %c1 {
@@ -56,7 +56,7 @@ _KEPT = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorTy
 
 @module_pass(NAME, on=FOR)
 def accumulate_in_memory(module: ir.Operation) -> Report:
-    """Keep what loops carry in memory: where it ends up, or on the stack."""
+    """Keep values that loops carry in memory: in their destination, or on the stack."""
     report = Report(NAME)
     accumulate(module, report, _on_stack)
     return report

@@ -56,7 +56,7 @@ Part = list[int]
 
 @module_pass(NAME, on=FOR)
 def distribute_loops(module: ir.Operation) -> Report:
-    """Give each part of a loop's body that holds a loop a loop of its own, where that may be."""
+    """Give each part of a loop's body that holds a loop a loop of its own, if legal."""
     report = Report(NAME)
     for loop in reversed(operations(module, [FOR])):
         report.matched[FOR] += 1

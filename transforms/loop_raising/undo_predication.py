@@ -1,4 +1,4 @@
-"""Undo predication: split loops where their predicates change, and hoist what then is the same.
+"""Undo predication: split loops where their predicates change, and hoist invariants.
 
 before:
     scf.for %k = %c0 to %c9 step %c1 {
@@ -61,7 +61,7 @@ _CLEANING = ("canonicalize", "loop-invariant-code-motion", "canonicalize", "cse"
 
 @module_pass(NAME, on=FOR)
 def undo_predication(module: ir.Operation, *, most_parts: int = 16) -> Report:
-    """Split loops where predicates in them change, and hoist what is invariant then."""
+    """Split loops where predicates in them change, and hoist invariants."""
     if most_parts < 1:
         raise ArgumentError(f"most_parts is {most_parts}", expected="1 or more")
     report = Report(NAME)

@@ -189,7 +189,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         return other
 
     def to_json(self) -> str:
-        """The steps as JSON, for `Schedule.from_json`.
+        """Return the steps as JSON, for `Schedule.from_json`.
 
         Raises:
             NotationError: a step's `where` is a function, which no text can hold.
@@ -216,7 +216,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         return recorded.replay(module)
 
     def to_transform(self) -> str:
-        """The steps in MLIR's transform dialect, for `mlir-opt --transform-interpreter`.
+        """Return the steps in MLIR's transform dialect, for `mlir-opt --transform-interpreter`.
 
         A step that is none there (passes, library calls, a match by `where`) stands as a comment.
         """

@@ -25,7 +25,7 @@ def contract(
     outs: Any = None,
     overwrite: bool = False,
 ) -> Any:
-    """A sum of products of any number of operands.
+    """Compute a sum of products of any number of operands.
 
         contract(a, b, c, maps="ij,jk,kl->il")
         contract(a, b, maps=["(i, j, k) -> (i, k)", "(i, j, k) -> (k, j)", "(i, j, k) -> (i, j)"])

@@ -31,7 +31,7 @@ from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
 def to_yaml(*ops: object, partial: bool = False) -> str:
-    """The YAML documents of one or more definitions.
+    """Return the YAML documents of one or more definitions.
 
     Args:
         ops: `OpDefinition`s, or ops that have one as `.definition`.

@@ -1,4 +1,4 @@
-"""Attention on buffers becomes one nest, in which scores live for a block of them alone.
+"""Turn attention on buffers into one nest, which holds one block of scores at a time.
 
 before:
     linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%s : memref<8x9xf32>) {

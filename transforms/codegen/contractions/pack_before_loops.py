@@ -1,4 +1,4 @@
-"""An operand that is the same in every round of a loop is packed for its products before the loop.
+"""Pack the invariant operand of products in a loop before the loop.
 
 before:
     %r = scf.for %i = %c0 to %c4096 step %c128 iter_args(%o = %c) -> (tensor<4096x640xf32>) {
@@ -76,7 +76,7 @@ _ELEMENTS = ("f32", "f64")
 
 @module_pass(NAME, on=_LOOPS)
 def pack_before_loops(module: ir.Operation) -> Report:
-    """Have products in loops read what does not change there in strips of their tiles."""
+    """Have products in loops read their invariant operand in packed strips."""
     report = Report(NAME)
     machine = this_machine()
     strips: dict[tuple[Any, ...], Any] = {}

@@ -1,4 +1,4 @@
-"""Contractions on buffers become packed nests around a register-tiled micro-kernel.
+"""Turn contractions on buffers into packed nests around a register-tiled micro-kernel.
 
 before:
     linalg.matmul ins(%a, %b : memref<1000x500xf32>, memref<500x800xf32>)

@@ -1,4 +1,4 @@
-"""Parameters of products are taken as the nests read them: packed once, not at every call.
+"""Take parameters of products in packed form: packed once, not at every call.
 
 before:
     %t = linalg.transpose ins(%w : tensor<640x320xf32>) outs(%e : tensor<320x640xf32>)

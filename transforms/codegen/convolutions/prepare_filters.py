@@ -1,4 +1,4 @@
-"""Parameters that are filters of convolutions bring what Winograd's algorithm makes of them along.
+"""Take filters of convolutions as parameters with their Winograd transform, computed once.
 
 before:
     %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x32x18x18xf32>, tensor<32x32x3x3xf32>)

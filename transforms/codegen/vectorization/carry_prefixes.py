@@ -1,4 +1,4 @@
-"""Reductions over all that stands before, or after, an element become loops that carry the result.
+"""Turn reductions over the elements before, or after, each one into loops that carry the result.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
@@ -75,7 +75,7 @@ _CHOOSING = frozenset(
 
 @module_pass(NAME, on="linalg.generic")
 def carry_prefixes(module: ir.Operation) -> Report:
-    """Make of sums, products and extrema over prefixes loops that carry them."""
+    """Replace sums, products and extrema over prefixes by loops that carry them."""
     return replace_each(NAME, select(module, _chooses_by_position), _carried)
 
 

@@ -1,4 +1,4 @@
-"""Sums over all positions of which one is meant become look-ups.
+"""Turn sums over positions, of which a label selects one, into look-ups.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, n)>,
@@ -66,7 +66,7 @@ NAME = "linalg-ext-look-up-labels"
 
 @module_pass(NAME, on="linalg.generic")
 def look_up_labels(module: ir.Operation) -> Report:
-    """Make of sums over one loop, of which a label names the position that counts, look-ups."""
+    """Replace sums over one loop, of which a label selects one position, by look-ups."""
     return replace_each(NAME, select(module, _compares_positions), _looked_up)
 
 

@@ -1,4 +1,4 @@
-"""Turn structured ops on buffers into loops over vectors, several ops in one where they may.
+"""Turn structured ops on buffers into loops over vectors, several ops in one loop if legal.
 
 before:
     linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],

@@ -75,7 +75,7 @@ _IN_ORDER = ("arith.mulf",)
 
 @module_pass(NAME, on=_FOR)
 def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
-    """Make of loops that carry one sum, or extremum, along rows loops over vectors.
+    """Vectorize loops that carry one sum, or extremum, along rows.
 
     Args:
         vector_bits: of a register; 0 for what this machine has.
