@@ -77,7 +77,7 @@ def limit() -> int:
 
 
 def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | None = None) -> None:
-    """Choose the folder and its limit for this process; what is None is as the environment says.
+    """Choose the folder and its limit for this process; the environment decides for None.
 
     Args:
         folder: a path; `"off"` keeps nothing.

@@ -242,7 +242,7 @@ class Target:
         return replace(self, notes=with_note(self.notes, name, value))
 
     def note(self, name: str, kind: type[_Kind]) -> _Kind | None:
-        """Return the value of a note; None where there is none of that name.
+        """Return the value of a note; None if no note has that name.
 
         Args:
             name: `who.what`.

@@ -55,7 +55,7 @@ def check_note(name: object, value: object) -> None:
 
 
 def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
-    """Return the value of a note; None where there is none of that name.
+    """Return the value of a note; None if no note has that name.
 
     Raises:
         TargetError: its value is of another type.

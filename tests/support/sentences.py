@@ -46,7 +46,7 @@ class Text(NamedTuple):
 def avoided() -> dict[str, str]:
     """Return the words to avoid, each with those to write instead, as the glossary has them."""
     _, _, table = GLOSSARY.read_text(encoding="utf-8").partition("| instead of | write |\n")
-    rows = re.findall(r"^\| ([^|-]+) \| ([^|]+) \|$", table, re.MULTILINE)
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)
     return {word: better for words, better in rows for word in words.split(", ")}
 
 

@@ -272,7 +272,7 @@ _COMBINERS = frozenset(
 
 
 def _reduces_by_one_op(op: ir.Operation) -> bool:
-    """Return whether each result of a reduction is what it was before, combined by one op."""
+    """Return whether a reduction combines each result with its old value by one op."""
     body = op.regions[0].blocks[0]
     ops = [each.operation for each in body.operations]
     yielded = list(ops[-1].operands)

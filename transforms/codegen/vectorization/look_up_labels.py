@@ -153,7 +153,7 @@ def _depends(value: Any, on: set[Any]) -> bool:
 
 
 def _looked_up(op: Any) -> Any:
-    """The result, by look-ups; or why it is none of them."""
+    """The result, by look-ups; or the reason why there are none."""
     found = _read(op)
     if isinstance(found, str):
         return found
