@@ -267,7 +267,7 @@ def test_a_name_is_one_library(native: Path) -> None:
         lx.library("mine", native, {lx.ops.add: ADD})
     library.close()
     library.close()
-    with pytest.raises(LibraryError, match=r"(?s)`mine` is closed.*register it anew"), library:
+    with pytest.raises(LibraryError, match=r"(?s)`mine` is closed.*register it again"), library:
         pass
     lx.library("mine", native, {lx.ops.add: ADD}).close()
 

@@ -1,4 +1,4 @@
-"""Kernels in a process apart: the same numbers, the same errors."""
+"""Kernels in a worker process: the same numbers, the same errors."""
 
 from __future__ import annotations
 

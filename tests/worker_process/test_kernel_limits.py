@@ -1,4 +1,4 @@
-"""What a kernel in a process apart may not do: it ends there, and the next call is as the first."""
+"""Limits of kernels in worker processes: a process that breaks one ends, and the next call works."""
 
 from __future__ import annotations
 

@@ -118,8 +118,8 @@ def test_one_that_says_another_type_is_not_crossed() -> None:
     before = str(module)
     report = propagate(module)
     assert report.left == {
-        "linalg.tanh": {"it has another compute type"},
-        "linalg.exp": {"it has another compute type"},
+        "linalg.tanh": {"the op has another compute type"},
+        "linalg.exp": {"the op has another compute type"},
     }
     assert str(module) == before
 
