@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
+import json
 import re
 import sys
 import tomllib
@@ -21,12 +23,10 @@ RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="ut
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 
 _SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Warns):$")
-_ITEM = re.compile(r"\s*(?:[-*]|\d+\.|[\w`*., ]+:) ")
+_ITEM = re.compile(r"^(?=\s*(?:[-*]|\d+\.|[\w`*., ]+:) )", re.MULTILINE)
 _END = re.compile(r"(?<=[.!?:;])[\"')]*\s+(?=[A-Z`*\"(])|(?<=[;])\s+")
 _LAID_OUT = re.compile(r"^ {4}|^>>>|\S {3,}\S")
 _CODE = re.compile(r"```.*?```|<!--.*?-->|^(?: {4}|\||#).*?$", re.DOTALL | re.MULTILINE)
-
-
 _BEGINS = {
     "docstring": ["docstring_begins"],
     "page": [],
@@ -43,6 +43,7 @@ class Text(NamedTuple):
     content: str
 
 
+@functools.cache
 def avoided() -> dict[str, str]:
     """Return the words to avoid, each with those to write instead, as the glossary has them."""
     _, _, table = GLOSSARY.read_text(encoding="utf-8").partition("| instead of | write |\n")
@@ -56,7 +57,7 @@ def faults(text: Text) -> Iterator[str]:
     first = re.match(r"\w+\b(?! of\b)", text.content)
     if first is not None and first[0] in forbidden:
         yield f"begins with `{first[0]}`: begin with the noun that the sentence is about"
-    prose = re.sub(r"`[^`]+`", "`x`", text.content)
+    prose = " ".join(re.sub(r"`[^`]+`", "`x`", text.content).split())
     for word, better in avoided().items():
         if re.search(rf"\b{word}\b", prose, re.IGNORECASE):
             yield f"has `{word}`: write {better}"
@@ -74,15 +75,9 @@ def sentences(text: str) -> Iterator[str]:
             lines = lines[1:]
         elif any(_LAID_OUT.search(line) for line in lines):
             continue
-        items: list[str] = []
-        for line in lines:
-            if items and not _ITEM.match(line):
-                items[-1] += " " + line.strip()
-            else:
-                items.append(line.strip())
-        for item in items:
+        for item in _ITEM.split("\n".join(lines)):
             shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]+`", "`x`", item))
-            yield from _END.split(shown)
+            yield from _END.split(" ".join(shown.split()))
 
 
 def texts(source: str) -> Iterator[Text]:
@@ -129,16 +124,23 @@ def broken(files: Iterable[Path]) -> Iterator[str]:
 
 def _texts_of(path: Path) -> Iterator[Text]:
     folder = path.parts[0]
-    is_text = path.suffix in (".py", ".md")
+    is_text = path.suffix in (".py", ".md", ".ipynb")
     content = (REPOSITORY / path).read_text(encoding="utf-8") if is_text else ""
     if path.suffix == ".py" and folder in RULES["docstrings"]:
-        has_messages = folder in RULES["messages"]
-        yield from (t for t in texts(content) if has_messages or t.kind == "docstring")
+        kinds = _BEGINS if folder in RULES["messages"] else ("docstring",)
+        yield from (text for text in texts(content) if text.kind in kinds)
     elif path.suffix == ".md" and (folder == "docs" or path.name in RULES["pages"]):
-        prose = content.partition("\n## Words to avoid")[0]
-        blank = _CODE.sub(lambda code: "\n" * code[0].count("\n"), prose)
-        for found in re.finditer(r"(?:.+\n?)+", blank):
-            yield Text(blank.count("\n", 0, found.start()) + 1, "page", found[0])
+        yield from _paragraphs(content.partition("\n## Words to avoid")[0])
+    elif path.suffix == ".ipynb" and folder in RULES["docstrings"]:
+        for cell in json.loads(content)["cells"]:
+            if cell["cell_type"] == "markdown":
+                yield from _paragraphs("".join(cell["source"]))
+
+
+def _paragraphs(page: str) -> Iterator[Text]:
+    blank = _CODE.sub(lambda code: "\n" * code[0].count("\n"), page)
+    for found in re.finditer(r"(?:.+\n?)+", blank):
+        yield Text(blank.count("\n", 0, found.start()) + 1, "page", found[0])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Limits of kernels in worker processes: a process that breaks one ends, and the next call works."""
+"""Limits of kernels in worker processes: one that breaks them ends, and the next call works."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ LLVM = "func.func @f(%x: !llvm.ptr) { %0 = llvm.load %x : !llvm.ptr -> i32 retur
     [
         ("the compilation died with SIGSEGV in a worker process", "SIGSEGV"),
         ("the compilation did not come to an end within 30 s", "too long"),
-        ("the compilation found no memory", "no memory"),
+        ("the worker process ran out of memory", "no memory"),
         ("a worker process failed with KeyError", "failed with KeyError"),
     ],
 )
