@@ -33,7 +33,8 @@ class Action(Enum):
 
 def cache(
     action: Annotated[
-        Action, typer.Argument(help="Show what is kept, where and how much, or remove all of it.")
+        Action,
+        typer.Argument(help="List the entries, show the folder and its size, or remove all."),
     ] = Action.LIST,
     as_json: AsJson = False,
 ) -> None:

@@ -61,7 +61,7 @@ def explain(
     entry: Entry = None,
     schedule: Annotated[
         Path | None,
-        typer.Option("--schedule", help="Take the steps that Schedule.to_json wrote, first."),
+        typer.Option("--schedule", help="Take the steps of a file of Schedule.to_json first."),
     ] = None,
     search: Annotated[
         str | None,
@@ -75,7 +75,7 @@ def explain(
         typer.Option("--inputs", "-i", help="Measure with the arrays of an .npz (or .npy) file."),
     ] = None,
     threads: Annotated[
-        int, typer.Option("--threads", min=1, help="Of the calls that are meant.")
+        int, typer.Option("--threads", min=1, help="Threads of the calls to explain.")
     ] = 1,
     target: Target = None,
     libraries: Libraries = None,

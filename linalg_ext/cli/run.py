@@ -52,13 +52,14 @@ def run(
         bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
     ] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Of the compilation, and of the run: 60.")
+        float | None,
+        typer.Option("--seconds", help="Seconds for the compilation, and for the run: 60."),
     ] = None,
     memory: Annotated[
-        int | None, typer.Option("--memory", help="MiB that the process may take: 4096.")
+        int | None, typer.Option("--memory", help="MiB of memory for the worker process: 4096.")
     ] = None,
     stack: Annotated[
-        int | None, typer.Option("--stack", help="MiB of stack that it may use: 8.")
+        int | None, typer.Option("--stack", help="MiB of stack for the worker process: 8.")
     ] = None,
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Run in this process, without limits.")

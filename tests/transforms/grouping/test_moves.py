@@ -186,7 +186,7 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "reorder past a need": (Reorder(C, ZERO), "linalg.fill .2. needs arith.constant .0."),
     "reorder to where it is": (Reorder(C, E), "there already"),
     "reorder elsewhere": (Reorder(C, A), "does not stand beside"),
-    "a wrong order": (Reorder(C, 77), "no item 77"),
+    "a wrong order": (Reorder(C, 77), "item 77 does not exist"),
     "orders of others": (Dissolve(FIRST, orders=((-1, (1, 2)),)), "is of other items"),
     "orders against needs": (
         Dissolve(FIRST, orders=((-1, (C, E, FILL, B, A, FIRST + 1, Q, ZERO, S, T, N, G, H)),)),
