@@ -169,7 +169,7 @@ def _strides(layout: str | None, rank: int, whole: str) -> tuple[bool, ...] | No
     # Where only the last stride is known, a dense copy fits; of others it may not.
     if len(strides) != rank or "1" in strides[:-1]:
         raise LibraryError(
-            f"the layout `{layout}` is none that operands can be brought into",
+            f"the layout `{layout}` is not one that operands can be copied into",
             where=whole,
             expected="none for dense operands in row-major order, `strided<[?, ?], offset: ?>` for "
             "any strides, or 1 for the last of them",

@@ -272,7 +272,7 @@ class IsolatedKernel:
             self._compiled()
             child = self._own.child
         if child is None:
-            raise AssertionError("a process was started and is none")
+            raise AssertionError("the started worker process is gone")
         return child
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -256,7 +256,7 @@ def test_a_placeholder_is_no_op_of_the_language() -> None:
       "linalg_ext.spelled"(%o) {{number = 7, operandSegmentSizes = array<i32: {"0, " * 25}1>}}
         : (tensor<16x64xf32>) -> ()
       return }}"""
-    with pytest.raises(errors.VerificationError, match="is none itself"):
+    with pytest.raises(errors.VerificationError, match="is not one itself"):
         lx.parse(text)
 
 

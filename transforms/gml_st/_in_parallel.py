@@ -37,7 +37,7 @@ def reason_for_order(nest: Nest) -> str | None:
         if dependences(set_, nest.ivs) & set(sequential):
             return "a sequential iterator moves over the output"
         if sequential and not all(may_move(op) for op in makers(set_, block)):
-            return "the place in the output is computed by what cannot be moved"
+            return "the place in the output is computed by ops that cannot be moved"
     if sum(isinstance(target, int) for target in nest.targets) < len(nest.inits):
         return "an output is not written to"
     if not all(_is_read_where_written(nest, at) for at in range(len(nest.inits))):

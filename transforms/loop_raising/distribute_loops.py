@@ -48,7 +48,7 @@ from .raising import told
 
 NAME = "linalg-ext-distribute-loops"
 
-_NEEDED = "an iteration needs what a later part did in one before"
+_NEEDED = "an iteration depends on a later part of an earlier iteration"
 
 Part = list[int]
 """Ops of a body by their places in it, in order."""

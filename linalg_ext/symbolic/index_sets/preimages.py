@@ -273,7 +273,9 @@ def _range_of_division(expr: AffineBinary, box: _Box) -> Progression:
 def _divisor(expr: AffineBinary) -> int:
     divisor = constant_value(expr.rhs)
     if divisor is None:
-        raise TypeError(f"{expr} divides by what is no number, in a map without symbols")
+        raise TypeError(
+            f"{expr} divides by an expression that is not a number, in a map without symbols"
+        )
     return divisor
 
 

@@ -59,7 +59,7 @@ def test_a_dependence_backwards_keeps_parts_together() -> None:
     module = lx.parse(text)
     report = lx.transforms.distribute_loops(module)
     assert not report
-    assert "an iteration needs what a later part did in one before" in str(report)
+    assert "an iteration depends on a later part of an earlier iteration" in str(report)
     # An element that was read in the same iteration may be written by any later part.
     same = lx.parse(text.replace("%c[%next]", "%c[%i]"))
     assert lx.transforms.distribute_loops(same)

@@ -324,7 +324,7 @@ class _Finder:
         if keys in query.at:
             query, key = key, query
         if keys in query.at or keys not in key.at or keys not in value.at:
-            raise NotAttention("queries and keys are not told apart")
+            raise NotAttention("the queries and keys cannot be distinguished")
         scored = [loop for loop in self._at if loop is not None and loop in score.at]
         columns = [loop for loop in self._at if loop is not None and loop not in score.at]
         batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
