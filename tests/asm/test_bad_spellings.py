@@ -119,7 +119,7 @@ WRONG = {
     ),
     "unknown word": (
         ADD + " brodcast_a = [1]" + END,
-        "brodcast_a is nothing that is said",
+        "brodcast_a is not a clause of ops",
         "brodcast_a",
     ),
     "no value": (ADD + " broadcast_a =" + END, "has no value", ":"),

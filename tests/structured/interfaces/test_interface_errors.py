@@ -193,7 +193,7 @@ def test_a_value_that_is_twice_an_operand_is_told_by_position(module: lx.Module)
         x.payload_uses_value_of(max_.operands[0])
     with pytest.raises(ArgumentError, match=r"a value of type tensor<6x10xf32> is no operand of"):
         x.is_init(exp.results[0])
-    with pytest.raises(ArgumentError, match=r"an operand of another op than linalg.max"):
+    with pytest.raises(ArgumentError, match=r"the operand belongs to another op than linalg.max"):
         x.is_init(exp.op_operands[0])
 
 

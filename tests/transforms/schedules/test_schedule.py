@@ -109,7 +109,7 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.call_library(), ScheduleError, "the step has no library to call"),
     (lambda s: s.tile_evenly(4, 3), ScheduleError, "loop is 4"),
     (lambda s: s.tile_continuously(0, 64), ScheduleError, "range of loop 0 is 20"),
-    (lambda s: s.vectorize([32, 32, 16]).tile([4]), ScheduleError, "func.func is none"),
+    (lambda s: s.vectorize([32, 32, 16]).tile([4]), ScheduleError, "func.func is not one"),
 ]
 
 
