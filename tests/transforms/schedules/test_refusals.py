@@ -171,7 +171,7 @@ def test_ops_of_this_library_are_lowered_before_buffers() -> None:
 
 def test_of_several_ops_the_one_that_upstream_refuses_is_named() -> None:
     schedule = lx.Schedule(parsed(TEXTS["matmul"])).match()
-    with pytest.raises(ScheduleError, match=r"no known decomposition for this linalg\.fill"):
+    with pytest.raises(ScheduleError, match=r"linalg\.fill has no known decomposition"):
         schedule.decompose()
     both = lx.Schedule(parsed(SOFTMAX.replace("return", _NEGATED + "\n  return"))).match()
     with pytest.raises(ScheduleError, match=r"for this linalg\.negf(?s:.)*linalg\.negf at "):
