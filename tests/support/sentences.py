@@ -94,12 +94,12 @@ def texts(source: str) -> Iterator[Text]:
                 inner.update(node.values)
             case ast.BinOp():
                 inner.update(ast.walk(node.right))
-            case ast.Return(value=ast.expr()):
-                reasons.update(_choices(node.value))
+            case ast.Return(value=ast.expr() as returned):
+                reasons.update(_choices(returned))
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[*_, last]):
                 if name.endswith("Error") or name in RULES["makers"]:
                     reasons.update(_choices(last if name == "leave" else node.args[0]))
-        if node not in inner and (text := _written(node)) and " " in text:
+        if isinstance(node, ast.expr) and node not in inner and " " in (text := _written(node)):
             yield Text(node.lineno, "message" if node in reasons else "text", text)
 
 
