@@ -202,12 +202,12 @@ WRONG = {
     ),
     "no op": (
         "linalg.nothing ins(%x : tensor<16xf32>) outs(%x : tensor<16xf32>) : tensor<16xf32>",
-        "linalg.nothing is no op",
+        "linalg.nothing is not a structured op of linalg",
         "linalg.nothing",
     ),
     "an op of ours alone": (
         "linalg.gelu ins(%x : tensor<16xf32>) outs(%x : tensor<16xf32>) : tensor<16xf32>",
-        "linalg.gelu is no op",
+        "linalg.gelu is not a structured op of linalg",
         "linalg.gelu",
     ),
 }

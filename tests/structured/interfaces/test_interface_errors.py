@@ -209,7 +209,7 @@ def test_a_question_about_the_wrong_operand_says_which_would_be_right(module: lx
         x.tied_init(1)
     with pytest.raises(ArgumentError, match=r"linalg.max has no result of that kind"):
         x.tied_indexing_map_of_result(max_.operands[0])
-    with pytest.raises(ArgumentError, match=r"is no argument of the body of linalg.max"):
+    with pytest.raises(ArgumentError, match=r"is not an argument of the body of linalg.max"):
         x.tied_operand(op(module, "linalg.exp").regions[0].blocks[0].arguments[0])
 
 
