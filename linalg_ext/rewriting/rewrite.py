@@ -128,7 +128,7 @@ class Rewrite(Transformation):
                 if "failed to converge" not in str(error):
                     raise
                 raise RewriteError(
-                    f"{self.pass_name} does not come to rest: it rewrites again what it wrote, "
+                    f"{self.pass_name} does not converge: it rewrites its own results again, "
                     f"{report.changed.total()} times so far",
                     expected=f"nothing to rewrite after {config.max_iterations} rounds at most, "
                     f"and {config.max_num_rewrites} rewrites at most",
