@@ -184,7 +184,7 @@ _BRANCHES = ("scf.while", "cf.br", "cf.cond_br", "cf.switch", "affine.for")
 
 
 def _rounds(loop: ir.Operation) -> float:
-    """Return how often the body of a loop runs; infinity where that is known at run time alone."""
+    """Return how often the body of a loop runs; infinity if known at run time only."""
     trips = known_trips(*loop.operands[:3]) if loop.name == "scf.for" else None
     rounds = math.inf if trips is None else float(trips)
     around = loop.parent

@@ -59,7 +59,7 @@ def _key(op: Op) -> Key:
 
 
 def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
-    """Return the op of `lx.ops` that a key of a table may mean; None where there is none.
+    """Return the op of `lx.ops` that a key of a table may mean; None if absent.
 
     The functions have to take as many operands as it has.
     """

@@ -130,7 +130,7 @@ class Rewrite(Transformation):
                 raise RewriteError(
                     f"{self.pass_name} does not converge: it rewrites its own results again, "
                     f"{report.changed.total()} times so far",
-                    expected=f"nothing to rewrite after {config.max_iterations} rounds at most, "
+                    expected=f"an end of rewriting after {config.max_iterations} rounds at most, "
                     f"and {config.max_num_rewrites} rewrites at most",
                     hint="return True only where the op changed, and do not match the result",
                 ) from None

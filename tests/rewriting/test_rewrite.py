@@ -430,4 +430,4 @@ def test_a_rewrite_that_never_rests_says_what_it_may() -> None:
     )
     with pytest.raises(RewriteError, match="10 times so far") as caught:
         swaps(module)
-    assert "nothing to rewrite after 10 rounds at most" in str(caught.value)
+    assert "an end of rewriting after 10 rounds at most" in str(caught.value)
