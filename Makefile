@@ -48,9 +48,10 @@ test: $(DEV) ## run the whole suite
 nightly: $(DEV) ## run what takes too long for every change; SHARD=2/3 for a part of it
 	PYTHONPATH=tests/support $(BIN)/python -m nightly --shard $(SHARD) --account $(ACCOUNT)
 
-lint: $(DEV) ## check style and formatting
+lint: $(DEV) ## check style, formatting and sentences
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	PYTHONPATH=tests/support $(BIN)/python -m sentences
 
 types: $(STUBS) ## check types, strictly
 	$(BIN)/mypy
@@ -58,15 +59,15 @@ types: $(STUBS) ## check types, strictly
 bench: $(DEV) ## measure the library beside its peers, where they are installed
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-yaml: $(CORE) ## write the YAML of the op library anew, beside its files
+yaml: $(CORE) ## write the YAML of the op library again, beside its files
 	@for file in linalg_ext/opdsl_defs/[a-z]*.py; do \
 		$(BIN)/linalg-ext yaml --partial $$file -o $${file%.py}.yaml || exit 1; \
 	done
 
-stubs: $(DEV) ## write what editors know of ops, passes and steps anew
+stubs: $(DEV) ## write the stubs of ops, passes and steps for editors again
 	$(BIN)/python -m docs.generator.stubs
 
-lives: $(DEV) ## write the pages that follow an op through all passes anew
+lives: $(DEV) ## write the pages that follow an op through all passes again
 	$(BIN)/python -m docs.generator.way_down
 
 notebooks: $(DEV) ## execute the tutorials, and store what comes out

@@ -50,7 +50,7 @@ class Reduction:
         name: what the table calls it.
         exact: of arrays of f32, in f64.
         functions: for each library, of arrays of its own; ours is jitted.
-        shapes: of the operands, for so many elements.
+        shapes: of the operands, for a count of elements.
     """
 
     name: str

@@ -214,7 +214,7 @@ def _scaling(calls: int) -> Table:
 
 
 def _together(function: Callable[..., object], count: int, calls: int) -> float:
-    """Seconds in which so many threads make so many calls each."""
+    """Return the seconds in which `count` threads make `calls` calls each."""
     go = threading.Barrier(count + 1)
 
     def work() -> None:

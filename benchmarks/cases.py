@@ -28,7 +28,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Budget:
-    """Something that must not take longer than so many seconds."""
+    """Work that has a limit in seconds."""
 
     name: str
     seconds: float

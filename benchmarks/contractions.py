@@ -1,9 +1,9 @@
 """Contractions beside NumPy, on one thread: `python -m benchmarks.contractions [words]`.
 
 Products of matrices and of tensors, each timed in turn with NumPy in one process, with reused
-results: the time of the kernel, not that of fresh pages. NumPy runs `matmul` where that is the
-contraction, and else `einsum` with `optimize=True`, as a user would. The limit is the roofline's:
-the peak of the units, or the bandwidth of a copy times the operations for each byte.
+results: the time of the kernel, not that of fresh pages. NumPy runs `matmul` for matrix products,
+and else `einsum` with `optimize=True`, as a user would. The limit is the roofline's: the peak of
+the units, or the bandwidth of a copy times the operations for each byte.
 """
 
 from __future__ import annotations

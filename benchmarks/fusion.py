@@ -6,9 +6,9 @@ Rows of a table of 32 MB are gathered, gelu is taken of them, 32 MB are put besi
 row of these 64 MB is summed: in tiles whose sizes `tile_and_fuse` chooses; by the same module
 unfused; by PyTorch where it is installed. On one thread.
 
-The bytes are those of the buffers that the code has at stage `loops`: what the program is given
-and gives back is read or written once, what it makes for itself is written and read. A buffer that
-is made anew in each round of a loop counts once: it is the same memory, and stays in the caches.
+The bytes are those of the buffers that the code has at stage `loops`. Arguments and results are
+read or written once; intermediate buffers are written and read. A buffer that is made again in each
+round of a loop counts once: it is the same memory, and stays in the caches.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@
     found       what `compile(search=Search())` makes of them, by the model alone
     measured    the same where the best three, upstream's fusion and no groups race in the end
 
-The column `limit` says how many times as fast as greedy any grouping could be: what all products
-and elementary functions take once, at the rates of loops that do nothing else, or what moving the
-arguments and results takes, whichever is more. Where one product takes nearly all of greedy's
-time, that is hardly more than 1, and no grouping can gain.
+The column `limit` is the greatest speed-up over greedy of any grouping. Its least time is that of
+all products and elementary functions once, at the rates of loops that do nothing else, or that of
+moving the arguments and results, if longer. Where one product takes nearly all of greedy's time,
+that is hardly more than 1, and no grouping can gain.
 
 All are lowered by the same code generation. PyTorch runs as its users run it. On one thread; each
 time is the least of many rounds, in seconds of this thread's work, taken in turn.

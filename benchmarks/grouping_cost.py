@@ -7,10 +7,10 @@
 Each case is grouped in several ways: every op alone, chains of element-wise ops, ever more of the
 groups merged at random, all in one, and that in the tiles that a search gives it. The model sees
 only the figures of the calibration, which ran none of these. Spearman's rank correlation of costs
-and times is told over all pairs, over the factors by which plans of one case differ from its first
-one, and within each case whose times differ by more than noise. Each time is the least of several
-rounds, taken in turn: on one thread by the clock of that thread, on several by that on the wall,
-which wants a machine at rest.
+and times is shown over all pairs, and over the factors by which plans of one case differ from its
+first one. A third is within each case whose times differ by more than noise. Each time is the least
+of several rounds, taken in turn: on one thread by the clock of that thread, on several by that on
+the wall, which wants a machine at rest.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Rate:
 
     @classmethod
     def of(cls, work: float, seconds: Sequence[float]) -> Rate:
-        """The rates at which `work` was done, in so many seconds each time."""
+        """Yield the rates at which `work` is done, each over the given seconds."""
         return cls(work / statistics.median(seconds), work / min(seconds))
 
 
@@ -145,7 +145,7 @@ class Limits:
         return self.copies[min(fitting) if fitting else max(self.copies)]
 
     def seconds(self, *, flops: float, moved: float, dtype: str = "f32") -> float:
-        """The least time for so many operations and so many bytes from and to memory.
+        """Return the least time for counts of operations and of bytes from and to memory.
 
         The roofline: Williams, Waterman and Patterson, CACM 52(4), 2009.
         """

@@ -1,10 +1,10 @@
 """The same work for this project and its peers: what each runs, for one case.
 
 A peer that is not installed is left out; `missing()` names it. Each gets its own arrays, made once,
-and is run the way its users run it: NumPy as written, PyTorch in inference mode, the same function
-through `torch.compile` (`inductor`, which needs a C++ compiler), JAX under `jit`, waited for,
-numba's `njit` with its parallel loops, IREE with the code for this CPU that it makes of the same
-linalg as we do.
+and is run the way its users run it: NumPy as written, PyTorch in inference mode, and the same
+function through `torch.compile` (`inductor`, which needs a C++ compiler). JAX runs under `jit`,
+waited for, and numba with `njit` and parallel loops. IREE compiles for this CPU the same linalg as
+we do.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ _WORKS: Mapping[str, Callable[[Function, Sequence[Array]], Work]] = {
 
 
 def set_threads(threads: int) -> None:
-    """Have every peer that is loaded use so many threads; what the environment says comes first."""
+    """Have every loaded peer use `threads` threads, unless the environment says otherwise."""
     global _threads
     _threads = threads
     if _is_installed("torch"):

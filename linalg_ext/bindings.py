@@ -114,7 +114,7 @@ def alias_as_mlir() -> None:
         return
     if "mlir" in sys.modules:
         raise BindingsError(
-            f"cannot alias `{root}` as `mlir`: a package of that name is already imported",
+            f"`{root}` cannot be served as `mlir`: a package of that name is already imported",
             hint="call linalg_ext.bindings.alias_as_mlir() before anything imports mlir",
         )
     sys.meta_path.insert(0, AliasFinder({"mlir": root}))
@@ -152,7 +152,7 @@ def _choose() -> str:
         if _is_usable(root):
             return root
     raise BindingsError(
-        "no MLIR Python bindings are installed",
+        "MLIR's Python bindings are not installed",
         where=_placeholder_note(),
         hint=f"install them with: {INSTALL}",
     )

@@ -2,7 +2,7 @@
 
 A `Module` never hands out an op that a later transformation could free: it shows names, types and
 text. `.ir` is upstream's own `ir.Module`; a transformation puts a new one in its place, and the
-old one stays as it was, for whoever still holds handles into it.
+old one stays as it was, for callers that still hold handles into it.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ class Module(Shown, shown_as="module"):
 
     @classmethod
     def of(cls, source: ModuleLike) -> Module:
-        """A `Module` of whatever holds one: itself, upstream's module or its op, a text.
+        """Return a `Module` of an object that holds one: itself, upstream's module or its op, a
+        text.
 
         Upstream's module stays the caller's: transformations change it in place (when they
         succeed).
@@ -203,13 +204,12 @@ class Module(Shown, shown_as="module"):
         elide: int | None = None,
         generic: bool = False,
     ) -> str:
-        """The module as text.
+        """Return the module as text.
 
         Args:
-            sugar: write structured ops as the "Linalg Dialect Wish list" does, with what is
-                transposed, broadcast and computed in beside their operands, where that says it,
-                and ops of linalg_ext and gml_st in their readable form. `Module.parse` reads it
-                back.
+            sugar: write structured ops as the "Linalg Dialect Wish list" does, with transposes,
+                broadcasts and compute types beside their operands. Ops of linalg_ext and gml_st
+                have their readable form. `Module.parse` reads it back.
             locations: write the location of each op and argument.
             elide: elements beyond which a constant is elided. Such a text cannot be compiled.
             generic: write the generic form of MLIR.
@@ -230,17 +230,17 @@ class Module(Shown, shown_as="module"):
         return with_filename(text, self.filename)
 
     def clone(self) -> Module:
-        """A copy in the same context."""
+        """Return a copy in the same context."""
         copy = Module(_clone(self._ir), filename=self.filename)
         copy.applied = set(self.applied)
         return copy
 
     def bytecode(self) -> bytes:
-        """The module in MLIR's binary form, locations included."""
+        """Return the module in MLIR's binary form, locations included."""
         return to_bytecode(self._ir.operation)
 
     def successor(self, bytecode: bytes) -> Module:
-        """A module of the same context, from bytecode that MLIR wrote."""
+        """Return a module of the same context, from bytecode that MLIR wrote."""
         return Module(mlir.Module.parse(bytecode, self.context), filename=self.filename)
 
     def verify(self, *, after: str | None = None) -> None:
@@ -313,7 +313,7 @@ class Module(Shown, shown_as="module"):
             _replace_contents(self._ir, new._ir)
             return
         if self._shown:
-            # Somebody may hold handles into the old one, and a handle of upstream's does not keep
+            # A caller may hold handles into the old one, and a handle of upstream's does not keep
             # its module alive.
             self._retired.append(self._ir)
         self._ir = new._ir

@@ -56,7 +56,7 @@ def options(
     checked: bool | None = None,
     backend: str | None = None,
 ) -> Iterator[Options]:
-    """Have these hold inside the `with` block; what is left out stays as it is.
+    """Set options inside the `with` block; those that are left out stay as they are.
 
     Args:
         threads: how many may work on a call, where its work is large.

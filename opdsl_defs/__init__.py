@@ -2,7 +2,7 @@
 
 Public as `linalg_ext.ops`: `linalg_ext.ops.matmul`; `help(linalg_ext.ops.matmul)` shows its
 formula, its shapes and its element types. A family is imported when one of its ops is asked for.
-Beside each file stands the YAML that it gives; `make yaml` writes it anew.
+Beside each file stands the YAML that it gives; `make yaml` writes it again.
 
 An op goes into the file of its family and into `__all__` there. A new family is a file, whose name
 no op has, and a line below.
@@ -107,6 +107,8 @@ def _unknown(name: str) -> str:
     parts = [op for op in known if words and all(word in op for word in words)]
     near = list(dict.fromkeys([*get_close_matches(name, known, n=3, cutoff=0.7), *parts]))[:5]
     if near:
-        return f"there is no op {name!r}; did you mean {' or '.join(near)}?"
+        return f"the library has no op {name!r}; did you mean {' or '.join(near)}?"
     families = ", ".join(sorted(set(_index().values())))
-    return f"there is no op {name!r}; dir(linalg_ext.ops) lists them all, by family: {families}"
+    return (
+        f"the library has no op {name!r}; dir(linalg_ext.ops) lists them all, by family: {families}"
+    )

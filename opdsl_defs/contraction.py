@@ -1,7 +1,7 @@
 """Contractions: sums of products of matrices and vectors, plain, batched and tiled.
 
-The operands are cast to the type of the result before they are multiplied, so that f16 inputs with
-an f32 result are multiplied and summed in f32, and int8 inputs with an int32 result in int32.
+The operands are cast to the type of the result before they are multiplied. So f16 inputs with an
+f32 result are multiplied and summed in f32, and int8 inputs with an int32 result in int32.
 """
 
 from linalg_ext.opdsl import (

@@ -76,7 +76,7 @@ def fill_rng_2d(
         r(x) = x * 1103515245 + 12345 in 32 bits
         O[m, n] = min + (max - min) * (r(r(m + seed) + n) + 2147483647) * 2.3283064e-10
 
-    A linear congruential generator, started anew at each element from its position: quick, and
+    A linear congruential generator, started again at each element from its position: quick, and
     good enough for test data only.
 
     Shapes: min, max and seed scalars, O (M, N).

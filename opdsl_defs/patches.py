@@ -1,4 +1,4 @@
-"""Windows and blocks of sequences and images, laid out anew."""
+"""Windows and blocks of sequences and images, laid out in another order."""
 
 from linalg_ext.opdsl import (
     D,

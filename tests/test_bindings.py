@@ -104,7 +104,7 @@ def test_a_second_copy_of_mlir_is_refused() -> None:
 def test_no_provider_at_all_names_the_command_to_install_one() -> None:
     program = BLOCK.format(names={"mlir", "torch_mlir"}) + "from linalg_ext.bindings import ir"
     error = _error(program)
-    assert "BindingsError: no MLIR Python bindings are installed" in error
+    assert "BindingsError: MLIR's Python bindings are not installed" in error
     assert "pip install torch-mlir" in error
 
 
@@ -148,7 +148,7 @@ def test_an_alias_comes_too_late_for_another_mlir() -> None:
         "bindings.provider()\nsys.modules['mlir'] = types.ModuleType('mlir')\n"
         "bindings.alias_as_mlir()"
     )
-    assert "cannot alias `torch_mlir` as `mlir`" in _error(program)
+    assert "`torch_mlir` cannot be served as `mlir`" in _error(program)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -1,4 +1,4 @@
-"""The way down: named pipelines from linalg on tensors or memrefs to the LLVM dialect.
+"""Named pipelines from linalg on tensors or memrefs to the LLVM dialect.
 
     print(PIPELINES["linalg"])                      # the passes of the first stage
     info = lower_to_llvm(module, on_stage=show)     # in place; show("linalg", module), ...
@@ -75,7 +75,7 @@ class LoweringInfo:
 
     Attributes:
         assertions: the message of status 1, 2, ...; status 0 is success.
-        out_of_memory: the status of a failed allocation; None where there is none.
+        out_of_memory: the status of a failed allocation; None if absent.
         instructions: the number of LLVM operations.
         suggested_opt_level: the optimization level for the engine.
         seconds: the time of each stage.
@@ -184,7 +184,7 @@ _BRANCHES = ("scf.while", "cf.br", "cf.cond_br", "cf.switch", "affine.for")
 
 
 def _rounds(loop: ir.Operation) -> float:
-    """Return how often the body of a loop runs; infinity where that is known at run time alone."""
+    """Return how often the body of a loop runs; infinity if known at run time only."""
     trips = known_trips(*loop.operands[:3]) if loop.name == "scf.for" else None
     rounds = math.inf if trips is None else float(trips)
     around = loop.parent

@@ -28,7 +28,7 @@ LARGE = 1 << 20
 """Bytes of a result from which on it matters where its memory comes from."""
 
 FAR_BEHIND = 8.0
-"""A peer that takes so many times as long as the quickest is timed once: it would take all time."""
+"""A peer that is slower than the quickest by this factor is timed once."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@
     python -m benchmarks models scan LSTM        # families whose name contains a word
     python -m benchmarks models --quick          # fewer rounds, and without PyTorch's compiler
 
-For each family: whether it comes through, is right, how much of it `torch.compile` hands over, what
-became of its ops, how long it takes to compile at first and from the cache, and how fast it is.
+The report of a family says whether it compiles and is right, how much of it `torch.compile` hands
+over, and what became of its ops. It has the times to compile, at first and from the cache, and to
+run.
 
 families        the models, with real sizes and random weights
 convolutional   models of images

@@ -63,7 +63,7 @@ class Outcome:
 
 
 def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
-    """Compile a family anew, and time it beside its peers."""
+    """Compile a family without the cache, and time it beside its peers."""
     model, arguments = family.example()
     before = _peak()
     # What others do on a machine does not count to the time of one thread.

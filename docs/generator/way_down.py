@@ -1,6 +1,6 @@
 """Pages on the way down: each pass with its phase and file, and two ops followed through all of it.
 
-python -m docs.generator.way_down      # writes docs/life_of_a_*.md anew
+python -m docs.generator.way_down      # writes docs/life_of_a_*.md again
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def _written(op: ir.Operation, translation: Translation) -> SpelledOp:
     if isinstance(number, ir.IntegerAttr) and 0 <= number.value < len(translation.ops):
         return translation.ops[number.value]
     raise VerificationError(
-        f"'{SPELLED}' op stands for an op as it was written, and is none itself",
+        f"'{SPELLED}' op stands for an unresolved op, and is not one itself",
         where=str(op.location),
         hint="write the op that is meant",
     )

@@ -90,7 +90,7 @@ def _named(values: SpelledValues) -> OpDefinition:
     if isinstance(op, StructuredOp) and is_linalg_op(values.name, values.output.context):
         return op.definition
     raise ArgumentError(
-        f"{values.name} is no op of which this can be said",
+        f"{values.name} is not a structured op of linalg",
         expected="linalg.elementwise, linalg.contract, or a named structured op of linalg",
     )
 

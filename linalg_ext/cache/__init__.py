@@ -1,4 +1,4 @@
-"""Compiled code that is kept on disk: the next process calls it without compiling it anew.
+"""Compiled code that is kept on disk: the next process calls it without compiling it again.
 
     lx.cache.folder()                       # where it is; None where nothing is kept
     lx.cache.entries()                      # what is there, the one that was used last first
@@ -8,9 +8,9 @@
         kernel = lx.compile(text)
 
 The environment variable `LINALG_EXT_CACHE_DIR` names another folder, or `off`;
-`LINALG_EXT_CACHE_SIZE` bounds it (1G where nothing is said), and what was not used for longest
-goes first. An entry that is damaged, or of another version, counts as absent. A folder that others
-can write to is not used, with a warning: what lies in it is run.
+`LINALG_EXT_CACHE_SIZE` bounds it (1G by default); the least recently used entries go first. An
+entry that is damaged, or of another version, counts as absent. A folder that others can write to is
+not used, with a warning: the code in it is run.
 
 What is kept goes by all that made it: the module or the op, with types, shapes and options, the
 machine, and the files of this library and of the bindings. A change to any of them is another key.
@@ -77,7 +77,7 @@ def limit() -> int:
 
 
 def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | None = None) -> None:
-    """Choose the folder and its limit for this process; what is None is as the environment says.
+    """Choose the folder and its limit for this process; the environment decides for None.
 
     Args:
         folder: a path; `"off"` keeps nothing.
@@ -122,7 +122,7 @@ def store() -> Store | None:
 
 
 def get(key: str) -> Entry | None:
-    """The entry under a key; None where there is none, or no store, as `store` says."""
+    """The entry under a key; None if absent, or no store, as `store` says."""
     with _warning():
         found = _in_force()
         return None if found is None else found.get(key)

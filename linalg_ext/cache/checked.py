@@ -1,8 +1,9 @@
 """Files that no other user can change: opened level by level, each level checked as it is opened.
 
-Every folder on the way to a file is opened below the one before it (`openat`), and what was opened
-is asked who owns it and who may write to it (`fstat`): what was checked is what is used, whatever
-the names come to mean meanwhile. A link is followed where no other user could have put it there.
+Every folder on the way to a file is opened below the one before it (`openat`). Its owner and its
+mode are then read from the open descriptor (`fstat`), so that the checked file is the one that is
+used, whatever becomes of the names meanwhile. A link is followed where no other user could have put
+it there.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Rule(NamedTuple):
 
     what: str
     hint: str
-    why: str = "what lies in it is run"
+    why: str = "the code in it is run"
     may_be_roots: bool = False
     error: type[LinalgExtError] = CacheError
 
@@ -233,7 +234,7 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
 
 
 def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
-    """Raise where anybody but this user, and the administrator, can change what was opened."""
+    """Raise if another user than this one and the administrator can change the opened place."""
     user = os.geteuid()
     if found.st_uid != user and (found.st_uid != 0 or (is_ours and not rule.may_be_roots)):
         kind = _kind(found)
@@ -247,7 +248,7 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
     if found.st_mode & _OTHERS_WRITE and not is_sticky:
         kind = _kind(found)
         raise rule.error(
-            f"others may write to the {kind} {place} {_of(place, asked, rule)}",
+            f"the {kind} {place} {_of(place, asked, rule)} is writable by other users",
             expected=f"a {kind} that you alone can write to: {rule.why}",
             hint=f"chmod go-w {place}",
         )
@@ -265,7 +266,7 @@ def _content(descriptor: int, place: str) -> bytes:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no file", place)
+            raise OSError(errno.EINVAL, "not a regular file", place)
         content = os.read(descriptor, found.st_size)
         # One call gives no more than 2 GiB.
         while len(content) < found.st_size and (more := os.read(descriptor, found.st_size)):

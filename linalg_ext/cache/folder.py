@@ -1,7 +1,7 @@
 """The folder that compiled code is kept in, and whether it may be trusted.
 
-Whoever can write to it decides what this process runs: it belongs to this user, nobody else may
-write to it, and nobody else may put another one in its place.
+A user who can write to the folder decides what this process runs. So it must belong to this user,
+and no other user may write to it or replace it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def parsed_size(said: int | str, name: str) -> int:
     """A number of bytes, or a text for one.
 
     Raises:
-        CacheError: it is none; `name` is who says it.
+        CacheError: it is not one; `name` is who says it.
     """
     if isinstance(said, int) and not isinstance(said, bool) and said >= 0:
         return said

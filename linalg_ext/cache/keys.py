@@ -111,7 +111,7 @@ def _files_under(folder: str) -> Iterator[str]:
 def described(path: str, found: os.stat_result) -> str:
     """A file as a part of a key: another text where it, or anything about it, was changed.
 
-    The system notes the moment of a change (`st_ctime`), and nobody can set it as `touch` sets
+    The system notes the moment of a change (`st_ctime`), which cannot be set as `touch` sets
     `st_mtime`. To read all that there is would take as long as to compile a kernel.
     """
     return f"{path} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"

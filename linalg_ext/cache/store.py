@@ -8,7 +8,7 @@ An entry comes into being whole, by the renaming of a folder, and leaves whole; 
 Any number of processes may use one store at once. What cannot be read is as good as not there, and
 so is an entry that another user could have changed.
 
-Each time something is read or written, every folder down to it is opened anew, below the one
+Each time something is read or written, every folder down to it is opened again, below the one
 before, and checked: see `linalg_ext.cache.checked`. What is made is for this user alone.
 """
 
@@ -94,7 +94,7 @@ class Store:
         self._unseen = 0
 
     def get(self, key: str) -> Entry | None:
-        """The entry; None where there is none, or none that can be believed."""
+        """The entry; None if absent, or none that can be believed."""
         try:
             with opened(self.root) as root, root.folder(_shelf(key)) as shelf:
                 try:
@@ -222,7 +222,7 @@ class Memory:
     """Entries of a process that reads and writes no store on disk.
 
     Attributes:
-        fresh: what was put since somebody took it: each entry, and its name.
+        fresh: the entries that were put since the last look, each with its name.
     """
 
     def __init__(self) -> None:
@@ -230,11 +230,11 @@ class Memory:
         self._entries: dict[str, Entry] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry; None where there is none."""
+        """The entry; None if absent."""
         return self._entries.get(key)
 
     def hold(self, entry: Entry) -> None:
-        """Have an entry that somebody else kept."""
+        """Take an entry that another process kept."""
         self._entries[entry.key] = entry
 
     def put(self, entry: Entry, *, name: str) -> None:
@@ -263,7 +263,7 @@ def _read(shelf: Folder, key: str) -> Entry:
         head, _, body = place.read(RECORD).partition(b"\n")
         said = json.loads(head)
         if (said["format"], said["version"], said["key"]) != (FORMAT, VERSION, key):
-            raise ValueError("another format or key")
+            raise ValueError("the record has another format or key")
         if said["checksum"] != checksum(body):
             raise ValueError("damaged")
         data = json.loads(body)
@@ -277,7 +277,7 @@ def _read(shelf: Folder, key: str) -> Entry:
 def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
     head, _, content = place.read(file).partition(b"\n")
     if head + b"\n" != _first_line(file, key):
-        raise ValueError("another format or key")
+        raise ValueError("the record has another format or key")
     if checksum(content) != expected:
         raise ValueError("damaged")
     return content

@@ -90,7 +90,7 @@ def found(shown: Sequence[str]) -> list[Found]:
 def differences(text: str, produced: Sequence[Found], filename: str) -> list[str]:
     """Return an error for each expectation that is not met, and each diagnostic beyond them.
 
-    Notes that nobody expects are left out.
+    Notes without an expectation are left out.
     """
     left = list(produced)
     missing = []

@@ -234,7 +234,7 @@ def _chosen(names: list[str], everything: list[StructuredOp], file: Path) -> lis
 
 def _imported(ops: list[StructuredOp]) -> str:
     names = ", ".join(op.op_name for op in ops[:5])
-    return f"it imports {names}: choose one with --op, or " if names else ""
+    return f"the file imports {names}: choose one with --op, or " if names else ""
 
 
 def place_of(op: StructuredOp) -> SourceLocation | None:

@@ -15,10 +15,11 @@ def _targets() -> list[str]:
 
 
 Output: TypeAlias = Annotated[
-    Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
+    Path | None, typer.Option("-o", help="The file to write; standard output if not given.")
 ]
 Names: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
+    list[str] | None,
+    typer.Option("--op", help="An op to take; may be given several times. All ops if not given."),
 ]
 Types: TypeAlias = Annotated[
     list[str] | None,
@@ -29,7 +30,8 @@ Entry: TypeAlias = Annotated[
     str | None, typer.Option("--entry", "-e", help="The function; not needed if there is one.")
 ]
 Libraries: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--library", "-l", help="A shared library it calls.")
+    list[str] | None,
+    typer.Option("--library", "-l", help="A shared library that the module calls."),
 ]
 OptLevel: TypeAlias = Annotated[
     int | None, typer.Option("-O", min=0, max=3, help="LLVM's optimization level.")

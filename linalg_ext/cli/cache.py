@@ -33,7 +33,8 @@ class Action(Enum):
 
 def cache(
     action: Annotated[
-        Action, typer.Argument(help="Show what is kept, where and how much, or remove all of it.")
+        Action,
+        typer.Argument(help="List the entries, show the folder and its size, or remove all."),
     ] = Action.LIST,
     as_json: AsJson = False,
 ) -> None:
@@ -53,7 +54,7 @@ def cache(
         about |= {"size": size, "limit": kept.limit()}
         write_json(about | {"entries": [each._asdict() for each in found]})
     elif folder is None:
-        typer.echo("nothing is kept: LINALG_EXT_CACHE_DIR is off")
+        typer.echo("compiled code is not kept: LINALG_EXT_CACHE_DIR is off")
     elif action is Action.CLEAR:
         typer.echo(f"removed {removed} entries from {folder}")
     elif action is Action.LIST:

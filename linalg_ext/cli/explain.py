@@ -37,9 +37,9 @@ class _Explained(NamedTuple):
 
     Attributes:
         kernel: as it was compiled, or loaded.
-        source: the text of the module; empty where there is none.
+        source: the text of the module; empty if absent.
         schedule: that it went through.
-        apart: compiles the same in a process apart; None where it is trusted.
+        apart: compiles the same in a worker process; None for trusted modules.
     """
 
     kernel: Kernel
@@ -61,7 +61,7 @@ def explain(
     entry: Entry = None,
     schedule: Annotated[
         Path | None,
-        typer.Option("--schedule", help="Take the steps that Schedule.to_json wrote, first."),
+        typer.Option("--schedule", help="Take the steps of a file of Schedule.to_json first."),
     ] = None,
     search: Annotated[
         str | None,
@@ -75,7 +75,7 @@ def explain(
         typer.Option("--inputs", "-i", help="Measure with the arrays of an .npz (or .npy) file."),
     ] = None,
     threads: Annotated[
-        int, typer.Option("--threads", min=1, help="Of the calls that are meant.")
+        int, typer.Option("--threads", min=1, help="Threads of the calls to explain.")
     ] = 1,
     target: Target = None,
     libraries: Libraries = None,
@@ -86,9 +86,9 @@ def explain(
 ) -> None:
     """Say what became of a module: which plans its ops got and why, and its loops.
 
-    With --html all of it is a page, in one file: every stage beside the one before, the line that
-    an op came of and the ops that it became, the dataflow graph with its groups and how they were
-    searched for, the schedule, the machine code with its hot loop.
+    With --html all of it is a page, in one file: every stage beside the one before, with the line
+    that an op came of and the ops that it became. The page has the dataflow graph with its groups
+    and their search, the schedule, and the machine code with its hot loop.
     """
     if html is not None and as_json:
         raise typer.BadParameter("--html and --json at once: give one of them")

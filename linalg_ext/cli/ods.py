@@ -48,7 +48,8 @@ def ods(
 
     if not (gen_ods_decl or gen_impl):
         raise ArgumentError(
-            "nothing to print", hint="give --gen-ods-decl, --gen-impl, or both of them"
+            "declarations and implementations are both left out",
+            hint="give --gen-ods-decl, --gen-impl, or both of them",
         )
     chosen = parse_types(types)
     parts = []

@@ -52,20 +52,21 @@ def run(
         bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
     ] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Of the compilation, and of the run: 60.")
+        float | None,
+        typer.Option("--seconds", help="Seconds for the compilation, and for the run: 60."),
     ] = None,
     memory: Annotated[
-        int | None, typer.Option("--memory", help="MiB that the process may take: 4096.")
+        int | None, typer.Option("--memory", help="MiB of memory for the worker process: 4096.")
     ] = None,
     stack: Annotated[
-        int | None, typer.Option("--stack", help="MiB of stack that it may use: 8.")
+        int | None, typer.Option("--stack", help="MiB of stack for the worker process: 8.")
     ] = None,
     in_process: Annotated[
-        bool, typer.Option("--in-process", help="Without a process apart, and without its limits.")
+        bool, typer.Option("--in-process", help="Run in this process, without limits.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a module and run a function of it, in a process apart and within limits.
+    """Compile a module and run a function of it, in a worker process and within limits.
 
     The arguments are the arrays in0, in1, ... (or arr_0, arr_1, ...) of the input file; where no
     name tells a position, all its arrays in their order. Without --outputs the results are shown.
@@ -75,7 +76,8 @@ def run(
     if outputs is not None and not outputs.parent.is_dir():
         # Found now, it costs neither the compilation nor the results.
         raise ArgumentError(
-            f"there is no folder {outputs.parent}", hint=f"make it: mkdir -p {outputs.parent}"
+            f"the folder {outputs.parent} does not exist",
+            hint=f"make it: mkdir -p {outputs.parent}",
         )
     options: dict[str, Any] = {
         "trusted": trusted,
@@ -170,7 +172,7 @@ def _refuse_limits(**limits: float | None) -> None:
         if value is not None:
             raise ArgumentError(
                 f"--{name} and --in-process at once",
-                hint="leave one of them out: limits are those of a process apart",
+                hint="leave one of them out: limits are those of a worker process",
             )
 
 

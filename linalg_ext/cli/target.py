@@ -39,7 +39,7 @@ def target(
 ) -> None:
     """Show or measure what cost models know of a machine.
 
-    Figures that nobody measured follow from the description; those of a calibration are found by
+    Figures that were not measured follow from the description; those of a calibration are found by
     all later processes on CPUs of the same model. A file with figures stands for a machine that is
     not at hand.
     """

@@ -103,7 +103,7 @@ def compile(
             `transforms.grouping.Search` that says more. `kernel.explain()` shows what was found,
             and the kernel is kept with it.
         isolated: compile and run in a worker process, within `Limits` of time, memory and stack: a
-            crash, a loop without end or a hunger for memory is a `CrashError` here, and no more.
+            crash, an endless loop or too much memory is a `CrashError` here, and no more.
 
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.

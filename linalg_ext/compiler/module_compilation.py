@@ -131,7 +131,7 @@ def compile_in_place(
         )
         open_ended = _is_open_ended(own.ir)
         wrapped = wrap_entry(own.ir, function, signature)
-    own.verify(after="its entry was wrapped")
+    own.verify(after="the entry was wrapped")
     stages.append(stage("entry", own.ir, clock))
     if checked:
         reports += run_in_place(own, ",".join(CHECKS)).reports
@@ -224,7 +224,7 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
     if found.is_worth_it:
         found.realize(module)
     else:
-        report.leave(found.title, "what pipelines fuse by themselves costs hardly more")
+        report.leave(found.title, "the groups that pipelines fuse by default cost hardly more")
     return [report]
 
 

@@ -1,4 +1,4 @@
-"""The dtypes of an op that is called on arrays, as far as MLIR has them."""
+"""The dtypes, among those that MLIR has, of an op that is called on arrays."""
 
 from __future__ import annotations
 

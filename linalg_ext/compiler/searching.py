@@ -58,5 +58,5 @@ def not_searching() -> Iterator[None]:
 
 
 def in_force() -> Search | None:
-    """Return the search in force; None where there is none."""
+    """Return the search in force; None if absent."""
     return _asked.get()

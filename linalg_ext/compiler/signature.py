@@ -79,18 +79,20 @@ def read_type(type_: ir.Type, where: str) -> ValueType:
     text = str(type_)
     if isinstance(type_, ir.RankedTensorType):
         if type_.encoding is not None:
-            raise _unsupported(text, where, "it has an encoding", "a dense tensor")
+            raise _unsupported(text, where, "the tensor has an encoding", "a dense tensor")
         return _array(type_, text, "tensor", where)
     if isinstance(type_, ir.MemRefType):
         return _memref(type_, text, where)
     if isinstance(type_, ir.UnrankedTensorType | ir.UnrankedMemRefType):
-        raise _unsupported(text, where, "it has no rank", "a ranked type such as tensor<?x?xf32>")
+        raise _unsupported(
+            text, where, "the type has no rank", "a ranked type such as tensor<?x?xf32>"
+        )
     element = dtypes.by_mlir(text)
     if element is None:
         raise _unsupported(
             text,
             where,
-            "no array or number stands for it",
+            "arrays and numbers have no such type",
             "ranked tensors, ranked memrefs, and scalars of "
             + ", ".join(known.mlir for known in dtypes.element_types()),
         )
@@ -99,14 +101,14 @@ def read_type(type_: ir.Type, where: str) -> ValueType:
 
 def _memref(type_: Any, text: str, where: str) -> ArrayType:
     if type_.memory_space is not None:
-        raise _unsupported(text, where, "it lies in a memory space", "a memref without one")
+        raise _unsupported(text, where, "the memref has a memory space", "a memref without one")
     if type_.affine_map == ir.AffineMap.get_identity(type_.rank, type_.context):
         return _array(type_, text, "memref", where)
     try:
         strides, offset = type_.get_strides_and_offset()
     except RuntimeError:
         raise _unsupported(
-            text, where, "its layout is not a matter of strides", "strided<[...], offset: ...>"
+            text, where, "the layout is not one of strides", "strided<[...], offset: ...>"
         ) from None
     plain = _array(type_, text, "memref", where)
     return ArrayType(
@@ -135,7 +137,7 @@ def _array(type_: Any, text: str, kind: Literal["tensor", "memref"], where: str)
         raise _unsupported(
             text,
             where,
-            f"no dtype stands for elements of {inner}",
+            f"elements of {inner} have no dtype",
             "elements of " + ", ".join(known.mlir for known in dtypes.element_types()),
         )
     if vector and element.is_sub_byte:
@@ -146,22 +148,25 @@ def _array(type_: Any, text: str, kind: Literal["tensor", "memref"], where: str)
     sizes = [size for size in (*shape, *vector) if size is not None]
     # An array counts its bytes so: those of the dimensions that are not 0.
     if math.prod(filter(None, sizes)) * element.storage > sys.maxsize:
-        raise _unsupported(text, where, "it is larger than any memory", "fewer elements")
+        raise _unsupported(text, where, "the array is larger than any memory", "fewer elements")
     if len(shape) + len(vector) > _MOST_DIMENSIONS:
         raise _unsupported(
-            text, where, "no array has so many dimensions", f"a rank of {_MOST_DIMENSIONS} at most"
+            text,
+            where,
+            "the rank is beyond that of any array",
+            f"a rank of {_MOST_DIMENSIONS} at most",
         )
     return ArrayType(text, kind, (*shape, *vector), element, vector)
 
 
 def _vector_shape(type_: Any, text: str, where: str) -> tuple[int, ...]:
     if type_.scalable:
-        raise _unsupported(text, where, "its vectors are scalable", "vectors of a fixed size")
+        raise _unsupported(text, where, "the vectors are scalable", "vectors of a fixed size")
     shape = tuple(type_.shape)
     # LLVM rounds a vector's size up to a power of two: others have gaps that arrays lack.
     if not shape or shape[-1] & (shape[-1] - 1):
         raise _unsupported(
-            text, where, "its vectors are padded in memory", "vectors of 2, 4, 8, ... elements"
+            text, where, "the vectors are padded in memory", "vectors of 2, 4, 8, ... elements"
         )
     return shape
 

@@ -15,17 +15,17 @@ from linalg_ext.target import host
 def obstacle(kernel: Kernel) -> str | None:
     """Why a kernel cannot be measured on arguments that are made up; None where it can."""
     if kernel.target.missing_on(host()):
-        return "its code is for another machine"
+        return "the code is for another machine"
     signature = kernel.signature
     types = [each.type for each in signature.parameters]
     types += [each.type for each in signature.results]
     if any(isinstance(type_, ArrayType) and not type_.is_static for type_ in types):
-        return "its sizes are known to the run alone"
+        return "the sizes are known at run time only"
     if any(
         isinstance(type_, ArrayType) and None in (*(type_.strides or ()), type_.offset)
         for type_ in types
     ):
-        return "its strides are known to the run alone"
+        return "the strides are known at run time only"
     return None
 
 

@@ -77,7 +77,7 @@ def _choices_key(choices: Choices) -> tuple[object, ...]:
 
 
 def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:
-    """Return a digest of a kernel's work, as far as its plans depend on it."""
+    """Return a digest of the parts of a kernel's work that its plans depend on."""
     parts = [str(kernel.signature)]
     for decision in decisions:
         if isinstance(decision, PlannedContraction):

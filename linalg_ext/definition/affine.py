@@ -1,8 +1,8 @@
 """Affine expressions and maps, by the names of their dimensions and symbols.
 
-The same language as MLIR's affine expressions (LLVM, "Affine Dialect"), without MLIR: an
-expression is simplified when it is built, in the canonical form that MLIR builds and prints, so
-that the text of a map is the same on both sides.
+The language is that of MLIR's affine expressions (LLVM, "Affine Dialect"), without MLIR. An
+expression is simplified when it is built, in the canonical form that MLIR builds and prints. So the
+text of a map is the same on both sides.
 
     >>> d, s = AffineDim("oh"), AffineSymbol("SH")
     >>> s * d + 2

@@ -53,9 +53,9 @@ def check(
     Args:
         definition: what to check.
         locate: tells where a part of it was written.
-        strict: whether what upstream accepts, although it makes no sense, is an error: an output
-            that is indexed more or less often than it has sizes (else a warning), a function
-            attribute that nothing applies (else nothing).
+        strict: whether two mistakes that upstream accepts are errors: an output with more or fewer
+            indices than sizes (else a warning), and a function attribute that nothing applies (else
+            nothing).
 
     Raises:
         DefinitionError: with the place that `locate` gives.
@@ -137,7 +137,7 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
     unsized = [dim for dim in definition.dims if dim in used - definition.indexed_dims]
     if unsized:
         raise DefinitionError(
-            f"dimension {unsized[0]} is reduced, and nothing is indexed by it: nobody says how "
+            f"dimension {unsized[0]} is reduced, and nothing is indexed by it: no shape says how "
             "long it is",
             where=where,
             hint=f"read an operand at D.{unsized[0]}, or declare one with index_dims=[...] for it",

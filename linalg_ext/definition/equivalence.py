@@ -1,8 +1,8 @@
 """When two definitions are the same operation.
 
-A definition has a canonical form: names that follow from positions, the iteration space in an order
-that follows from the operands, sizes that follow from the indices, the operands of commutative
-functions in a fixed order. Two definitions with equal canonical forms compute the same values. The
+A definition has a canonical form. Its names follow from positions, the order of its iteration space
+from the operands, and its sizes from the indices; the operands of commutative functions are in a
+fixed order. Two definitions with equal canonical forms compute the same values. The
 other way round it is a matter of form: `x - y` and `x + -y` are not found equal.
 
 The order of the iteration space is not looked at: it says in which order a loop nest may run, and a

@@ -179,7 +179,7 @@ class OpDefinition:
     Attributes:
         name: the op's name without a dialect prefix.
         cpp_class_name: the C++ class that a generator would give it.
-        doc: summary line and description; empty if there is none.
+        doc: summary line and description; empty if absent.
         operands: inputs, then outputs, then attributes.
         dims: the iteration space, outermost dimension first.
         assignments: one for each output, in the order of the statements.
@@ -566,7 +566,7 @@ def why_several(definition: OpDefinition) -> str | None:
                 return f"`{earlier}` reads {later.target.operand} before `{later}`"
             if domain_of(earlier) != domain_of(later):
                 return f"`{earlier}` and `{later}` range over different dimensions"
-    return f"its statements are {len(found)} ops, one after the other"
+    return f"the statements are {len(found)} ops, one after the other"
 
 
 def _share_an_op(one: Assignment, other: Assignment, *, by_reductions: bool) -> bool:

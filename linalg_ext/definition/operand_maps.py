@@ -90,7 +90,7 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
 
 
 def find_sugar(natural: Indices, given: Indices) -> Sugar | None:
-    """The sugar that says `given`, the shortest; None where there is none.
+    """The sugar that says `given`, the shortest; None if absent.
 
     There is none where an index is none of the operand's own, or occurs twice.
     """
@@ -369,5 +369,5 @@ def add_readings(
     """An error about shapes that do not fit, with the ways in which they would."""
     found = readings(definition, shapes, symbols)
     if found:
-        error.hint = f"nothing is broadcast or transposed unless said: {' or '.join(found)}"
+        error.hint = f"say how to broadcast or transpose: {' or '.join(found)}"
     return error

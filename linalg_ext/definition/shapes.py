@@ -71,7 +71,7 @@ def _extents(
     shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
 ) -> dict[str, Size]:
-    """As `infer_extents`, as far as the operands of known shapes say it by themselves."""
+    """As `infer_extents`, for the sizes that the operands of known shapes determine."""
     longer = longer_axes(definition)
     terms = _furthest(definition, _index_terms(definition, shapes, symbols))
     exact = [term for term in terms if (term.operand, term.axis, _shifted(term.expr)) not in longer]
@@ -587,7 +587,7 @@ def _room(expr: AffineExpr, dim: str, limit: Size, extents: Mapping[str, Size]) 
 
 
 def _highest(expr: AffineExpr, extents: Mapping[str, Size]) -> Size | None:
-    """The largest value of an expression, or a bound of it; None where that is not known."""
+    """The largest value of an expression, or a bound of it; None if neither is known."""
     if isinstance(expr, AffineConst):
         return expr.value
     if isinstance(expr, AffineDim):

@@ -29,7 +29,7 @@ def specialize(
 ) -> OpDefinition:
     """The definition at given element types.
 
-    There is one type variable for each type (T, or T1, T2, ... in the order of the operands), casts
+    It has one type variable for each type (T, or T1, T2, ... in the order of the operands). Casts
     to the type that a value has already are gone, and of functions that mean the same for a type
     one is left. Attributes become numbers and functions.
 

@@ -1,7 +1,7 @@
 """Loading dialects: those defined from Python, from bytecode for every context but the first.
 
-Upstream builds the definition of a dialect op by op, and simplifies it, for each context anew: that
-takes 7 ms for `gml_st`, reading what came out of it less than 1.
+Upstream builds the definition of a dialect op by op, and simplifies it, again for each context.
+That takes 7 ms for `gml_st`; reading the result takes less than 1.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def load_dialect(dialect: Any) -> None:
 
 
 def _have_no_module(dialect: str) -> None:
-    """Keep it that no Python module has the ops of a dialect.
+    """Record that no Python module has the ops of a dialect.
 
-    Upstream imports one whenever an op of the dialect is touched, and where there is none Python
-    would look for it each time, which takes 0.1 ms.
+    Upstream imports one whenever an op of the dialect is touched, and without one Python would look
+    for it each time, which takes 0.1 ms.
     """
     modules = cast(dict[str, Any], sys.modules)
     modules.setdefault(f"{provider()}.dialects.{dialect}", None)

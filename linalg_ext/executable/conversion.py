@@ -1,8 +1,8 @@
 """Python's own numbers, and lists of them, in the dtype that a parameter has.
 
-They have no dtype themselves, so the parameter's is taken, where its kind can hold theirs: a bool
-goes anywhere, an int to integers wide enough and to floats, a float to floats, a complex to
-complex. Whatever has a dtype of its own must have the right one.
+Python's numbers have no dtype, so the parameter's is taken if its kind can hold them. A bool goes
+anywhere, an int to integers wide enough and to floats, a float to floats, a complex to complex. A
+value with a dtype of its own must have the right one.
 """
 
 from __future__ import annotations

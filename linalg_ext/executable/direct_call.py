@@ -215,7 +215,7 @@ def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> 
 
 
 def direct_call(callee: Callee) -> DirectCall | None:
-    """The short way into a kernel that returns nothing itself; None where there is none."""
+    """The short way into a kernel that returns nothing itself; None if absent."""
     if any(slot.vector for slot in callee.slots):
         return None
     taken = [argument for argument in callee.arguments if is_taken(argument)]

@@ -69,7 +69,7 @@ def _dtype_key(dtype: Any) -> tuple[str, str] | None:
 
 
 def find(key: str | None) -> Kernel | None:
-    """The kernel that is kept under a key; None where there is none.
+    """The kernel that is kept under a key; None if absent.
 
     What is there and cannot be used (a library is gone, the system gives no executable memory)
     counts as absent: it is compiled again, and the compiler says what is wrong.
@@ -78,12 +78,12 @@ def find(key: str | None) -> Kernel | None:
     entry = kernel_cache.read(key)
     if entry is None:
         if key is not None:
-            log.debug("nothing is kept under %s", key)
+            log.debug("the cache has no entry %s", key)
         return None
     try:
         kernel = _kernel_of(entry)
     except (LinalgExtError, OSError, KeyError, TypeError, ValueError) as error:
-        log.info("what is kept under %s cannot be used: %s", key, repr(error))
+        log.info("the entry %s cannot be used: %s", key, repr(error))
         return None
     log.info("found %s under %s", kernel.signature, key)
     return kernel

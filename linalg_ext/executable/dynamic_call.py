@@ -195,7 +195,7 @@ class _Form(NamedTuple):
 
 
 def open_call(callee: Callee, returned: Sequence[ResultSlot]) -> OpenCall | None:
-    """The short way into a kernel with open sizes; None where there is none.
+    """The short way into a kernel with open sizes; None if absent.
 
     Args:
         callee: what its calls run.

@@ -102,7 +102,9 @@ class Guests:
         return array
 
     def back(self, result: Any) -> Any:
-        """A result as the caller's library has it; what was given as `out=` is what it was."""
+        """A result as the caller's library has it; an array that was given as `out=` is returned
+        itself.
+        """
         if id(result) in self._given:
             return self._given[id(result)][1]
         if type(result) is tuple:
@@ -121,7 +123,7 @@ def _may_be_written(out: Any) -> bool:
 
 
 def _interface(value: Any) -> Any:
-    """Return an object that NumPy reads as an array without a copy; None where there is none."""
+    """Return an object that NumPy reads as an array without a copy; None if absent."""
     if hasattr(value, "__array_interface__"):
         return value
     try:

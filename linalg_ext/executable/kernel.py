@@ -87,7 +87,7 @@ class Kernel(Shown, shown_as="kernel"):
         callee: what its calls run.
         short: the short way into it, if there is one.
         direct: that, where all its sizes are known.
-        recipe: what it was made from; None where that is not known.
+        recipe: what it was made from; None if unknown.
         callbacks: functions of Python that its code calls.
     """
 
@@ -268,7 +268,7 @@ class Kernel(Shown, shown_as="kernel"):
         return MappingProxyType({**times, "total": sum(times.values())})
 
     def as_text(self, stage: str = "llvm") -> str:
-        """The module at one point of the way down.
+        """Return the module as text, at one stage of the lowering.
 
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.
@@ -277,7 +277,8 @@ class Kernel(Shown, shown_as="kernel"):
             return self.stages[stage]
         except KeyError:
             raise ArgumentError(
-                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+                f"{stage!r} is not a stage of the kernel",
+                expected="one of " + ", ".join(self.stages),
             ) from None
 
     def explain(self, threads: int = 1) -> Explanation:
@@ -296,7 +297,7 @@ class Kernel(Shown, shown_as="kernel"):
         """
         if self.explanation is None:
             raise ArgumentError(
-                f"nothing is known of how `{self.signature.name}` came to be",
+                f"the kernel `{self.signature.name}` has no record of its compilation",
                 hint="make it with linalg_ext.compile or jit",
             )
         checked(threads)
@@ -315,12 +316,12 @@ class Kernel(Shown, shown_as="kernel"):
     def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
         """Write this kernel to a folder that can be shipped, and return its path.
 
-        In it are the object file, a shared library, a C header, a Python file that loads the
-        library with NumPy alone, each stage as text and as bytecode, and `kernel.json`, which says
-        for what machine and of what signature it is. `lx.load(folder)` reads it; nothing of it
-        needs MLIR. It runs on one thread; two exported kernels whose names differ can be linked
-        into one program. Elsewhere it runs where the processor has the extensions of the target:
-        `with lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
+        The folder has the object file, a shared library, a C header, and a Python file that loads
+        the library with NumPy alone. It has each stage as text and as bytecode, and `kernel.json`
+        with the machine and the signature. `lx.load(folder)` reads it; nothing of it needs MLIR. It
+        runs on one thread; two exported kernels whose names differ can be linked into one program.
+        Elsewhere it runs where the processor has the extensions of the target: `with
+        lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
 
         Args:
             folder: a new one, or one that an export wrote, which is replaced.

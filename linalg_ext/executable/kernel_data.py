@@ -181,5 +181,5 @@ def _type_of(data: Mapping[str, Any]) -> ValueType:
 def _element(mlir: str) -> ElementType:
     element = by_mlir(mlir)
     if element is None:
-        raise ValueError(f"no element type {mlir}")
+        raise ValueError(f"{mlir} is not an element type")
     return element

@@ -24,13 +24,13 @@ _RULE = Rule(
 
 
 def load(folder: str | PathLike[str]) -> Kernel:
-    """The kernel that `Kernel.export` wrote to a folder.
+    """Load the kernel that `Kernel.export` wrote to a folder.
 
         layer.export("layer")           # here, or on another machine
         layer = lx.load("layer")
 
     It is called as the kernel that was exported, on one thread, and loads no MLIR; only what shows
-    `stages` does. What lies in the folder is run: load what you trust as a program.
+    `stages` does. The code in the folder is run: load only what you would run as a program.
 
     Args:
         folder: with `kernel.json` in it.
@@ -61,7 +61,7 @@ def _kernel(place: Folder, where: str) -> Kernel:
         raise ExportError(
             f"{RECORD} lacks something, or has it wrong: {error}",
             where=where,
-            hint="export it anew with this version of linalg_ext",
+            hint="export it again with this version of linalg_ext",
         ) from error
 
 
@@ -81,7 +81,7 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
         raise TargetError(
             f"the kernel needs a processor with {', '.join(missing)}, which this one lacks",
             where=where,
-            hint="compile it for less, and export it anew: with lx.target.using('avx2'): ...",
+            hint="compile it for less, and export it again: with lx.target.using('avx2'): ...",
         )
 
 
@@ -114,9 +114,7 @@ def _content(place: Folder, name: str, where: str) -> bytes:
 
 
 def _absent(name: str, where: str) -> ExportError:
-    return ExportError(
-        f"there is no {name} in {where}", expected="a folder that Kernel.export wrote"
-    )
+    return ExportError(f"{where} has no file {name}", expected="a folder that Kernel.export wrote")
 
 
 def _unreadable(path: str, error: Exception) -> ExportError:

@@ -228,7 +228,7 @@ def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
 def constant(value: Any) -> Expected | None:
     """An argument that must be a value, or a list or a tuple of values; None for what may change.
 
-    Of a class with an `__eq__` of its own nobody knows what is equal, or for how long.
+    A class with an `__eq__` of its own may call anything equal, and change that later.
     """
     if type(value) in (list, tuple):
         children = [constant(item) for item in value]

@@ -1,6 +1,6 @@
 """Two texts side by side: which lines stand beside which.
 
-MLIR numbers values anew when it prints, so a line is compared without the numbers: an op that did
+MLIR numbers values again when it prints, so a line is compared without the numbers: an op that did
 not change stands beside itself, whatever its operands are called now. What did change stands beside
 what comes of the same place of the source, as a loop nest beside the op that it was.
 """

@@ -24,7 +24,7 @@ class Dataflow:
 
     Attributes:
         state: the ops and their groups, as `lx.transforms.grouping` has them.
-        lines: for each op the line of the module that it begins on, from 0, where that is known.
+        lines: for each op the line of the module that it begins on, from 0, if known.
         model: tells what each op and group costs; None: that is not said.
     """
 

@@ -12,7 +12,7 @@ def kernel_of(given: Any) -> Kernel:
     """A kernel, or the one that something holds: what `lx.jit(f).lower(...).compile()` gives.
 
     Raises:
-        ArgumentTypeError: there is none, or it is in a process apart.
+        ArgumentTypeError: there is none, or it is in a worker process.
     """
     own = given if isinstance(given, Kernel) else getattr(given, "kernel", None)
     if isinstance(own, Kernel):

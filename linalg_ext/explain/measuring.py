@@ -55,8 +55,8 @@ def measure(
     """Call a kernel again and again, and say what a call takes.
 
     Args:
-        kernel: a `Kernel`, or what holds one; it may write to its arguments. One in a process apart
-            is measured there.
+        kernel: a `Kernel`, or what holds one; it may write to its arguments. One in a worker
+            process is measured there.
         arguments: of the calls; by default numbers between 0 and 1, and integers that are 0.
         threads: that work on each call.
         seconds: for which it is called; three times at least.

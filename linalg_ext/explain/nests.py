@@ -127,7 +127,7 @@ def _of_module(module: ModuleLike) -> LoopNests:
 
 
 def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
-    """A nest, with what MLIR calls its values: naming each anew would walk over all of them."""
+    """A nest, with what MLIR calls its values: naming each alone would walk over all of them."""
     work: Counter[str] = Counter()
     inner: list[Nest] = []
     ops = 0

@@ -59,7 +59,7 @@ def assembly_data(kernel: Kernel) -> dict[str, Any]:
         return {"text": f"; {error.what}", "hot": [0, 0], "told": str(error.what)}
     found = hot_loop(text)
     if found is None:
-        return {"text": text, "hot": [0, 0], "told": "there is no loop in it"}
+        return {"text": text, "hot": [0, 0], "told": "the code has no loop"}
     lines, loop = found
     return {"text": text, "hot": [lines.start, lines.stop], "told": f"the hot loop: {loop}"}
 

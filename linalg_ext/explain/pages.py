@@ -75,10 +75,10 @@ def page(
 
         lx.explain.page(lx.jit(f).lower(x, y).compile()).write("f.html")
 
-    It has the plans with what a model of the machine makes of them, the loops, every stage beside
-    the one before, with the line of the source that an op came of and the ops that it became, the
-    dataflow graph with its groups and how they were searched for, the schedule, and the machine
-    code with its hot loop.
+    The page has the plans with their cost by a model of the machine, and the loops. It has every
+    stage beside the one before, with the line of the source that an op came of and the ops that it
+    became. Then come the dataflow graph with its groups and their search, the schedule, and the
+    machine code with its hot loop.
 
     Args:
         kernel: a `Kernel`, or what holds one: what `lx.jit(f).lower(...).compile()` gives.

@@ -68,7 +68,7 @@ def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> S
 
 
 def _read(file: str) -> str:
-    """A file of Python; nothing where it is none, or is gone."""
+    """A file of Python; nothing if it is not one, or is gone."""
     path = Path(file)
     try:
         return path.read_text(encoding="utf-8") if path.suffix == ".py" else ""

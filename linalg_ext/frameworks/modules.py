@@ -18,7 +18,9 @@ def module_of(kernel: Kernel) -> Module:
         ArgumentError: the kernel does not know.
     """
     if kernel.recipe is None:
-        raise ArgumentError(f"of {kernel.signature} nobody knows what it was made from")
+        raise ArgumentError(
+            f"the kernel {kernel.signature} has no record of the module that it was compiled from"
+        )
     # Only here what loads MLIR: a kernel that is kept does without.
     from linalg_ext.ir.context import new_context
     from linalg_ext.module import Module

@@ -248,7 +248,7 @@ def _open(op: ir.OpView, types: Sequence[ir.Type]) -> Iterator[tuple[ir.Value, .
             yield tuple(block.arguments)
         if not len(block.operations):
             raise ArgumentError(
-                f"{op.operation.name}: its body is empty",
+                f"{op.operation.name}: the body is empty",
                 hint="end it with gml_st.yield_(...) or gml_st.set_yield(...)",
             )
     except BaseException as error:

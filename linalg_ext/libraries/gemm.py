@@ -45,7 +45,7 @@ def gemm(symbol: str, element: str, *, integer_bits: Literal[32, 64] = 32) -> Ge
     """
     if element not in ("f32", "f64") or integer_bits not in (32, 64):
         raise LibraryError(
-            f"there is no matrix product of {element} with {integer_bits}-bit sizes",
+            f"BLAS has no matrix product of {element} with {integer_bits}-bit sizes",
             expected='"f32" or "f64", and 32 or 64',
         )
     matrix = OperandType(element, (None, None), (False, False))

@@ -1,9 +1,9 @@
 """The names under which a library may have the function for an op.
 
-`library_call = "add"` asks for `add`. A library that has one function for each type spells the
-operands out behind it, as the dialect's first document does, `add_sxsxf32_sxsxf32`, and as
-upstream does for ops that name no function, `linalg_matmul_viewsxsxf32_view4x8xf32_view4xsxf32`:
-sizes or `s` for those that are open, then the element type.
+`library_call = "add"` asks for `add`. A library that has one function for each type adds the
+operands to the name: sizes, or `s` for open ones, then the element type. The dialect's first
+document writes `add_sxsxf32_sxsxf32`. Upstream writes
+`linalg_matmul_viewsxsxf32_view4x8xf32_view4xsxf32` for ops that name no function.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def openblas(name: str = "openblas") -> Library:
         if functions:
             return library(name, path, {"linalg.matmul": functions})
     raise LibraryError(
-        "there is no OpenBLAS here",
+        "OpenBLAS is not found",
         expected="the package scipy-openblas64 or scipy-openblas32, or NumPy's own wheel",
         hint="pip install scipy-openblas64, or register your own: lx.library(name, file, "
         '{"linalg.matmul": lx.libraries.gemm("cblas_sgemm", "f32")})',

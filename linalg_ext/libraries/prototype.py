@@ -66,17 +66,17 @@ class OperandType:
     def refusal_of(self, other: OperandType) -> str | None:
         """Why it does not take an operand, whatever that one's layout; None where it does."""
         if (self.shape is None) != (other.shape is None):
-            return f"it is {other}, and the function takes {self}"
+            return f"the operand is {other}, and the function takes {self}"
         if self.element != other.element:
-            return f"its elements are {other.element}, and the function takes {self.element}"
+            return f"the elements are {other.element}, and the function takes {self.element}"
         if self.shape is None or other.shape is None:
             return None
         if len(self.shape) != len(other.shape):
-            return f"its rank is {len(other.shape)}, and the function takes rank {len(self.shape)}"
+            return f"the rank is {len(other.shape)}, and the function takes rank {len(self.shape)}"
         for axis, (taken, size) in enumerate(zip(self.shape, other.shape, strict=True)):
             if taken is not None and taken != size:
                 given = "open" if size is None else size
-                return f"its size is {given} along axis {axis}, and the function takes {taken}"
+                return f"the size is {given} along axis {axis}, and the function takes {taken}"
         return None
 
     def takes_layout_of(self, other: OperandType) -> bool:
@@ -105,7 +105,7 @@ class Prototype:
         """Read `name(type, ...)`, or `name(type, ...) -> type`.
 
         Raises:
-            LibraryError: it is none; says which part is not understood.
+            LibraryError: it is not one; says which part is not understood.
         """
         found = _PROTOTYPE.fullmatch(text.strip())
         if found is None:
@@ -127,7 +127,9 @@ class Prototype:
     def refusal_of(self, operands: tuple[OperandType, ...]) -> str | None:
         """Why it does not take these operands; None where it does, perhaps by copying some."""
         if len(operands) != len(self.operands):
-            return f"there are {len(operands)} operands, and it takes {len(self.operands)}"
+            return (
+                f"the op has {len(operands)} operands, and the function takes {len(self.operands)}"
+            )
         for number, (taken, given) in enumerate(zip(self.operands, operands, strict=True)):
             if reason := taken.refusal_of(given):
                 return f"operand {number}: {reason}"
@@ -167,7 +169,7 @@ def _strides(layout: str | None, rank: int, whole: str) -> tuple[bool, ...] | No
     # Where only the last stride is known, a dense copy fits; of others it may not.
     if len(strides) != rank or "1" in strides[:-1]:
         raise LibraryError(
-            f"the layout `{layout}` is none that operands can be brought into",
+            f"the layout `{layout}` is not one that operands can be copied into",
             where=whole,
             expected="none for dense operands in row-major order, `strided<[?, ?], offset: ?>` for "
             "any strides, or 1 for the last of them",

@@ -117,7 +117,7 @@ class Library:
         if self.is_closed:
             raise LibraryError(
                 f"the library `{self.name}` is closed",
-                hint="register it anew: lx.library(name, file, functions)",
+                hint="register it again: lx.library(name, file, functions)",
             )
         return self
 

@@ -52,14 +52,14 @@ def _key(op: Op) -> Key:
     if not isinstance(found, StructuredOp):
         near = get_close_matches(name, dir(opdsl_defs), n=1)
         raise LibraryError(
-            f"there is no op {op!r}",
+            f"{op!r} is not an op of the library",
             hint=f"did you mean 'linalg.{near[0]}'?" if near else "see dir(lx.ops)",
         )
     return found.definition
 
 
 def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
-    """Return the op of `lx.ops` that a key of a table may mean; None where there is none.
+    """Return the op of `lx.ops` that a key of a table may mean; None if absent.
 
     The functions have to take as many operands as it has.
     """
@@ -76,7 +76,9 @@ def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
     many = given if isinstance(given, list | tuple) else [given]
     functions = tuple(_function(op, one) for one in many)
     if not functions:
-        raise LibraryError(f"there is no function for {_shown(op)}", expected="one or several")
+        raise LibraryError(
+            f"the list of functions for {_shown(op)} is empty", expected="one or several"
+        )
     return functions
 
 
@@ -85,7 +87,7 @@ def _function(op: Op, given: object) -> Prototype:
     if not isinstance(function, Prototype):
         raise LibraryError(
             f"{given!r} is no function for {_shown(op)}",
-            expected="its name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
+            expected="a name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
         )
     definition = _key(op)
     is_matmul = isinstance(definition, OpDefinition) and definition.name == "matmul"

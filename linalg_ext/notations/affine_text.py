@@ -150,7 +150,7 @@ class _Parser:
     def _nested(self, rule: object, offset: int) -> AffineExpr:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise AffineTextError(f"more than {_MAX_DEPTH} expressions inside each other", offset)
+            raise AffineTextError(f"expressions are nested more than {_MAX_DEPTH} deep", offset)
         result: AffineExpr = rule()  # type: ignore[operator]  # a method of this class
         self._depth -= 1
         return result

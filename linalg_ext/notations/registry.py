@@ -106,7 +106,7 @@ def notation(name: str) -> Notation:
         return known[name]
     near = get_close_matches(str(name), known, n=1)
     raise ArgumentError(
-        f"there is no notation {name!r}",
+        f"{name!r} is not a notation",
         expected=f"one of {', '.join(known)}",
         hint=f"did you mean {near[0]}?" if near else None,
     )
@@ -223,7 +223,7 @@ def _chosen(source: object, name: str | None) -> Notation:
     if found is None:
         known = sorted(suffix for each in notations().values() for suffix in each.suffixes)
         raise ArgumentError(
-            f"no notation has files like {os.fspath(source)}",
+            f"the suffix of {os.fspath(source)} is that of no notation",
             expected=f"a file whose name ends in {', '.join(known)}",
             hint='name the notation: lx.read(path, "tc")',
         )

@@ -21,7 +21,7 @@ from linalg_ext.notations.tc_writer import to_tc
 
 
 def tc(text: str, *, name: str = "TC text") -> Any:
-    """The ops that a text of TC defines.
+    """Return the ops that a text of TC defines.
 
     Args:
         text: one definition or more.

@@ -139,7 +139,7 @@ class Scope:
                     raise self.error(
                         f"{term.head} is no attribute of {self.syntax.name}",
                         term,
-                        expected=one_of(self.attributes, "an attribute", "there are none"),
+                        expected=one_of(self.attributes, "an attribute", "the op has none"),
                         hint=f"declare it after the outputs: `attr({term.head}: "
                         f"{max(term.numbers) + 1}xi32)`",
                     )

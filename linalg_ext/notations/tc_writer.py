@@ -20,7 +20,7 @@ from linalg_ext.notations.subject import definition_of
 
 
 def to_tc(op: object, types: Mapping[str, str] | str | None = None) -> str:
-    """The text of TC that defines an op.
+    """Return the text of TC that defines an op.
 
     Args:
         op: an op, or its definition.

@@ -9,11 +9,14 @@ from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 
 ON_ARRAYS: tuple[tuple[str, str], ...] = (
-    ("out", "where the result goes; it is overwritten. A tuple where there are several."),
-    ("init", "what an op that accumulates begins from; by default what changes nothing."),
+    ("out", "the array that the result is written to; a tuple of several results."),
+    ("init", "the start of an accumulation; by default the neutral element."),
     ("dtype", "the element type of the result; by default NumPy's `result_type` of the inputs."),
     ("compute_type", "the element type to compute in; by default that of the result."),
-    ("threads", "how many threads may work on the call; by default `lx.threads.current()`."),
+    (
+        "threads",
+        "the number of threads that may work on the call; by default `lx.threads.current()`.",
+    ),
 )
 """Keywords of every op on arrays besides its own operands; None by default."""
 

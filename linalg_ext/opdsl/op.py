@@ -23,9 +23,9 @@ from linalg_ext.utils.vectorcall import quickly_called
 class StructuredOp:
     """An operation declared in Python.
 
-    Call it on NumPy arrays to run it, on dask arrays to have it run on their blocks, on MLIR values
-    (inside an insertion point, with `outs=[...]`) to build IR, on traced values inside `jit` to
-    record it.
+    Call it on NumPy arrays to run it, and on dask arrays to run it on their blocks. Call it on MLIR
+    values (inside an insertion point, with `outs=[...]`) to build IR, and on traced values inside
+    `jit` to record it.
 
     Attributes:
         definition: what the op is.
@@ -194,9 +194,9 @@ def linalg_structured_op(
 ) -> Any:
     """Upstream's name for the decorator, for definitions that were written for upstream.
 
-    The same as `structured_op`, but for what upstream accepts: an output whose shape has not as
-    many sizes as it is indexed by, as in a few of upstream's own ops, is a warning and no error,
-    and a function attribute need not be applied.
+    The same as `structured_op`, but for two mistakes that upstream accepts. An output whose shape
+    has more or fewer sizes than indices, as in a few of upstream's own ops, is a warning and not an
+    error. A function attribute need not be applied.
     """
     return _decorator(dsl_func, op_name, op_class_name, upstream=True)
 

@@ -47,7 +47,7 @@ class OperandDef:
     def _require_builder(self) -> OpBuilder:
         if self._builder is None or not self._builder.is_open:
             raise DefinitionError(
-                f"this {type(self).__name__} is used outside the definition of its op",
+                f"the {type(self).__name__} is used outside the definition of its op",
                 where=caller_location(),
                 hint="use it as a parameter's default under @structured_op, "
                 "and index it in the body",

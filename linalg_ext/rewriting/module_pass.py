@@ -43,7 +43,7 @@ class ModulePass(Transformation):
 def module_pass(pass_name: str, *, on: Roots | None = None) -> Callable[[PassFunction], ModulePass]:
     """Make a function on a whole op a `ModulePass`, registered by its name for pipelines.
 
-    The function gets the op that the pass is anchored on (the module, where nothing else is said)
+    The function gets the op that the pass is anchored on (the module, by default)
     with its context and location current, changes it in place, and may return a `Report`. Its
     keyword-only parameters are the pass's options.
 

@@ -133,7 +133,7 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
 
     The module is verified before upstream's passes, where one of ours changed it, and in the end,
     not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
-    ops of which there are none is left out; ops are counted anew where that may have changed. On
+    ops of which there are none is left out; ops are counted again where that may have changed. On
     failure the module is as it was, and all is repeated with every check, so as to name the pass.
 
     Args:
@@ -377,7 +377,7 @@ def _shown(found: Sequence[Diagnostic], module: Module) -> list[str]:
 
 def _summary(found: Sequence[Diagnostic], otherwise: str = "") -> str:
     errors = [diagnostic.message for diagnostic in found if diagnostic.severity == "error"]
-    first = (errors or [otherwise.strip() or "it gave no reason"])[0]
+    first = (errors or [otherwise.strip() or "the pass gave no reason"])[0]
     # The rest, which may be a whole function, is in the diagnostics.
     return first.strip().partition("\n")[0]
 

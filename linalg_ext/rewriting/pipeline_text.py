@@ -138,7 +138,7 @@ class _Reader:
         self._space()
         if self._peek() == "(":
             if len(anchors) == _DEEPEST:
-                self._fail(f"it nests more than {_DEEPEST} ops deep", start)
+                self._fail(f"ops are nested more than {_DEEPEST} deep", start)
             self.at += 1
             yield from self._elements((*anchors, match[0]), nestable=False)
             if self._peek() != ")":
@@ -152,7 +152,7 @@ class _Reader:
         start = self.at
         end = _closing(self.text, start)
         if end is None:
-            self._fail("this brace is never closed", start)
+            self._fail("the brace is never closed", start)
         self.at = end + 1
         return self.text[start + 1 : end].strip()
 

@@ -71,7 +71,7 @@ def all_passes() -> Mapping[str, Registered]:
 
 
 def find(pass_name: str) -> Registered | None:
-    """The pass of that name; None where there is none."""
+    """The pass of that name; None if absent."""
     return _passes.get(pass_name) or all_passes().get(pass_name)
 
 

@@ -80,7 +80,7 @@ class Report:
             width = max(len(name) for name in names)
             rows = [f"{self.pass_name}:", *self._rows(names, width)]
         if self.uncounted:
-            rows.append("  the module was changed by what said that it changed nothing")
+            rows.append("  the transformation changed the module, and reported no change")
         return "\n".join(rows)
 
     def _rows(self, names: list[str], width: int) -> Iterator[str]:

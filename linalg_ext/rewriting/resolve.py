@@ -189,7 +189,7 @@ def _check_here(steps: Sequence[tuple[str, str]]) -> parser_process.Refusal | No
 def _unknown(pipeline: Pipeline, step: Step) -> PipelineError:
     near = similar_passes(step.name)
     return PipelineError(
-        f"there is no pass called {step.name!r}",
+        f"{step.name!r} is not a pass",
         pass_name=step.name,
         where=pipeline.pointed(step.position),
         hint=f"did you mean {' or '.join(near)}?" if near else "see linalg-ext opt --list",

@@ -107,7 +107,7 @@ class Rewrite(Transformation):
     ) -> None:
         def adapted(op: ir.Operation | ir.OpView, rewriter: upstream.PatternRewriter) -> bool:
             if keeps and in_preserved_group(op.operation):
-                report.leave(op.operation.name, "it stands in a group that says preserve")
+                report.leave(op.operation.name, "the op is in a group that is marked preserve")
                 return True
             return not self._call(op, rewriter, report, options)
 
@@ -128,9 +128,9 @@ class Rewrite(Transformation):
                 if "failed to converge" not in str(error):
                     raise
                 raise RewriteError(
-                    f"{self.pass_name} does not come to rest: it rewrites again what it wrote, "
+                    f"{self.pass_name} does not converge: it rewrites its own results again, "
                     f"{report.changed.total()} times so far",
-                    expected=f"nothing to rewrite after {config.max_iterations} rounds at most, "
+                    expected=f"an end of rewriting after {config.max_iterations} rounds at most, "
                     f"and {config.max_num_rewrites} rewrites at most",
                     hint="return True only where the op changed, and do not match the result",
                 ) from None

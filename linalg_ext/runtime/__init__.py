@@ -1,1 +1,1 @@
-"""Running things: compiled code on arrays, and upstream's riskier parts in a process apart."""
+"""The run time: compiled code on arrays, and upstream's riskier parts in a helper process."""

@@ -51,7 +51,7 @@ def take_over(
     Args:
         descriptor: as it came back.
         dtype: of one scalar.
-        inner: the shape of one element where that is a vector.
+        inner: the shape of one element if it is a vector.
         borrowed: allocated pointers that are not ours to free.
 
     Raises:

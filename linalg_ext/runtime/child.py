@@ -43,7 +43,7 @@ class Process(Protocol):
         """The return code, once it has ended.
 
         Raises:
-            subprocess.TimeoutExpired: it has not, within so many seconds.
+            subprocess.TimeoutExpired: the process still runs after `seconds`.
         """
 
     def kill(self) -> None:
@@ -141,23 +141,23 @@ class Child:
         noise = self.read_noise().strip().splitlines()
         if code == LOST:
             return CrashError(
-                f"{who} died {on_what}", where="how is not known", notes=noise[-_NOISE_LINES:]
+                f"{who} died {on_what}", where="the cause is not known", notes=noise[-_NOISE_LINES:]
             )
         if code >= 0:
             return CrashError(
                 f"a helper process ended with exit code {code}",
-                hint="it must be able to import linalg_ext and its MLIR bindings",
+                hint="the process must be able to import linalg_ext and its MLIR bindings",
                 notes=noise[-_NOISE_LINES:],
             )
         return CrashError(
             f"{who} died with {_signal_name(-code)} {on_what}",
-            hint="it ran in a process apart; this one is unharmed",
+            hint="the code ran in a helper process; the calling process is unharmed",
             notes=noise[-_NOISE_LINES:],
         )
 
 
 class Helper:
-    """A child that answers one request at a time; it is started anew where it has died.
+    """A child that answers one request at a time; it is started again where it has died.
 
     Attributes:
         lock: held by who talks to it.

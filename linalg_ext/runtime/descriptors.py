@@ -55,7 +55,7 @@ class Descriptor(NamedTuple):
 
         Args:
             dtype: of one scalar.
-            inner: the shape of one element of the memref where that is a vector.
+            inner: the shape of one element of the memref if it is a vector.
         """
         shape = (*self.sizes, *inner)
         if 0 in shape:
@@ -120,7 +120,7 @@ def _quickest_way() -> Callable[[np.ndarray[Any, Any]], int]:
 address_of = _quickest_way()
 """The address of element 0 of an array.
 
-Read from NumPy's own structure, which its C API publishes, where that is seen to be right: a tenth
+Read from NumPy's own structure, which its C API publishes, after a check that it is right: a tenth
 of the cost of `array.__array_interface__`, and each call of a kernel asks it of each array.
 """
 

@@ -35,7 +35,8 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
         functions = list(_functions(elf))
     if elf.machine not in machines:
         raise LinalgExtError(
-            f"no disassembler for processor {elf.machine} of ELF", expected="x86-64 or AArch64"
+            f"code for processor {elf.machine} of ELF cannot be disassembled",
+            expected="x86-64 or AArch64",
         )
     decoder = capstone.Cs(*machines[elf.machine])
     # It does not know every extension, and would end a function at the first such instruction.

@@ -197,7 +197,7 @@ def mlir_text(dtype: np.typing.DTypeLike) -> str:
 
 
 def describe_dtype(dtype: DType) -> str:
-    """The name of a dtype for a message, with its byte order where that is not the machine's."""
+    """The name of a dtype for a message, with its byte order if it is not the machine's."""
     if not dtype.isnative:
         order = "big" if dtype.byteorder == ">" else "little"
         return f"{dtype.newbyteorder('=')} ({order}-endian)" if dtype.names is None else str(dtype)

@@ -70,7 +70,7 @@ def apart(*parts: object) -> Iterator[None]:
 
 
 def read(key: str | None) -> Entry | None:
-    """Return the entry that is kept under a key; None where there is none."""
+    """Return the entry that is kept under a key; None if absent."""
     return None if key is None else cache.get(key)
 
 

@@ -52,7 +52,7 @@ GOT_64 = 29
 """R_X86_64_GOTPC64: the address of that table plus the addend, less the address of the place."""
 
 GOT = "_GLOBAL_OFFSET_TABLE_"
-"""The symbol of the table of addresses, which whoever loads the code makes."""
+"""The symbol of the table of addresses, which the loader of the code makes."""
 
 _KINDS = (ABSOLUTE_64, RELATIVE_64, GOT_OFFSET_64, GOT_ENTRY_64, GOT_64)
 

@@ -1,4 +1,4 @@
-"""A process apart for what can kill a process: texts not seen before, and upstream's passes.
+"""A helper process for work that can kill a process: new texts, and upstream's passes.
 
 Some texts crash MLIR's parser and some options crash its passes. Both run in a small child process
 first, one for each process, started when it is first needed and again when it has died. Its death
@@ -194,7 +194,7 @@ class _Guard(Helper):
         def late() -> CrashError:
             return CrashError(
                 f"{who} did not come to an end {on_what} within {seconds} s",
-                hint="it ran in a process apart, which is ended; this one is unharmed",
+                hint="the helper process is ended; the calling process is unharmed",
             )
 
         with self.lock:

@@ -1,9 +1,9 @@
-"""Processes to run in, forked from one that has loaded everything and runs nothing of anybody's.
+"""Worker processes, forked from a server that has loaded everything and runs no user's code.
 
 To start Python and load the compiler takes a second, to fork a process that has them some
-milliseconds. So the first process apart is as slow as Python, and each further one is quick and as
-good as new: what one module does to its process, the next does not meet. The compiler is loaded
-when the first module is compiled; code that is kept needs none.
+milliseconds. So the first worker process is as slow as Python, and each further one is quick and as
+good as new: a module never meets what another one did to its process. The compiler is loaded when
+the first module is compiled; code that is kept needs none.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ class _Server(Helper):
         self, server: Child, request: dict[str, Any], descriptors: Sequence[int] = ()
     ) -> dict[str, Any]:
         with self.asking(
-            server, _SECONDS, "what starts processes apart", "and started none", _too_busy
+            server, _SECONDS, "the starter of worker processes", "and started none", _too_busy
         ):
             ipc.send(server.channel, request)
             if descriptors:
                 socket.send_fds(server.channel, [b"."], list(descriptors))
             answer, _ = ipc.receive(server.channel)
         if "error" in answer:
-            raise CrashError("a process apart cannot be started", where=answer["error"])
+            raise CrashError("a worker process cannot be started", where=answer["error"])
         return answer
 
 
@@ -100,7 +100,7 @@ def _started() -> Child:
 
 
 def _too_busy() -> CrashError:
-    return CrashError("a process apart cannot be started: the machine is too busy")
+    return CrashError("a worker process cannot be started: the machine is too busy")
 
 
 class _Forked:

@@ -1,6 +1,6 @@
 """Threads that share the work of a call, and how many of them there may be.
 
-    lx.threads.current()              # as many as this process may run on, where nothing is said
+    lx.threads.current()              # by default as many as this process may run on
     lx.threads(2)                     # from here on, in this thread and this asynchronous task
     with lx.threads(1):               # in this block
         y = kernel(x)
@@ -8,10 +8,11 @@
 
 The environment variable LINALG_EXT_NUM_THREADS says how many where nothing else does.
 
-A call's work is cut into slices that need nothing of one another, so many for so many threads: the
-result hangs on that number, not on who does what. Whoever is free takes the next slice, the caller
-included, so that a call never waits for a thread that is busy elsewhere. What needs all that came
-before begins when that is done. Work that is done before another thread has woken up is not cut.
+A call's work is cut into independent slices. Their number follows from the number of threads; the
+result depends on it, and not on which thread does which slice. A free thread takes the next slice,
+the caller included, so that a call never waits for a thread that is busy elsewhere. What needs all
+that came before begins when that is done. Work that is done before another thread has woken up is
+not cut.
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
 for the GIL (see `crew`). More threads than processors are allowed, and of no use.

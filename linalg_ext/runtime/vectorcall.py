@@ -178,7 +178,7 @@ def _compiled() -> Code:
 
 
 caller = _Provider()
-"""The native caller; None where there is none, or calls did not come often enough yet."""
+"""The native caller; None if absent, or calls did not come often enough yet."""
 
 watch(caller.forget)
 

@@ -43,7 +43,7 @@ func.func private @made(%array: !llvm.ptr, %entry: !llvm.ptr) {
 """
 
 _MADE_POISONED = f"""
-// A new array is filled with what nobody would write: its data, of as many bytes as its entry says.
+// A new array is filled with poison: its data, of as many bytes as its entry says.
 func.func private @made(%array: !llvm.ptr, %entry: !llvm.ptr) {{
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64

@@ -52,7 +52,7 @@ class ArrayEntry:
         strides: in bytes; None for the row-major order without gaps.
         is_written: True where native code writes it. It must not alias any other argument then.
         unused_bits: the mask of the bits of each byte that must be clear. 0 requires nothing.
-        make: makes the array, where that is not left to NumPy.
+        make: makes the array, if NumPy does not.
     """
 
     word: int

@@ -9,7 +9,7 @@ next one, of whatever kernel, in whatever thread; nothing of it holds the GIL.
     a kernel is dropped            all idle blocks go
 
 The code is in `workspace.mlir`. Compiled code that needs it has a variable, a pointer to the
-pool; where that is null, as in a kernel that a program in C calls, malloc serves.
+pool; where the pointer is null, as in a kernel that a program in C calls, malloc serves.
 """
 
 from __future__ import annotations

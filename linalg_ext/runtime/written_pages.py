@@ -2,7 +2,7 @@
 
     watch = WrittenPages.of(array)   # None where this system cannot, or the array is small
     watch.begin()                    # from here on
-    watch.is_written()               # whether anybody wrote there since
+    watch.is_written()               # whether there was a write since
 
 Linux write-protects the pages and notes which of them lost that protection (`userfaultfd` in its
 asynchronous mode and `PAGEMAP_SCAN`, Linux 6.7). No signal and no handler is involved: the first
@@ -109,7 +109,7 @@ class WrittenPages:
         self._before = self._both_ends()
 
     def is_written(self) -> bool:
-        """Return whether somebody wrote to the array since `begin`, or may have."""
+        """Return whether the array was, or may have been, written to since `begin`."""
         if self._before is None or self._process != os.getpid():
             return True  # the files are of the process that forked this one
         try:

@@ -45,7 +45,7 @@ def load(name: str) -> Sample:
         ArgumentError: there is none of that name.
     """
     if name not in NAMES:
-        raise ArgumentError(f"there is no sample {name!r}", expected=f"one of {', '.join(NAMES)}")
+        raise ArgumentError(f"{name!r} is not a sample", expected=f"one of {', '.join(NAMES)}")
     folder = files(__name__)
     with (folder / f"{name}.npz").open("rb") as file:
         arrays = dict(np.load(file, allow_pickle=False))

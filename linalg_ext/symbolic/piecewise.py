@@ -121,7 +121,7 @@ class Pieces:
 
     def __floordiv__(self, divisor: Any) -> Pieces:
         if not isinstance(divisor, int) or divisor < 1:
-            raise NotInPieces("a division by what is no positive number")
+            raise NotInPieces("a division by an expression that is not a positive number")
         return Pieces(self.size, [p for span in self._spans() for p in _quotients(*span, divisor)])
 
     def __mod__(self, divisor: Any) -> Pieces:

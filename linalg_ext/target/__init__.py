@@ -1,4 +1,4 @@
-"""Machines to generate code for: what they have, by reading them, by name, or by description.
+"""Machines to generate code for: this one, one by name, or one by description.
 
 print(lx.target.current())            # this machine, as a table
 with lx.target.using("avx2"):

@@ -217,7 +217,7 @@ def _size(text: str) -> int:
 
 
 def _integer(text: str | None) -> int:
-    """A number in decimal or, after 0x, in hexadecimal; -1 for what is none."""
+    """A number in decimal or, after 0x, in hexadecimal; -1 for other texts."""
     try:
         return int(text or "", 0)
     except ValueError:

@@ -99,7 +99,7 @@ class Target:
         page_bytes: size of a page of memory.
         huge_page_bytes: size of a huge page; 0 where there are none.
         huge_pages: who gets them: `always`, `madvise` (who asks), or `never`.
-        cpu: LLVM's name of the CPU to schedule instructions for; empty where that is not known.
+        cpu: LLVM's name of the CPU to schedule instructions for; empty if unknown.
             Which instructions there are, the features alone say.
         figures: what it does in a second, where they were measured; see `target.figures`.
         notes: what passes left for later ones, by name.
@@ -242,7 +242,7 @@ class Target:
         return replace(self, notes=with_note(self.notes, name, value))
 
     def note(self, name: str, kind: type[_Kind]) -> _Kind | None:
-        """Return the value of a note; None where there is none of that name.
+        """Return the value of a note; None if no note has that name.
 
         Args:
             name: `who.what`.

@@ -41,7 +41,7 @@ def with_note(notes: Notes, name: str, value: NoteValue | None) -> Notes:
 
 
 def check_note(name: object, value: object) -> None:
-    """Raise TargetError where that is no name, or no value, of a note."""
+    """Raise TargetError unless the name and the value are those of a note."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise TargetError(
             f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"
@@ -55,14 +55,14 @@ def check_note(name: object, value: object) -> None:
 
 
 def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
-    """Return the value of a note; None where there is none of that name.
+    """Return the value of a note; None if no note has that name.
 
     Raises:
         TargetError: its value is of another type.
     """
     if kind not in _KINDS:
         names = ", ".join(each.__name__ for each in _KINDS)
-        raise TargetError(f"no note is of type {kind!r}", expected=f"one of {names}")
+        raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
     for known, value in notes:
         if known == name:
             if type(value) is not kind:

@@ -137,7 +137,7 @@ class Figures:
             raise TargetError(f"levels of {sizes} bytes", expected="the nearest, least, first")
 
     def level_of(self, footprint: float) -> Level:
-        """The nearest level that holds so many bytes."""
+        """The nearest level that holds a number of bytes."""
         for level in self.levels:
             if footprint <= level.size:
                 return level

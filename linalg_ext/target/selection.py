@@ -53,7 +53,7 @@ def named(name: str) -> Target:
 
         near = get_close_matches(name, names(), n=1)
         raise TargetError(
-            f"there is no target {name!r}",
+            f"{name!r} is not a known target",
             expected="one of " + ", ".join(names()),
             hint=f"did you mean {near[0]}?" if near else None,
         )

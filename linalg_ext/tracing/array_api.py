@@ -1,8 +1,8 @@
 """The array API's namespace on traced values: what `x.__array_namespace__()` gives.
 
-Names and parameters are those of the Python array API standard (data-apis.org, 2024.12), as far as
-NumPy's functions of that meaning are recorded; it takes arrays and numbers beside traced values.
-What the standard has and this lacks raises an AttributeError that says so.
+Names and parameters are those of the Python array API standard (data-apis.org, 2024.12), for the
+functions of NumPy's that are recorded; it takes arrays and numbers beside traced values. What the
+standard has and this lacks raises an AttributeError that says so.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SHAPED = (
 _LISTS = "broadcast_arrays concat meshgrid stack where clip"
 
 linalg = SimpleNamespace()
-"""The extension of linear algebra, as far as it is sums of products."""
+"""The extension of linear algebra: its functions that are sums of products."""
 
 
 def _recorded(function: Any) -> Callable[..., Any]:

@@ -127,7 +127,7 @@ class Binding:
             values: the expectation of each parameter; of one that takes any number, all of them.
 
         Returns:
-            What each argument must be; None where that is not known.
+            What each argument must be; None if unknown.
         """
         numbers = {name: count + at for at, name in enumerate(names)}
         found: list[Expected | None] = [None] * (count + len(names))

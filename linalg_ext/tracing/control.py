@@ -37,11 +37,11 @@ _WRITTEN = (
 
 
 def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
-    """A loop in the kernel, which carries a state.
+    """Run a loop in the kernel, which carries a state.
 
     Args:
-        control: how often: an integer, a traced one, or a size; or as long as what holds: a
-            function of the state that gives a boolean of rank 0.
+        control: the number of rounds: an integer, a traced one, or a size; or the condition to go
+            on: a function of the state that gives a boolean of rank 0.
         body: makes the new state of the old one; a counted loop gives it the number of the round
             first, an int64 of rank 0.
         state: an array, or a container of arrays. It keeps its shapes and dtypes.
@@ -110,7 +110,7 @@ def _plain_loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
 def cond(
     condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any
 ) -> Any:
-    """One of two functions in the kernel: only the one that is chosen runs.
+    """Run one of two functions in the kernel, by a condition.
 
     Args:
         condition: a boolean of rank 0.

@@ -174,7 +174,7 @@ def as_dtype(value: Any) -> DType:
     """A dtype that MLIR knows.
 
     Raises:
-        DTypeError: it is none.
+        DTypeError: it is not one.
     """
     try:
         dtype = dtype_named(value)

@@ -47,7 +47,7 @@ def read_map(
 
     Args:
         source: the tensor.
-        axes: for each axis of the value that it holds its dimension; None where there is none.
+        axes: for each axis of the value that it holds its dimension; None if absent.
         own: the shape of that value.
         shape: of the space, to which `own` broadcasts.
     """

@@ -405,7 +405,7 @@ def jit(
         function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and
             dataclasses of these, and gives such; left out, `jit` is a decorator with options.
         static_argnames: parameters that are no arrays: values with a hash, for each of which the
-            function is traced anew. A parameter that is annotated as `lx.Static[int]`, or as a
+            function is traced again. A parameter that is annotated as `lx.Static[int]`, or as a
             `Literal`, is static without being named here; so is every argument, and every field of
             a dataclass, that can be no array: a string, a dtype, a slice, a function.
         static_argnums: positions of such parameters.
@@ -413,8 +413,8 @@ def jit(
             call, before native code.
         signature: what the arguments are, each a `ShapeDtype` (or a container of them), whose open
             sizes are made of `lx.Dim`: one kernel, and other arguments raise.
-        tune: at the first call with each set of shapes measure several plans, for so many seconds
-            (True: 10), and take the fastest; what is found is remembered: see `linalg_ext.tuning`.
+        tune: seconds in which plans are measured at the first call with each set of shapes (True:
+            10); the fastest is taken and remembered: see `linalg_ext.tuning`.
         search: look for the grouping of the ops that costs least: as of `linalg_ext.compile`.
     """
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _MOST_SHAPES = 256
-"""So many are remembered; a call with others has its sizes compared each time."""
+"""The most sets of sizes that are remembered; the sizes of other calls are compared each time."""
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,7 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
         if unknown:
             refuse(
                 f"{module}.{function.__name__} with {unknown[0]}= cannot be recorded",
-                f"it is recorded with {', '.join(parameters)}",
+                f"the recorded parameters are {', '.join(parameters)}",
             )
         raise ArityError(
             f"{module}.{function.__name__}: {error}", where=caller_location()

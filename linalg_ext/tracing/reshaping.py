@@ -79,7 +79,7 @@ def _type(value: ir.Value, shape: Shape) -> ir.Type:
 def matched(shape: Shape, wanted: Shape) -> Groups:
     """The finest pairs of groups of axes, one of each shape, that have as many elements.
 
-    Axes of size 1 belong to a group beside them; where there is none other, all go to no group.
+    Axes of size 1 belong to a group beside them; without such a group, all go to no group.
     """
     if not shape or not wanted:
         return []

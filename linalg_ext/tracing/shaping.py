@@ -242,7 +242,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
     traced = ravel(a) if axis is None else as_traced(a)
     if not isinstance(repeats, int | np.integer | Size):
         if isinstance(repeats, Traced):
-            refuse("repeat by counts that are traced", "its shape depends on the values")
+            refuse(
+                "repeat by counts that are traced", "the shape of the result depends on the values"
+            )
         if len(repeats) != 1:
             places = np.repeat(np.arange(len(repeats)), repeats)
             return xp.take(traced, places, axis=0 if axis is None else axis)

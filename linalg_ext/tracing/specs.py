@@ -67,7 +67,7 @@ class Argument:
     Attributes:
         shape: the sizes, with symbolic ones among them.
         dtype: the dtype.
-        weak: the Python type of the argument, where that is a plain Python number.
+        weak: the Python type of the argument, if it is a plain Python number.
     """
 
     shape: tuple[AnySize, ...]

@@ -101,7 +101,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Trace
     if isinstance(condition, Traced):
         refuse(
             "numpy.compress by a traced condition",
-            "its shape depends on the values: use np.where(mask, x, 0)",
+            "the shape of the result depends on the values: use np.where(mask, x, 0)",
         )
     return xp.take(as_traced(a), np.flatnonzero(np.asarray(condition)), axis)
 
@@ -158,7 +158,10 @@ def ix_(*args: Any) -> tuple[Traced, ...]:
     """`numpy.ix_`."""
     count = len(args)
     if any(as_traced(each).dtype == np.bool_ for each in args):
-        refuse("numpy.ix_ of a traced mask", "its shape depends on the values: give places")
+        refuse(
+            "numpy.ix_ of a traced mask",
+            "the shape of the result depends on the values: give places",
+        )
     return tuple(
         xp.expand_dims(
             xp.ravel(as_traced(each)), tuple(axis for axis in range(count) if axis != place)

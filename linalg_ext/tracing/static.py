@@ -1,4 +1,4 @@
-"""Static arguments by annotation: values that a function is traced for, each anew.
+"""Static arguments by annotation: values that a function is traced for, once each.
 
 @lx.jit
 def scaled(x: np.ndarray, times: lx.Static[int], mode: Literal["up", "down"]): ...

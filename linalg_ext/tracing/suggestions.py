@@ -9,11 +9,11 @@ from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.utils import hooks
 
 _INSTEAD = {
-    "unique": "its shape depends on the values: say how many, lx.unique(x, size=n)",
-    "nonzero": "its shape depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
-    "flatnonzero": "its shape depends on the values: say how many, lx.flatnonzero(x, size=n)",
-    "argwhere": "its shape depends on the values: say how many, lx.argwhere(x, size=n)",
-    "extract": "its shape depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
+    "unique": "the shape of the result depends on the values: say how many, lx.unique(x, size=n)",
+    "nonzero": "the shape of the result depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
+    "flatnonzero": "the shape of the result depends on the values: say how many, lx.flatnonzero(x, size=n)",
+    "argwhere": "the shape of the result depends on the values: say how many, lx.argwhere(x, size=n)",
+    "extract": "the shape of the result depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
     "vectorize": "write the function on whole arrays",
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
@@ -23,11 +23,11 @@ _INSTEAD = {
     ),
     **dict.fromkeys(
         ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
-        "its shape depends on the values: say how many, lx.unique(x, size=n)",
+        "the shape of the result depends on the values: say how many, lx.unique(x, size=n)",
     ),
     **dict.fromkeys(
         ("intersect1d", "setdiff1d", "setxor1d", "union1d"),
-        "its shape depends on the values: np.isin(x, y) tells which are in both",
+        "the shape of the result depends on the values: np.isin(x, y) tells which are in both",
     ),
     **dict.fromkeys(
         ("polydiv", "roots", "trim_zeros"),

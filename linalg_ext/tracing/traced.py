@@ -429,8 +429,8 @@ class Traced(ArrayMethods):
     Attributes:
         dtype: its dtype, which knows whether integers are unsigned.
         shape: the sizes: integers, or a `Size` where only a call tells.
-        axes: for each axis the dimension of the tensor that it runs along, None where there is
-            none: of size 1, or a broadcast one.
+        axes: for each axis the dimension of the tensor that it runs along; None for an axis of size
+        1 or a broadcast one.
         weak: for a Python number that is an argument, its type: it takes the dtype of what it
             meets.
         is_array: False for a scalar, which NumPy never writes into: `s += 1` makes another.
@@ -621,7 +621,7 @@ def current_trace(values: Iterable[Any] = ()) -> Trace:
         if isinstance(value, Traced):
             _check(value)
     if trace is None:
-        refuse("nothing is traced here", "call it inside a function under lx.jit")
+        refuse("the call is outside of a traced function", "make it inside a function under lx.jit")
     return trace
 
 

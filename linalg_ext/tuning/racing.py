@@ -34,7 +34,7 @@ def race(
     *,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[float]:
-    """The least seconds of each call, as far as is needed to tell which is the fastest.
+    """The least seconds of each call, measured until the fastest is known.
 
     Args:
         calls: what is timed.

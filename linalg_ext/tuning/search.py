@@ -24,7 +24,7 @@ Measure = Callable[[Sequence[Call], float], Sequence[float]]
 """Takes calls and the seconds that they may take in all; gives the seconds of one of each."""
 
 WORTHWHILE = 1.02
-"""A plan must be so many times as fast as the one before, or noise has chosen it."""
+"""The least speed-up that a plan is taken for: less may be noise."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Finding:
     def rows(self) -> tuple[tuple[str, str], ...]:
         """For the table of `kernel.explain()`."""
         if self.why:
-            return (("measured", f"nothing: {self.why}"),)
+            return (("measured", f"no plan: {self.why}"),)
         source = "remembered" if self.is_remembered else "measured"
         times = f"{seconds_text(self.before)} -> {seconds_text(self.after)}"
         chosen = [*map(str, self.choices.plans.values())]
@@ -170,7 +170,7 @@ def search(
     """
     trials = trials_of(decisions, tuning.candidates)
     if not trials:
-        return Finding(Choices(), why="nothing in it has more than one plan")
+        return Finding(Choices(), why="every op has one plan only")
     measure = tuning.measure or in_turn
     end = tuning.clock() + tuning.seconds
     each = tuning.seconds / (len(trials) + 1) / 2
@@ -195,7 +195,9 @@ def search(
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
     except LinalgExtError as error:
-        return Finding(Choices(), why=f"it cannot be run on made-up arguments: {error.what}")
+        return Finding(
+            Choices(), why=f"the kernel cannot be run on made-up arguments: {error.what}"
+        )
     if best_kernel is first:
         return Finding(Choices(), tried=tried)
     before, after = measure([_bound(first, given), _bound(best_kernel, arguments())], each)

@@ -35,9 +35,9 @@ def path() -> Path:
 
 
 _RULE = Rule(
-    "of what tuning found",
+    "of tuning results",
     f"set {_ENVIRONMENT} to a file of your own",
-    why="what it holds is compiled",
+    why="the plans in it are compiled",
     may_be_roots=True,
 )
 
@@ -66,7 +66,7 @@ def entries() -> Mapping[str, Any]:
         return {}
     is_ours = isinstance(data, dict) and isinstance(data.get("entries"), dict)
     if not is_ours:
-        _ignored("it holds something else")
+        _ignored("the file holds no tuning results")
         return {}
     found: Mapping[str, Any] = data["entries"] if data.get("format") == FORMAT else {}
     return found
@@ -82,7 +82,7 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
             text = json.dumps({"format": FORMAT, "entries": known}, indent=1, sort_keys=True)
             _replace(file, text + "\n")
     except (OSError, Timeout) as error:
-        warnings.warn(f"what tuning found is not remembered: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"tuning results are not stored: {error}", RuntimeWarning, stacklevel=2)
 
 
 def key_of(target: Target, problem: str, threads: int) -> str:

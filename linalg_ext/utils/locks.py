@@ -42,7 +42,7 @@ class Lock:
         self._lock.release()
 
     def renew(self) -> None:
-        """In a forked process: be free, whoever held it."""
+        """Free the lock in a forked process, whichever thread held it."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:

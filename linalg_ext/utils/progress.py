@@ -40,7 +40,7 @@ class Progress:
         self._done += 1
 
     def reach(self, done: int, text: str) -> None:
-        """So many steps are done."""
+        """Report the number of steps that are done."""
         if self._bar is None and sys.stderr.isatty() and self._clock() - self._start > PATIENCE:
             self._bar = self._shown()
         if self._bar is not None:

@@ -4,9 +4,9 @@
     class Kernel:
         def __call__(self, ...): ...
 
-`Kernel` is a class as any other, and its objects are called through `__call__` until somebody puts
-native code ahead of it. That is CPython's vectorcall protocol (PEP 590), which has no door from
-Python: a type that takes part is made by CPython's own function for types of extensions.
+`Kernel` is a class as any other, and its objects are called through `__call__` until native code is
+put ahead of it. That is CPython's vectorcall protocol (PEP 590), which has no door from Python: a
+type that takes part is made by CPython's own function for types of extensions.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def from_data(data: Plain) -> LinalgExtError:
     """The error again, of its own class."""
     kind = getattr(errors, data["class"] or "", None)
     if not (isinstance(kind, type) and issubclass(kind, LinalgExtError)):
-        return CrashError(f"a process apart failed with {data['what']}", notes=data["notes"])
+        return CrashError(f"a worker process failed with {data['what']}", notes=data["notes"])
     if issubclass(kind, errors.RecognitionError):
         kind = IRError  # what else it carries does not travel
     more = {"diagnostics" if issubclass(kind, IRError) else "notes": data["notes"]}

@@ -1,4 +1,4 @@
-"""A kernel that lives in a process apart: its crash, its hunger and its loops stay there."""
+"""A kernel that runs in a worker process: its crashes, memory use and endless loops stay there."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _COPIED = 1 << 20
 
 
 class IsolatedKernel:
-    """An entry of a module, compiled and run in a process apart.
+    """An entry of a module, compiled and run in a worker process.
 
     It is called as a `Kernel` is. What kills the process, or takes longer or more than the limits
     allow, is a `CrashError` here; the next call starts another process.
@@ -102,14 +102,15 @@ class IsolatedKernel:
         return MappingProxyType(self._times)
 
     def as_text(self, stage: str = "llvm") -> str:
-        """The module at one point of the way down.
+        """Return the module as text, at one stage of the lowering.
 
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.
         """
         if stage not in self.stages:
             raise ArgumentError(
-                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+                f"{stage!r} is not a stage of the kernel",
+                expected="one of " + ", ".join(self.stages),
             )
         return self.stages[stage]
 
@@ -271,7 +272,7 @@ class IsolatedKernel:
             self._compiled()
             child = self._own.child
         if child is None:
-            raise AssertionError("a process was started and is none")
+            raise AssertionError("the started worker process is gone")
         return child
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -293,11 +294,11 @@ class IsolatedKernel:
         def late() -> CrashError:
             return CrashError(
                 f"{what} did not come to an end within {seconds:g} s",
-                hint="its process is ended; allow more with Limits(seconds=...)",
+                hint="the worker process is ended; allow more with Limits(seconds=...)",
             )
 
         try:
-            with self._own.asking(child, seconds, what, "in a process apart", late):
+            with self._own.asking(child, seconds, what, "in a worker process", late):
                 ipc.send(child.channel, {**request, "seconds": seconds}, payload)
                 if block is not None:
                     socket.send_fds(child.channel, [b"."], [block.descriptor])
@@ -309,9 +310,9 @@ class IsolatedKernel:
             raise self.limits.named(death) from None
         except _NONSENSE as fault:
             raise CrashError(
-                f"{what} left its process saying what makes no sense",
+                f"{what} left its worker process with an answer that cannot be read",
                 where=f"{type(fault).__name__}: {fault}",
-                hint="it is ended: native code has written over what is not its own",
+                hint="the worker process is ended: native code wrote outside of its arrays",
             ) from None
         if fresh:
             self._kept += fresh
@@ -347,7 +348,7 @@ def isolate(
     filename: str = "-",
     **options: Any,
 ) -> IsolatedKernel:
-    """Compile in a process apart; needs no MLIR in this one.
+    """Compile in a worker process; needs no MLIR in this one.
 
     Args:
         source: a module's text, or its bytecode.

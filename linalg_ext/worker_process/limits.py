@@ -46,7 +46,9 @@ class Limits:
         if _OF_MEMORY.search("\n".join([error.what, *map(str, notes)])):
             limit = int(self.memory)
             size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
-            error.expected = f"no more than {size} of data beyond what the process begins with"
+            error.expected = (
+                f"no more than {size} of data on top of the memory that the process begins with"
+            )
             error.hint = f"the limit is Limits(memory={limit}): allow more"
         return error
 

@@ -33,7 +33,7 @@ class SharedBlock:
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Map all of a file, which from now on keeps its size, whoever else has it."""
+        """Map all of a file, which from now on keeps its size in all processes."""
         self.descriptor = descriptor
         if hasattr(fcntl, "F_ADD_SEALS"):
             # Without them the other process could take away memory that this one reads.

@@ -83,7 +83,7 @@ WRONG = {
     ),
     "an iterator of no kind": (
         LOOP.replace("f32>) {", 'f32>) iterators["paralel"] {'),
-        "there is no iterator 'paralel'",
+        "'paralel' is not an iterator type",
         "gml_st.loop",
     ),
     "an iterator that is no text": (
@@ -150,7 +150,7 @@ def test_a_wrong_op_is_an_error_at_its_place(name: str) -> None:
 def test_a_mistake_of_syntax_says_how_the_op_is_written() -> None:
     with pytest.raises(errors.ParseError) as caught:
         lx.parse(f"{HEAD}  %r = gml_st.filter %x(%k)\n  return\n}}\n")
-    assert "it is written gml_st.filter %x[%indices] : T[I] to S" in str(caught.value)
+    assert "write gml_st.filter %x[%indices] : T[I] to S" in str(caught.value)
 
 
 def test_a_mistake_in_a_body_is_shown_where_it_stands() -> None:

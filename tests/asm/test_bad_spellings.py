@@ -119,7 +119,7 @@ WRONG = {
     ),
     "unknown word": (
         ADD + " brodcast_a = [1]" + END,
-        "brodcast_a is nothing that is said",
+        "brodcast_a is not a clause of ops",
         "brodcast_a",
     ),
     "no value": (ADD + " broadcast_a =" + END, "has no value", ":"),
@@ -202,12 +202,12 @@ WRONG = {
     ),
     "no op": (
         "linalg.nothing ins(%x : tensor<16xf32>) outs(%x : tensor<16xf32>) : tensor<16xf32>",
-        "linalg.nothing is no op",
+        "linalg.nothing is not a structured op of linalg",
         "linalg.nothing",
     ),
     "an op of ours alone": (
         "linalg.gelu ins(%x : tensor<16xf32>) outs(%x : tensor<16xf32>) : tensor<16xf32>",
-        "linalg.gelu is no op",
+        "linalg.gelu is not a structured op of linalg",
         "linalg.gelu",
     ),
 }
@@ -256,7 +256,7 @@ def test_a_placeholder_is_no_op_of_the_language() -> None:
       "linalg_ext.spelled"(%o) {{number = 7, operandSegmentSizes = array<i32: {"0, " * 25}1>}}
         : (tensor<16x64xf32>) -> ()
       return }}"""
-    with pytest.raises(errors.VerificationError, match="is none itself"):
+    with pytest.raises(errors.VerificationError, match="is not one itself"):
         lx.parse(text)
 
 

@@ -110,7 +110,7 @@ def test_unequal_shapes_are_no_op(name: str, what: str, hint: str) -> None:
     with pytest.raises(errors.VerificationError) as caught:
         lx.parse(in_function(EXAMPLES[name]))
     assert caught.value.what == what
-    assert caught.value.hint == f"nothing is broadcast or transposed unless said: {hint}"
+    assert caught.value.hint == f"say how to broadcast or transpose: {hint}"
     assert str(caught.value.where).startswith("-, line 2, column")
 
 

@@ -61,8 +61,8 @@ def test_a_folder_that_cannot_be_trusted_is_not_used_with_a_warning(
     folder.mkdir()
     folder.chmod(0o777)
     monkeypatch.setenv(FOLDER, str(folder))
-    with pytest.warns(RuntimeWarning, match="others may write"):
+    with pytest.warns(RuntimeWarning, match="is writable by other users"):
         assert cache.store() is None
     assert cache.store() is None  # said once
-    with pytest.raises(CacheError, match="others may write"):
+    with pytest.raises(CacheError, match="is writable by other users"):
         cache.entries()

@@ -125,13 +125,13 @@ def test_what_kills_its_process_is_told(file: str, capsys: pytest.CaptureFixture
         (["nowhere.mlir"], 1, "nowhere.mlir: No such file"),
         (["twice.mlir", "--html", "no/p.html"], 1, "no/p.html cannot be written"),
         (["twice.mlir", "--entry", "thrice"], 1, "no function `thrice`"),
-        (["twice.mlir", "--target", "z80"], 1, "there is no target 'z80'"),
-        (["twice.mlir", "--schedule", "twice.mlir"], 1, "this is no schedule"),
+        (["twice.mlir", "--target", "z80"], 1, "'z80' is not a known target"),
+        (["twice.mlir", "--schedule", "twice.mlir"], 1, "the text is not a schedule"),
         (["twice.mlir", "--inputs", "x.npz"], 1, "x.npz"),
         (["twice.mlir", "--inputs", "twice.mlir"], 1, "twice.mlir cannot be read"),
         (["open.mlir", "--measure"], 1, "leaves sizes open"),
         (["x.npz"], 1, "x.npz is no text"),
-        (["."], 1, "there is no kernel.json"),
+        (["."], 1, "has no file kernel.json"),
         ([".", "--entry", "f"], 1, "--entry and the folder of a kernel"),
         ([".", "-O", "2"], 1, "-O and the folder of a kernel"),
         ([".", "--unchecked"], 1, "--unchecked and the folder of a kernel"),
@@ -150,4 +150,4 @@ def test_groups_are_searched_for(file: str, capsys: pytest.CaptureFixture[str]) 
     assert main(["explain", file, "--search", "greedy"]) == 0
     assert re.search(r"search +greedy, seed 0", capsys.readouterr().out)
     assert main(["explain", file, "--search", "gredy"]) == 1
-    assert "there is no strategy 'gredy'" in capsys.readouterr().err
+    assert "'gredy' is not a strategy" in capsys.readouterr().err

@@ -133,7 +133,7 @@ def test_a_file_is_written_in_any_notation(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("ops.py", "--to", "tcc"), 1, "no notation 'tcc'"),
+        (("ops.py", "--to", "tcc"), 1, "'tcc' is not a notation"),
         (("ops.py",), 2, "name a notation: --to cpp"),
         ((), 2, "name a file"),
         (("ops.py", "--to", "einsum", "--type", "f32"), 2, "not with --to einsum"),

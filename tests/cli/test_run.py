@@ -137,7 +137,7 @@ def test_a_folder_for_results_is_asked_for_first(
 ) -> None:
     assert main(["run", file, "--outputs", str(tmp_path / "new" / "y.npz")]) == 1
     said = capsys.readouterr().err
-    assert "there is no folder" in said
+    assert "does not exist" in said
     assert "mkdir -p" in said
     assert "compiled" not in said
 
@@ -166,7 +166,7 @@ def test_what_dies_is_an_error_with_the_name_of_the_signal(
     path.write_text(CRASH)
     np.save(inputs, np.int64(1))
     message = fails([str(path), "-i", str(inputs), "--trusted"], capsys)
-    assert "the kernel died with SIGSEGV in a process apart" in message
+    assert "the kernel died with SIGSEGV in a worker process" in message
     path.write_text("func.func @f() {" + "scf.execute_region {" * 50_000)
     assert "the compilation died with SIGSEGV" in fails([str(path)], capsys)
 

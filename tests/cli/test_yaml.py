@@ -79,7 +79,7 @@ def test_imported_ops_are_printed_by_name_alone(
     code, out, err = run([path], capsys)
     assert (code, out) == (1, "")
     assert "defines no op" in err
-    assert "it imports dot, matmul: choose one with --op" in err
+    assert "the file imports dot, matmul: choose one with --op" in err
     assert run([path, "--op", "matmul", "--op", "dot"], capsys)[1] == to_yaml(matmul, dot)
 
 

@@ -49,7 +49,9 @@ def test_a_module_is_left_alone_where_groups_gain_hardly_anything() -> None:
         return np.maximum(x @ w, 0)
 
     told = layer.explain(X, X)
-    assert "groups of @layer: what pipelines fuse by themselves costs hardly more" in str(told)
+    assert "groups of @layer: the groups that pipelines fuse by default cost hardly more" in str(
+        told
+    )
     assert not any(isinstance(each, ChosenGroup) for each in told.decisions)
 
 

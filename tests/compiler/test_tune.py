@@ -139,11 +139,11 @@ def test_loops_are_tuned_as_well() -> None:
         (
             "func.func @f(%a: tensor<?xf32>) -> tensor<?xf32> {"
             " %r = arith.addf %a, %a : tensor<?xf32> return %r : tensor<?xf32> }",
-            "sizes are known to the run alone",
+            "sizes are known at run time only",
         ),
         (
             "func.func @f(%a: f32) -> f32 { return %a : f32 }",
-            "nothing in it has more than one plan",
+            "every op has one plan only",
         ),
     ],
 )

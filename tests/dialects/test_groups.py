@@ -65,7 +65,7 @@ def test_a_group_is_inlined_without_trace() -> None:
     module, wanted = lx.parse(text(label="layer")), lx.parse(text_of(plain, X, Y))
     kept = module.clone()
     assert lx.transforms.inline_groups(kept, keep_preserved=True).left == {
-        "linalg_ext.group": {"it says preserve"}
+        "linalg_ext.group": {"the group is marked preserve"}
     }
     assert str(kept).count('"linalg_ext.group"') == 1
     lx.transforms.inline_groups(module)

@@ -15,7 +15,7 @@ LIMITS = "worker_process/test_kernel_limits.py"
 
 HELD = {
     "must belong to you or to root": f"{CHECKED}::test_what_belongs_to_another_user_is_refused",
-    "and nobody else may write to them": (
+    "and no other user may write to them": (
         f"{EXPORTED}::test_what_cannot_be_trusted_or_read_is_refused"
     ),
     "sticky folders such as `/tmp` excepted": (
@@ -38,7 +38,7 @@ HELD = {
     "`tune=` and a search with `measure=`, which run it, ask for `trusted=True`": (
         "compiler/test_tune.py::test_what_nobody_vouches_for_is_not_run_while_it_is_compiled"
     ),
-    "`linalg-ext explain --measure` runs it in a process apart": (
+    "`linalg-ext explain --measure` runs it in a worker process": (
         "cli/test_explain_command.py::test_what_nobody_vouches_for_is_measured_apart"
     ),
     "every folder down to the entry is opened below the one before and checked": (
@@ -82,8 +82,8 @@ HELD = {
         "worker_process/test_isolated.py::test_arguments_are_written_where_they_lie"
     ),
     "which keeps it under keys and names of its own": f"{APART}::test_what_was_compiled_is_found",
-    "gives it to processes apart alone": f"{APART}::test_no_other_process_runs_it",
-    "What a process apart says is read as data": (
+    "gives it to worker processes alone": f"{APART}::test_no_other_process_runs_it",
+    "The answer of a worker process is read as data": (
         f"{APART}::test_what_a_process_apart_says_is_no_path"
     ),
 }

@@ -124,7 +124,7 @@ def test_other_elements_are_left_and_why_is_told() -> None:
     np.testing.assert_array_equal(traced(a, a), a @ a)
     told = str(traced.explain(a, a))
     assert "library call" not in told
-    assert "its elements are i32, and the function takes f32" in told
+    assert "the elements are i32, and the function takes f32" in told
 
 
 def test_what_follows_the_product_is_fused_without_it() -> None:

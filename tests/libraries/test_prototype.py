@@ -54,11 +54,11 @@ def test_what_cannot_be_understood_is_named(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (OperandType("f32"), "it is f32, and the function takes memref<?x8xf32>"),
-        (OperandType("f64", (4, 8)), "its elements are f64, and the function takes f32"),
-        (OperandType("f32", (4,)), "its rank is 1, and the function takes rank 2"),
-        (OperandType("f32", (4, 9)), "its size is 9 along axis 1, and the function takes 8"),
-        (OperandType("f32", (4, None)), "its size is open along axis 1, and the function takes 8"),
+        (OperandType("f32"), "the operand is f32, and the function takes memref<?x8xf32>"),
+        (OperandType("f64", (4, 8)), "the elements are f64, and the function takes f32"),
+        (OperandType("f32", (4,)), "the rank is 1, and the function takes rank 2"),
+        (OperandType("f32", (4, 9)), "the size is 9 along axis 1, and the function takes 8"),
+        (OperandType("f32", (4, None)), "the size is open along axis 1, and the function takes 8"),
         (FIXED, None),
     ],
 )

@@ -243,7 +243,7 @@ MESSAGES = {
     "no ops": "{} names no functions",
     "no table": "names no functions",
     "no text": "3 is no function for `a`",
-    "none of several": "there is no function for `a`",
+    "none of several": "the list of functions for `a` is empty",
     "no op": "<ufunc 'add'> is no op",
     "no such op": "did you mean 'linalg.matmul'?",
     "other operands": "takes 1 operands, `matmul` has 3",
@@ -267,7 +267,7 @@ def test_a_name_is_one_library(native: Path) -> None:
         lx.library("mine", native, {lx.ops.add: ADD})
     library.close()
     library.close()
-    with pytest.raises(LibraryError, match=r"(?s)`mine` is closed.*register it anew"), library:
+    with pytest.raises(LibraryError, match=r"(?s)`mine` is closed.*register it again"), library:
         pass
     lx.library("mine", native, {lx.ops.add: ADD}).close()
 

@@ -75,7 +75,7 @@ def test_mlir_reads_the_same(text: str) -> None:
         ("affine_map<(d0, d1) -> (d0 * d1)>", "multiplies two dimensions", 28),
         ("affine_map<(d0) -> (d0 floordiv 0)>", "must be positive", 24),
         ("affine_map<(d0) -> (99999999999999999999)>", "64 bits", 21),
-        ("affine_map<(d0) -> (" + "(" * 300 + "d0" + ")" * 300 + ")>", "inside each other", None),
+        ("affine_map<(d0) -> (" + "(" * 300 + "d0" + ")" * 300 + ")>", "nested more than", None),
     ],
 )
 def test_what_is_no_map_says_where(text: str, message: str, column: int | None) -> None:

@@ -250,7 +250,7 @@ WRONG = {
     "position of no dimension": (
         "scalar_arg: I\n",
         "scalar_index: 2\n",
-        "there is no dimension 2",
+        "the op has no dimension 2",
         "scalar_index",
     ),
     "position that is no number": (
@@ -341,13 +341,13 @@ def test_the_place_is_the_line_and_the_column_of_the_mistake() -> None:
         ("# nothing but this\n", "holds no document"),
         ("pool", "is `pool`"),
         ("- 1\n- 2\n", "is a list"),
-        ("a: [1, 2\n", "this is no YAML"),
-        ("a: 'text\n", "this is no YAML"),
-        ("a: b: c\n", "this is no YAML"),
-        ("\tkey: 1\n", "this is no YAML"),
-        ("a: *nowhere\n", "this is no YAML"),
+        ("a: [1, 2\n", "the text is not YAML"),
+        ("a: 'text\n", "the text is not YAML"),
+        ("a: b: c\n", "the text is not YAML"),
+        ("\tkey: 1\n", "the text is not YAML"),
+        ("a: *nowhere\n", "the text is not YAML"),
         ("a: \x00\n", "a character that YAML does not allow"),
-        ("[" * 3000, "this is"),
+        ("[" * 3000, "the text is"),
         ("&a {metadata: *a, structured_op: *a}", "is given by an alias"),
     ],
 )

@@ -226,7 +226,7 @@ def test_views_of_two_buffers_are_refused() -> None:
     module = lx.parse(f"func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {{ {body}\nreturn }}")
     before = str(module)
     with pytest.raises(
-        LoweringError, match=r"the views of linalg_ext\.intersection are of two buf"
+        LoweringError, match=r"the views of linalg_ext\.intersection may be of two buf"
     ):
         lx.transforms.lower_views(module)
     assert str(module) == before
@@ -235,6 +235,6 @@ def test_views_of_two_buffers_are_refused() -> None:
         module.ir.context,
         ir.Location.unknown(),
         ir.InsertionPoint(block.operations[0]),
-        pytest.raises(ArgumentError, match="convex_union: the views are of two buffers"),
+        pytest.raises(ArgumentError, match="convex_union: the views may be of two buffers"),
     ):
         ext.convex_union(*block.arguments)

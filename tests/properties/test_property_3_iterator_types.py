@@ -113,7 +113,7 @@ def test_a_kernel_counts_each_element_once() -> None:
 def test_fusion_into_subset_loops_leaves_it(sizes: list[int]) -> None:
     module = lx.parse(PRODUCER)
     report = lx.transforms.tile_and_fuse(module, tile_sizes=sizes)
-    assert "its body reaches memory that is no operand" in str(report)
+    assert "the body reaches memory that is not an operand" in str(report)
     check(module)
 
 

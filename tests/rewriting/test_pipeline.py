@@ -127,7 +127,7 @@ def test_what_upstream_prints_is_kept(module, capfd):
 
 
 WRONG = {
-    "cse{": "this brace is never closed",
+    "cse{": "the brace is never closed",
     "cse,,cse": "the name of a pass should stand here",
     "func.func(cse": "never closed",
     "cse)": "should end here",

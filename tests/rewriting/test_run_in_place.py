@@ -86,7 +86,7 @@ def test_what_breaks_the_module_is_named_and_undone(name: str) -> None:
 
 def test_a_pass_that_does_not_exist_is_refused() -> None:
     module = Module.parse("func.func private @f(i32)", trusted=True)
-    with pytest.raises(PipelineError, match="there is no pass called"):
+    with pytest.raises(PipelineError, match="is not a pass"):
         run_in_place(module, "no-such-pass")
 
 

@@ -1,4 +1,4 @@
-"""A kernel in a process apart."""
+"""A kernel in a worker process."""
 
 from __future__ import annotations
 

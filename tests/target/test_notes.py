@@ -28,7 +28,7 @@ def test_a_note_is_read_as_what_it_is() -> None:
     noted = HOST.with_note("fusion.kept", True)
     with pytest.raises(TargetError, match="of type bool"):
         noted.note("fusion.kept", int)
-    with pytest.raises(TargetError, match="no note is of type"):
+    with pytest.raises(TargetError, match="a note cannot be of type"):
         noted.note("fusion.kept", list)  # type: ignore[type-var]
 
 

@@ -1,4 +1,4 @@
-"""Kernels in a process apart: the same numbers, the same errors."""
+"""Kernels in a worker process: the same numbers, the same errors."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_what_it_tells_of_itself(add: IsolatedKernel) -> None:
     assert add.times["total"] > 0
     assert "ret" in add.asm()
     assert "isolated" in repr(add)
-    with pytest.raises(errors.ArgumentError, match="no stage 'x'"):
+    with pytest.raises(errors.ArgumentError, match="'x' is not a stage"):
         add.as_text("x")
     with pytest.raises(errors.UnpicklableError):
         add.__reduce__()

@@ -1,4 +1,4 @@
-"""What isolated kernels compile is kept, and run in processes apart alone."""
+"""What isolated kernels compile is kept, and run in worker processes alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel in a process apart may not do: it ends there, and the next call is as the first."""
+"""Limits of kernels in worker processes: one that breaks them ends, and the next call works."""
 
 from __future__ import annotations
 

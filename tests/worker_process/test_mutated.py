@@ -44,10 +44,10 @@ LLVM = "func.func @f(%x: !llvm.ptr) { %0 = llvm.load %x : !llvm.ptr -> i32 retur
 @pytest.mark.parametrize(
     ("death", "told"),
     [
-        ("the compilation died with SIGSEGV in a process apart", "SIGSEGV"),
+        ("the compilation died with SIGSEGV in a worker process", "SIGSEGV"),
         ("the compilation did not come to an end within 30 s", "too long"),
-        ("the compilation found no memory", "no memory"),
-        ("a process apart failed with KeyError", "failed with KeyError"),
+        ("the worker process ran out of memory", "no memory"),
+        ("a worker process failed with KeyError", "failed with KeyError"),
     ],
 )
 def test_what_ends_a_process_is_a_failure_but_for_what_security_names(

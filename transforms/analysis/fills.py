@@ -25,7 +25,7 @@ def preceding_zeros(op: Any) -> Any:
         op: a structured op on buffers with one output.
 
     Returns:
-        A fill, a generic that fills, or a copy of a constant; None where there is none.
+        A fill, a generic that fills, or a copy of a constant; None if absent.
     """
     found = preceding_fill(op)
     return found[0] if found is not None and found[1] in ZEROS else None

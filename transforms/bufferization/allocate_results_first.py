@@ -1,4 +1,4 @@
-"""Allocate the memory of a result before the result is computed, so that it is computed there.
+"""Allocate the memory of a result first, so that the result is computed in it.
 
 before:
     func.func @f(%x: memref<?xf32>) -> memref<?xf32> {
@@ -25,9 +25,9 @@ after:
       return %m : memref<?xf32>
     }
 
-Upstream's elimination of empty tensors gives an op the memory of the result where that is known
-before the op; else the result is computed in memory of its own, and copied. What follows from sizes
-by arithmetic moves along; a division, which may have to stand behind its check, does not.
+Upstream's elimination of empty tensors gives an op the memory of the result if it is known before
+the op; else the result is computed in memory of its own, and copied. What follows from sizes by
+arithmetic moves along; a division, which may have to stand behind its check, does not.
 """
 
 from __future__ import annotations

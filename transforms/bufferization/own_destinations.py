@@ -1,9 +1,9 @@
 """Give each op a destination of its own, and each result memory that holds no other.
 
 Upstream's elimination of empty tensors puts a result's own memory in the place of the empty tensor
-that it was made from, and its bufferization does not see that this memory is written once more when
-the result is put there: what another result shared with it until then, an empty tensor, a fill or
-an earlier state of it, is lost.
+that it was made from. Its bufferization does not see that this memory is written once more when the
+result is put there. Another result that shares the memory until then (an empty tensor, a fill or an
+earlier state of it) is lost.
 
 before:
     %e = tensor.empty() : tensor<4xf32>

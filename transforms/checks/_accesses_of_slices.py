@@ -90,7 +90,7 @@ def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
         axis += 1
 
 
-_OTHER_SIZE = "what is put there is larger, or smaller, than the slice"
+_OTHER_SIZE = "the inserted value is larger, or smaller, than the slice"
 
 
 def _is_one(source: Any, axis: int) -> bool:

@@ -75,7 +75,9 @@ def check_cast(op: Any, bounds: Bounds) -> None:
     _, offset, *rest = memref.ExtractStridedMetadataOp(source).results
     for known, there in zip(wanted, [*rest[type_.rank :], offset], strict=True):
         if known != DYNAMIC:
-            bounds.equal(there, known, "its memory does not lie as the layout of the result says")
+            bounds.equal(
+                there, known, "the memory of the operand does not fit the layout of the result"
+            )
 
 
 def _check_unranked_cast(source: Any, type_: Any, bounds: Bounds) -> None:
@@ -83,7 +85,7 @@ def _check_unranked_cast(source: Any, type_: Any, bounds: Bounds) -> None:
     is_tensor = isinstance(type_, ir.RankedTensorType)
     rank, dim = (tensor.rank, tensor.dim) if is_tensor else (memref.rank, memref.dim)
     fits: Any = compare("eq", rank(source), type_.rank)
-    bounds.holds(fits, f"its operand is not of rank {type_.rank}")
+    bounds.holds(fits, f"the operand is not of rank {type_.rank}")
     for axis in range(type_.rank):
         if not type_.is_dynamic_dim(axis):
             # Of a lower rank any dimension may be asked for, but the last there is.
@@ -229,7 +231,7 @@ def check_unpack(op: Any, bounds: Bounds) -> None:
     """`linalg.unpack`: there are tiles for all that is unpacked."""
     packed, result, *dynamic = op.operands
     for axis, length, count, tile in _tiled_axes(op, result, packed, dynamic, bounds):
-        reason = f"there are too few tiles for dimension #{axis}"
+        reason = f"dimension #{axis} has too few tiles"
         bounds.at_most(_tile_count(length, tile), count, reason)
 
 

@@ -64,4 +64,4 @@ _ATTRIBUTES = """
 """
 
 HARMLESS_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
-"""Those attributes of LLVM's functions and calls that anybody's functions and calls may have."""
+"""The attributes of LLVM's functions and calls that untrusted modules may set."""

@@ -1,8 +1,8 @@
 """Assert that reads and writes are in bounds, for any computation of their indices.
 
 Single elements, slices, views, and the accesses of vectors and affine loads: the rules of
-`memory_rules`. No assertion is made for an index that is known from the IR to be in bounds: a
-constant, a loop of known length, a position that was clamped, the position of a loop in the very
+`memory_rules`. An index that is known from the IR to be in bounds gets no assertion. It is a
+constant, a loop of known length, a position that was clamped, or the position of a loop in the very
 tensor that it runs over.
 
 before:

@@ -1,9 +1,9 @@
 """Assert that the sizes that an op takes from elsewhere fit, before anything is lowered.
 
-Which sizes these are is in `memory_rules`, for each op: two of one loop of a structured op, the
-tiles of a pack and what is packed, a size and the product of those that it is expanded to. The
-assertions stand before the op, outside of its loops: they hold where a loop has no rounds, too.
-What the types, or the ops that made the tensors, tell is not asked.
+The table in `memory_rules` names these sizes for each op. They are, for example, two of one loop of
+a structured op, the tiles of a pack and the packed size, or a size and the product of those that it
+is expanded to. The assertions stand before the op, outside of its loops: they hold where a loop has
+no rounds, too. What the types, or the ops that made the tensors, tell is not asked.
 
 before:
     %r = linalg.matvec ins(%a, %x : tensor<?x4xf32>, tensor<4xf32>)
@@ -76,7 +76,7 @@ def _check_of(op: Any) -> Check:
     if not is_held(op.name):
         return check_equal_shapes
     raise LoweringError(
-        f"nothing is known of the memory that {op.name} reaches",
+        f"the memory that {op.name} reaches is not known",
         where=place(op),
         expected="an op of the table of checks",
         hint="write it as ops that are in the table, or vouch for it with checked=False",

@@ -1,4 +1,4 @@
-"""Answer what bodies ask about their own position, where the lengths of their loops tell it.
+"""Fold comparisons of positions in bodies that the lengths of the loops decide.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],

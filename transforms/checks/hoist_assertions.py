@@ -1,4 +1,4 @@
-"""Move assertions up to where all is there that they ask of.
+"""Move assertions up to where all their operands are defined.
 
 An op that puts a tensor into another one becomes nothing: what makes the tensor writes where it is
 to be. So what is asserted of the place must stand before that, and not before the op.

@@ -1,10 +1,10 @@
 """For each op that holds or reaches memory: what may not fit, and which check holds it.
 
-Every op of the dialects linalg, tensor, memref, vector and bufferization, and of `linalg_ext` and
-`gml_st`, is in this table: with the check of its sizes (`linalg-ext-check-sizes`, before anything
-is lowered), that of its places (`linalg-ext-check-accesses`, where they are computed), or the
-reason why nothing about it can be a misfit. One that is not is refused where checks are asked for.
-The documentation shows the table.
+The table has every op of the dialects linalg, tensor, memref, vector and bufferization, and of
+`linalg_ext` and `gml_st`. A row has the check of the op's sizes (`linalg-ext-check-sizes`, before
+lowering), that of its accesses (`linalg-ext-check-accesses`, where they are computed), or the
+reason why the op needs no check. An op that is not in the table is refused if checks are on. The
+documentation shows the table.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ bitcast broadcast constant_mask contract create_mask deinterleave extract_stride
 from_elements insert_strided_slice interleave mask multi_reduction outerproduct reduction scan
 shape_cast shuffle step to_elements transpose yield
 """
-_ENDS = "it ends a region, and reaches no memory"
+_ENDS = "the op ends a region, and reaches no memory"
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -180,7 +180,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "amounts that are negative; the sum of amounts and size, where the type says it",
             "tensor.pad",
         ),
-        **_lowered(ACCESSES, "each index: it becomes single elements", "tensor.gather"),
+        **_lowered(ACCESSES, "each index: the op becomes single elements", "tensor.gather"),
         **_sizes(
             check_scatter,
             "the numbers of indices and of slices; each index, when it has become single elements",
@@ -202,13 +202,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_accesses(check_dimension, "the dimension, by its number", "tensor.dim", "memref.dim"),
         **_accesses(
             check_extraction,
-            "where a slice begins and ends",
+            "the begin and the end of a slice",
             "tensor.extract_slice",
             "memref.subview",
         ),
         **_accesses(
             check_insertion,
-            "where a slice begins and ends, and the size of what is put there",
+            "the begin and the end of a slice, and the size of the inserted value",
             "tensor.insert_slice",
             "tensor.parallel_insert_slice",
         ),
@@ -220,41 +220,41 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_sizes(forget_promise, "operands that share memory", "memref.distinct_objects"),
         **_accesses(
             check_reinterpretation,
-            "what it shows and what its source shows",
+            "the memory of the result and that of the source",
             "memref.reinterpret_cast",
         ),
-        **_accesses(check_view, "its bytes and those of the buffer", "memref.view"),
+        **_accesses(check_view, "the bytes of the view and those of the buffer", "memref.view"),
         **_safe(
-            "it frees nothing: buffers are freed by what the compiler knows of them",
+            "the op frees nothing: the compiler places the deallocations",
             "memref.dealloc",
             "bufferization.dealloc_tensor",
         ),
         **_safe("the verifier compares its type with that of the global", "memref.get_global"),
-        **_safe("its type is static, and its initial value of that type", "memref.global"),
+        **_safe("the type is static, and the initial value of that type", "memref.global"),
         **_safe(
-            "it tells what a memref is made of, and reads nothing",
+            "the op takes a memref apart, and reads no element",
             *_of("memref", "extract_aligned_pointer_as_index extract_strided_metadata"),
         ),
-        **_safe("it gives the same elements, in another order", "memref.transpose"),
-        **_safe("it gives the same elements", "memref.memory_space_cast"),
+        **_safe("the result has the same elements, in another order", "memref.transpose"),
+        **_safe("the result has the same elements", "memref.memory_space_cast"),
         **_safe(
-            "it changes nothing, and a processor ignores a place that there is not",
+            "the op changes nothing, and processors ignore a prefetch outside of memory",
             "memref.prefetch",
         ),
-        **_safe("its region runs once, where it stands", "memref.alloca_scope"),
+        **_safe("the region runs once, in place", "memref.alloca_scope"),
         **_safe(_ENDS, "memref.alloca_scope.return", "memref.atomic_yield"),
         **_safe(
-            "it is refused: it has no lowering",
+            "the op is refused: it has no lowering",
             *_of("memref", "dma_start dma_wait generic_atomic_rmw"),
             *_of("vector", "print type_cast vscale"),
             "bufferization.dealloc",
         ),
         # vector
-        **_accesses(check_load, "where it begins and how long it is", "vector.load"),
-        **_accesses(check_store, "where it begins and how long it is", "vector.store"),
+        **_accesses(check_load, "the begin and the length of the access", "vector.load"),
+        **_accesses(check_store, "the begin and the length of the access", "vector.store"),
         **_accesses(
             check_transfer,
-            "where it begins, and how long it is along dimensions that are said to be in bounds",
+            "the begin of the access, and its length along dimensions that are marked in bounds",
             "vector.transfer_read",
             "vector.transfer_write",
         ),
@@ -271,10 +271,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             check_position, "a position that is computed", "vector.extract", "vector.insert"
         ),
         **_safe(
-            "its sizes are in its types, and it reaches no memory", *_of("vector", _STATIC_VECTORS)
+            "the sizes are in the types, and the op reaches no memory",
+            *_of("vector", _STATIC_VECTORS),
         ),
         **_safe(
-            "it is refused: vectors are of a fixed size",
+            "the op is refused: vectors are of a fixed size",
             "vector.scalable.extract",
             "vector.scalable.insert",
         ),
@@ -292,7 +293,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         # affine
         **_accesses(
             check_affine,
-            "where its map leads",
+            "the indices that the map gives",
             *_of("affine", "load store vector_load vector_store"),
         ),
         # linalg_ext
@@ -325,20 +326,20 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_lowered("linalg-ext-lower-sort", "the shapes of what is sorted", "linalg_ext.sort"),
         **_lowered(
             ACCESSES,
-            "where a view begins and ends: it becomes a memref.subview",
+            "the begin and the end of a view: the op becomes a memref.subview",
             *_of("linalg_ext", "slice tile intersection convex_union difference"),
         ),
         **_safe(
             "three numbers, which the slice that takes them is asked about", "linalg_ext.range"
         ),
         **_safe(
-            "it is the ops in it, and each of them is asked",
+            "the ops in the region are checked one by one",
             *_of("linalg_ext", "group isolated_group group_yield"),
         ),
         # gml_st
         **_lowered(
             ACCESSES,
-            "where a set begins and ends, and each of its elements: it becomes "
+            "the begin and the end of a set, and each of its elements: the op becomes "
             "slices, views, and single elements",
             *_of("gml_st", "tile point filter materialize set_yield yield"),
         ),
@@ -357,7 +358,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "a number, or an answer: it reaches no memory",
             *_of("gml_st", "offset size stride contains is_empty"),
         ),
-        **_safe("it lives between the parser and its meaning", "linalg_ext.spelled"),
+        **_safe("the op is replaced right after parsing", "linalg_ext.spelled"),
     }
 )
 """The rule of each op, by its name."""

@@ -1,4 +1,4 @@
-"""Refuse constants that are larger than code can hold, and resources of another size than they say.
+"""Refuse constants that are too large for code, and resources whose size is not that of their type.
 
 LLVM ends the process over both. A constant that was fused into what reads it is gone by then.
 

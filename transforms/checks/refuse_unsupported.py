@@ -1,4 +1,4 @@
-"""Refuse, before anything is changed, what is known to have no way down to LLVM.
+"""Refuse operations without a lowering to LLVM, before the module is changed.
 
 Upstream would find most of it half-way down, where the place and the name are no longer those that
 the user wrote; scalable vectors end the process in LLVM's code generator, and vectors of a hundred
@@ -41,7 +41,7 @@ def refuse_unsupported(module: ir.Operation) -> None:
         hint = cure_of(op.name)
         if hint is not None:
             raise LoweringError(
-                f"no lowering to LLVM is known for {op.name}", where=place(op), hint=hint
+                f"{op.name} has no known lowering to LLVM", where=place(op), hint=hint
             )
         if op.name == "bufferization.to_tensor" and "restrict" not in op.attributes:
             raise LoweringError(

@@ -134,7 +134,7 @@ def _of_function(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _of_attributes(op: Any) -> Iterator[str]:
-    """Attributes that LLVM's function, or its call, would have, and that not anybody may set."""
+    """Attributes of LLVM's functions or calls that untrusted modules may not set."""
     for name in op.attributes:
         if name in ("arg_attrs", "res_attrs"):
             for each in ir.ArrayAttr(op.attributes[name]):

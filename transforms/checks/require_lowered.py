@@ -23,7 +23,7 @@ NAME = "linalg-ext-require-lowered"
 _LEGAL_DIALECTS = frozenset({"llvm", "builtin"})
 
 _CURES: Mapping[str, str] = {
-    "arith": "its types have no lowering: use floats of 8 bits or more, and f32 in place of tf32",
+    "arith": "the types have no lowering: use floats of 8 bits or more, and f32 in place of tf32",
     "builtin.unrealized_conversion_cast": "a type on the two sides of it has no LLVM counterpart",
     "vector.contract": "write other kinds than <add> as linalg.generic",
 }
@@ -46,7 +46,7 @@ def require_lowered(module: ir.Operation) -> None:
     counts = Counter(op.name for op in left)
     others = ", ".join(f"{count} x {name}" for name, count in counts.items())
     raise LoweringError(
-        f"no lowering to LLVM is known for {first.name}",
+        f"{first.name} has no known lowering to LLVM",
         where=place(first),
         hint=cure_of(first.name) or _CURES.get(first.name) or _CURES.get(_dialect(first.name)),
         diagnostics=[f"left in all: {others}"] if len(left) > 1 else (),

@@ -22,7 +22,7 @@ from linalg_ext.transforms.ir_utils.generics import (
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
 _LONGEST = 1024
-"""More operations than any body has that somebody wrote, and few enough to be copied as often."""
+"""More operations than any body that is written by hand, and few enough to be copied."""
 
 
 _COMPUTE = ("arith.", "math.", "complex.", "linalg.yield")
@@ -146,7 +146,7 @@ def _may_not_move(op: Any, reader: Any, body: Body) -> str | None:
     if op.block != reader.block:
         return "the reader is in another region, which may run more or less often"
     if not may_be_fused(op, reader):
-        return "they are of different groups"
+        return "the ops are of different groups"
     if body.effect:
         return f"the body of the producer {body.effect}"
     written = maps_of(op)[input_count(op) :]

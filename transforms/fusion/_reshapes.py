@@ -67,7 +67,7 @@ class _Waiting:
         self._results = dict.fromkeys(op.results[0] for op in reshapes)
 
     def next(self) -> Any:
-        """Return one that waits no longer; None where there is none."""
+        """Return one that waits no longer; None if absent."""
         result = next(iter(self._results), None)
         self._results.pop(result, None)
         return None if result is None else producer(result)

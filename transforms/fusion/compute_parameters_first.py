@@ -1,4 +1,4 @@
-"""Computation of small results that need no large one before the large ones.
+"""Compute small results that need no large one before the large ones.
 
 before:
     %r = linalg.matmul ins(%a, %b : tensor<800x900xf32>, tensor<900x700xf32>)
@@ -52,7 +52,7 @@ _PURE = ("arith.", "math.", "linalg.yield")
 
 @module_pass(NAME, on="linalg.generic")
 def compute_parameters_first(module: ir.Operation) -> Report:
-    """Move small element-wise ops to where all that they need is there."""
+    """Move small element-wise ops up to where their operands are defined."""
     report = Report(NAME)
     for function in functions(module):
         for block in function.regions[0].blocks:

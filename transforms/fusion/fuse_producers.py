@@ -31,7 +31,7 @@ after:
 
 `_boundaries.py` says which producers stay, and the report repeats why. A constant, a fill or a
 scalar is read directly. A destination that a producer adds to becomes an input: its reader may
-repeat iterations. Inputs and results that nobody uses are dropped. `_reshapes.py` moves reshapes
+repeat iterations. Inputs and results without users are dropped. `_reshapes.py` moves reshapes
 that stand between ops out of the way.
 
 Ops are visited in the order of the text: a producer has been fused with its own producers by then.
@@ -204,7 +204,7 @@ class _Consumer:
             self.numbers.clear()
             reads = self._reads()
             if not _covers(self._maps(reads, results)):
-                self.report.leave(_OP, "no operand would say how often the loops run")
+                self.report.leave(_OP, "the sizes of the loops would be those of no operand")
                 return False
         distinct = list(dict.fromkeys(reads))
         is_same = len(distinct) == self.inputs and len(results) == len(self.op.results)
@@ -221,7 +221,7 @@ class _Consumer:
         return True
 
     def _erase_unread(self, op: Any) -> bool:
-        """Erase an op whose results nobody reads, and return whether it was one."""
+        """Erase an op whose results have no users, and return whether it was one."""
         body = self.bodies.get(op.results[0])
         if body is None or body.effect or not all(map(is_unused, op.results)):
             return False

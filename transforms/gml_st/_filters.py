@@ -53,7 +53,7 @@ def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) ->
 
 
 def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body: Body) -> ir.Value:
-    """A loop over the indices around a body; what it carries, or `whole` where that is nothing."""
+    """A loop over the indices around a body; its carried value, or `whole` if it has none."""
     indices = filter_.indices
     if not isinstance(indices, ir.Value):
         raise ArgumentTypeError(f"the indices of a filter are {indices!r}", expected="a value")

@@ -24,9 +24,9 @@ def reason_for_order(nest: Nest) -> str | None:
     """Return the reason for sequential iterations; None where `lower_in_parallel` may be used."""
     view = nest.terminator
     if not nest.parallel:
-        return "no iterator is parallel"
+        return "the loop has no parallel iterator"
     if any(view.accumulated):
-        return "what is accumulated is combined in order"
+        return "accumulated values are combined in order"
     sequential = _sequential(nest)
     block = nest.op.regions[0].blocks[0]
     for set_ in nest.sets:
@@ -37,7 +37,7 @@ def reason_for_order(nest: Nest) -> str | None:
         if dependences(set_, nest.ivs) & set(sequential):
             return "a sequential iterator moves over the output"
         if sequential and not all(may_move(op) for op in makers(set_, block)):
-            return "the place in the output is computed by what cannot be moved"
+            return "the place in the output is computed by ops that cannot be moved"
     if sum(isinstance(target, int) for target in nest.targets) < len(nest.inits):
         return "an output is not written to"
     if not all(_is_read_where_written(nest, at) for at in range(len(nest.inits))):

@@ -79,7 +79,7 @@ def part_of(set_: ir.Value) -> Tile | Point:
     except ArgumentError as error:
         raise Unserved(error.what) from None
     if isinstance(part, Filter):
-        raise Unserved("only the run knows the elements of a filter")
+        raise Unserved("the elements of a filter are known at run time only")
     return part
 
 

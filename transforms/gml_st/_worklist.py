@@ -110,7 +110,7 @@ class Worklist:
             return
         try:
             if reaches_outside_memory(producer):
-                raise Unserved("its body reaches memory that is no operand")
+                raise Unserved("the body reaches memory that is not an operand")
             with op.location, ir.InsertionPoint(op):
                 part = part_of(MaterializeView.of(op).set)
         except Unserved as error:

@@ -1,4 +1,4 @@
-"""Make loops over subsets and their sets as plain as can be.
+"""Canonicalize loops over subsets, and their sets.
 
     module.run("linalg-ext-canonicalize-subset-loops")
 

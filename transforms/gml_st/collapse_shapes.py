@@ -95,7 +95,7 @@ def _reason_against(op: ir.Operation, maps: Sequence[list[int] | None], count: i
     if not all(isinstance(result.type, ir.RankedTensorType) for result in op.results):
         return "memory is collapsed where its strides allow it, which is not known here"
     if not len(op.results):
-        return "it works on memory"
+        return "the op works on memory"
     for dims in maps:
         if dims is None:
             return "an operand is indexed by more than dimensions"
@@ -107,7 +107,7 @@ def _reason_against(op: ir.Operation, maps: Sequence[list[int] | None], count: i
     if len(kinds) > 1:
         return "some of the leading dimensions are reduced"
     if _asks_for_indices(op):
-        return "its body asks for its indices"
+        return "the body reads its indices"
     return None
 
 

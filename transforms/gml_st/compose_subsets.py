@@ -60,7 +60,7 @@ def compose_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
                 return False  # it is one of the root; its numbers are a matter of the lowering
             new = set_at_root(result, subset, read, emitter)
             if new is None:
-                return MatchFailure("its type names elements that its root has not")
+                return MatchFailure("the set names elements that its root lacks")
             composed.append(new)
     except (ArgumentError, SubsetError) as error:
         return MatchFailure(error.what)

@@ -44,7 +44,7 @@ NAME = "linalg-ext-drop-unused-subset-loop-operands"
 
 @module_pass(NAME, on="gml_st.loop")
 def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
-    """Drop what a loop is given for nothing."""
+    """Drop unused inputs and unchanged outputs of a loop."""
     report = Report(NAME)
     for op in reversed(operations(module, {"gml_st.loop"})):
         report.matched[op.name] += 1

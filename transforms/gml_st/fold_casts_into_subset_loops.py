@@ -63,7 +63,7 @@ _CASTS = ("tensor.cast", "memref.cast")
 
 @module_pass(NAME, on=("gml_st.loop", "gml_st.for"))
 def fold_casts_into_subset_loops(module: ir.Operation) -> Report:
-    """Give a loop what was cast, where that says more of its sizes."""
+    """Give a loop the operand of a cast, if its type has more static sizes."""
     report = Report(NAME)
     for op in reversed(operations(module, {"gml_st.loop", "gml_st.for"})):
         report.matched[op.name] += 1

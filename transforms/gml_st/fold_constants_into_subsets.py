@@ -1,4 +1,4 @@
-"""Fold constants into sets: offsets, sizes, strides and indices that are known are said in the op.
+"""Fold constants into sets: known offsets, sizes, strides and indices become attributes.
 
 before:
     %s = "gml_st.tile"(%x, %c4, %c8, %c2) {static_offsets = array<i64: -9223372036854775808>,

@@ -1,4 +1,4 @@
-"""Fold sizes of what loops over subsets give, and of what stands for tensors in their bodies.
+"""Fold sizes of results of loops over subsets, and of block arguments in their bodies.
 
 before:
     %y = "gml_st.parallel"(%c0, %c8, %c4) ({

@@ -34,7 +34,7 @@ NAME = "linalg-ext-fold-subset-questions"
 
 @rewrite(NAME, on=QUESTIONS)
 def fold_subset_questions(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
-    """Compute the answer instead of asking."""
+    """Replace a question about a set by its answer."""
     try:
         value = answer(op.operation)
     except (ArgumentError, SubsetError, LoweringError) as error:

@@ -33,7 +33,7 @@ NAME = "linalg-ext-fuse-into-subset-loops"
 def fuse_into_subset_loops(
     module: ir.Operation, *, producers: tuple[str, ...] = (), arguments: tuple[str, ...] = ()
 ) -> Report:
-    """Fuse producers into the loops over subsets that take parts of what they give.
+    """Fuse producers into the loops over subsets that read parts of their results.
 
     Where nothing is chosen, all are fused that are worth it, and theirs in turn: what is cheap,
     though it may be computed several times; sums where each is computed once. The report says why

@@ -1,4 +1,4 @@
-"""Lower loops over subsets, and all else of `gml_st`, to scf, tensor, memref and arith.
+"""Lower loops over subsets, and all other ops of `gml_st`, to scf, tensor, memref and arith.
 
 before:
     %r = "gml_st.loop"(%c0, %c0, %c80, %c60, %c4, %c4, %x, %y) ({

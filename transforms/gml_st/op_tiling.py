@@ -85,9 +85,9 @@ def _nested(
 def _check(rule: Rule, cut: Cut, dims: Sequence[int]) -> None:
     domain, name = rule.domain, rule.op.name
     if len(cut.sizes) > domain.rank:
-        raise Unserved(f"{len(cut.sizes)} sizes are given for its {domain.rank} dimensions")
+        raise Unserved(f"{len(cut.sizes)} sizes are given for {domain.rank} dimensions")
     if not dims:
-        raise Unserved("no dimension of it is cut")
+        raise Unserved("the sizes cut no dimension")
     for dim in dims:
         size, whole = cut.sizes[dim], domain.sizes[dim]
         if dim in domain.whole and not (isinstance(whole, int) and size >= whole):
@@ -95,7 +95,7 @@ def _check(rule: Rule, cut: Cut, dims: Sequence[int]) -> None:
     reductions = [dim for dim in dims if domain.iterators[dim] == REDUCTION]
     accumulates = cut.accumulate and bool(reductions)
     if accumulates and any(rule.accumulation(at) is None for at in range(len(rule.op.results))):
-        raise Unserved("how its partial results are combined is not known")
+        raise Unserved("the combination of partial results is not known")
     if cut.points and reductions:
         raise Unserved("an element of its result is more than one point of its domain")
 
@@ -118,7 +118,7 @@ class _Loop:
         self.parts = Parts()
 
     def _step(self, dim: int) -> int:
-        """The step: no longer than the dimension, where that is known."""
+        """The step: no longer than the dimension, if its size is known."""
         size, upper = self.cut.sizes[dim], self.uppers[dim]
         return max(1, min(size, upper)) if isinstance(upper, int) else size
 

@@ -90,7 +90,7 @@ def _peel(loop: ir.Operation, dims: list[int], skip_partial: bool) -> bool:
 def _has_remainder(loop: ir.Operation, dim: int) -> bool:
     view = view_of(loop)
     if not len(loop.results):
-        raise Unserved("it writes to memrefs")
+        raise Unserved("the loop writes to memrefs")
     lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
     length = upper - lower
     if not isinstance(step, int) or step <= 1:

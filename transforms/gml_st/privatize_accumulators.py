@@ -103,16 +103,16 @@ def _reason_against(view: ParallelView) -> str | None:
     end = view.terminator
     for at, flag in enumerate(end.accumulated):
         if not isinstance(end.destinations[at].type, ir.RankedTensorType):
-            return "it writes to memory"
+            return "the loop writes to memory"
         if not flag:
             continue
         type_ = end.sources[at].type
         if isinstance(type_, ir.RankedTensorType) and not type_.has_static_shape:
-            return "the sizes of what it accumulates are known at run time"
+            return "the sizes of the accumulated value are known at run time only"
         if is_filter(end.sets[at]):
             return "a filter is no rectangle"
         if not all(map(may_move, makers(end.sets[at], view.body))):
-            return "the place in the output is computed by what cannot be repeated"
+            return "the place in the output is computed by ops that cannot be repeated"
     return None
 
 

@@ -165,11 +165,15 @@ class Fusion:
         if rule.is_cheap:
             return
         if any(each != moving for each in moved):
-            raise Unserved("its sums would be computed anew in iterations that share them")
+            raise Unserved(
+                "the sums of the producer would be computed again in iterations that share them"
+            )
         if parts > 1:
-            raise Unserved("several parts of it are needed, and sums are not computed twice")
+            raise Unserved(
+                "several parts of the producer are needed, and sums are not computed twice"
+            )
         if used_outside(producer, view.body) and not self._can_be_shared(producer, taken[0].part):
-            raise Unserved("it has another user, and sums are not computed twice")
+            raise Unserved("the producer has another user, and sums are not computed twice")
 
     def _take_from_further_out(self, outer: ir.Operation, taken: list[Taken]) -> None:
         """A part of a part is a part of the whole."""

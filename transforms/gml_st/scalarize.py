@@ -1,4 +1,4 @@
-"""Compute with scalars what is computed with tensors of a single element.
+"""Replace computations on tensors of a single element by scalar ones.
 
 before:
     %e = tensor.empty() : tensor<1x1xf32>

@@ -1,4 +1,4 @@
-"""Tile ops into loops over subsets, and fuse what they are computed from into the loops.
+"""Tile ops into loops over subsets, and fuse their producers into the loops.
 
 before:
     %d = tensor.empty() : tensor<80x60xf32>

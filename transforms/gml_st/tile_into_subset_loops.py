@@ -105,7 +105,7 @@ def _for_target(op: ir.Operation, report: Report) -> tuple[tuple[int, ...], ...]
     target = current()
     sizes = chosen_sizes(rule_of(op), target)
     if not any(sizes):
-        raise Unserved(f"all of it fits in half of the second cache of {target.name}")
+        raise Unserved(f"the whole op fits in half of the second cache of {target.name}")
     tiles = " x ".join(str(size) if size else "all" for size in sizes)
     report.decisions.append(Told(name_of(op), (("tiles", tiles), ("target", target.name))))
     return (sizes,)

@@ -132,7 +132,7 @@ def meant_ops(root: ir.Operation, request: Request) -> list[ir.Operation]:
     listed = ", ".join((*names, *labels)) or "none that can be tiled"
     near = get_close_matches(request.op, (*names, *labels), n=1)
     raise ArgumentError(
-        f"no op here is called or labelled {request.op!r}",
+        f"{request.op!r} is the name or label of no op here",
         expected=f"one of {listed}",
         hint=f"did you mean {near[0]}?" if near else None,
     )

@@ -62,7 +62,7 @@ def neighbours(state: State, group: int) -> list[int]:
 
 
 def random_move(state: State, rng: random.Random) -> Move | None:
-    """A move by chance: two groups merged, one cut, an op copied; None where there is none."""
+    """A move by chance: two groups merged, one cut, an op copied; None if absent."""
     groups = [item for item in state.children() if state.is_group(item)]
     for group in rng.sample(groups, len(groups)):
         kinds: list[Sequence[Move]] = [

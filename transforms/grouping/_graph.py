@@ -37,8 +37,7 @@ class Result:
         type: its type as MLIR prints it.
         is_tensor: True for a ranked tensor.
         is_static: True where all its sizes are known.
-        destination: the number of the read of its node that it is computed in; None where there is
-            none.
+        destination: the number of the read of its node that it is computed in; None if absent.
     """
 
     type: str

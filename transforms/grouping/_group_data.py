@@ -61,7 +61,7 @@ def group_of_label(label: str, groups: Iterable[tuple[int, GroupData]]) -> int:
     known = sorted({each for each in labels.values() if each})
     near = get_close_matches(label, known, n=1)
     raise GroupingError(
-        f"no group has the label {label!r}",
+        f"{label!r} is the label of no group",
         expected="one of " + ", ".join(map(repr, known)) if known else "the number of an item",
         hint=f"did you mean {near[0]!r}?" if near else None,
     )

@@ -8,7 +8,7 @@ For each nest that a group becomes (`_nests.py`): arithmetic takes as long as it
 the rates that the target's figures say; memory as long as the bytes that come from each level and
 go there; the longer of the two counts (S. Williams, A. Waterman, D. Patterson, CACM 52(4), 2009),
 and what memory takes beyond arithmetic is told by level. Beginnings of nests and of innermost loops
-are added. Several threads share arithmetic and the levels, where that is worth waking them.
+are added. Several threads share arithmetic and the levels, if the work is worth waking them.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class TargetModel:
         return cost if self.threads == 1 else self._on_threads(cost, members, count)
 
     def _on_threads(self, cost: Cost, members: Members, tiles: int) -> Cost:
-        """The cost on all threads, where that is less."""
+        """The cost on all threads, if it is less."""
         slack = max((_slack(work) for work in members.work.values()), default=1)
         threads = min(self.threads, slack * tiles)
         faster = self._faster(threads)

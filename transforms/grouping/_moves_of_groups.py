@@ -169,7 +169,7 @@ class Split(Move):
                 )
         kept = [each for each in held if each not in taken]
         if not kept:
-            raise GroupingError(f"nothing would be left in {state.describe(group)}")
+            raise GroupingError(f"{state.describe(group)} would be empty")
         moved = [each for each in held if each in taken]
         needing = {each for each in kept if state.needs(each, group) & taken}
         needed = {each for each in moved if state.needs(each, group) - taken}
@@ -257,7 +257,7 @@ def _common_parent(state: State, items: Sequence[int]) -> int:
         GroupingError: there are none, one is named twice, or they stand in several places.
     """
     if not items:
-        raise GroupingError("no items are named: a group holds at least one")
+        raise GroupingError("the list of items is empty: a group holds at least one")
     parents = {state.parent(item): item for item in items}
     if len(set(items)) != len(items):
         raise GroupingError(f"{items} names an item twice")

@@ -175,9 +175,7 @@ class Duplicate(Move):
         if readers is None:
             readers = tuple(user for user in found if user in inside)
         if self.readers is None and not readers:
-            raise GroupingError(
-                f"nothing in {named(state, group)} reads {state.describe(self.node)}"
-            )
+            raise GroupingError(f"{state.describe(self.node)} is not read in {named(state, group)}")
         if not state.node(self.node).is_cheap:
             raise GroupingError(
                 f"{state.describe(self.node)} is not cheap: computing it twice costs more than "
@@ -186,7 +184,7 @@ class Duplicate(Move):
             )
         if self.readers is None and not _is_read_elsewhere(state, self.node, inside):
             raise GroupingError(
-                f"nothing but {state.describe(group)} reads {state.describe(self.node)}",
+                f"{state.describe(self.node)} is read in {state.describe(group)} alone",
                 hint=f"move it in: MoveIn({self.node}, {group})",
             )
         copy = state.fresh(self.copy)

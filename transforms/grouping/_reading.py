@@ -65,7 +65,7 @@ def read_graph(module: ModuleLike, function: str | None = None) -> Graph:
 
 
 def find_function(root: Any, name: str | None) -> Any:
-    """The function of that name, of one block; the only one that has a body where there is none.
+    """The function of that name, of one block; without a name the only one that has a body.
 
     Raises:
         ArgumentError: there is no such function.

@@ -53,7 +53,7 @@ class _Writer:
             raise GroupingError(
                 f"@{state.graph.function} is not the function that the graph was made from: it has "
                 f"{len(flat.ops)} ops, the graph has {len(nodes)}, or they are of other names",
-                hint="make the graph anew: read_graph(module)",
+                hint="make the graph again: read_graph(module)",
             )
         self.state = state
         self.end = flat.end

@@ -244,7 +244,7 @@ def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reach
 
 
 def _fastest(measured: Sequence[Measured]) -> Measured:
-    """The fastest; the last, which has no groups, where that is hardly slower."""
+    """The fastest state; the last, which has no groups, if it is hardly slower."""
     best = min(measured, key=lambda one: one.seconds)
     return measured[-1] if measured[-1].seconds <= _ALIKE * best.seconds else best
 

@@ -51,7 +51,7 @@ class Search:
         if isinstance(self.strategy, str):
             if self.strategy not in STRATEGIES:
                 raise ArgumentError(
-                    f"there is no strategy {self.strategy!r}",
+                    f"{self.strategy!r} is not a strategy",
                     expected=f"one of {', '.join(STRATEGIES)}, or a function of an Exploration",
                 )
         elif not callable(self.strategy):

@@ -65,7 +65,7 @@ def _may_end_chain(state: State, item: int) -> bool:
 
 
 def whole(x: Exploration) -> None:
-    """As few groups as can be: all ops in one, where that is legal."""
+    """As few groups as possible: all ops in one, if it is legal."""
     items = [
         item for item in x.state.children() if x.state.is_group(item) or _computes(x.state, item)
     ]

@@ -359,7 +359,7 @@ class State:
             )
         if item not in self._parents:
             raise GroupingError(
-                f"there is no item {item}",
+                f"item {item} does not exist",
                 expected=f"a node, 0 to {len(self.graph.nodes) - 1}, or one of the groups "
                 f"{sorted(self._groups)}",
                 hint="print(state) lists them",

@@ -37,7 +37,7 @@ def inline_groups(module: ir.Operation, *, keep_preserved: bool = False) -> Repo
     for op in _groups(module):
         report.matched[op.name] += 1
         if keep_preserved and _is_preserved(op):
-            report.leave(op.name, "it says preserve")
+            report.leave(op.name, "the group is marked preserve")
             continue
         report.changed[op.name] += 1
         inline_group(op)

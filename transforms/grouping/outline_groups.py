@@ -1,4 +1,4 @@
-"""Make each group a function of its own, which nothing is fused into or out of.
+"""Make each group a function of its own, whose border no fusion crosses.
 
 before:
     %r = "linalg_ext.group"(%x, %e) ({
@@ -60,7 +60,7 @@ _MADE_ANEW = frozenset({"arith.constant", "tensor.empty"})
 
 @module_pass(NAME, on=GROUPS)
 def outline_groups(module: ir.Operation) -> Report:
-    """Make groups private functions, and tile those that say how."""
+    """Make groups private functions, and tile those that have a tiling."""
     report = Report(NAME)
     taken = _symbols(module)
     # A group comes after the one that it stands in, and is looked at before that.
@@ -184,7 +184,7 @@ def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
     spare.erase()
     left = [f"{op}: {reason}" for op, reasons in report.left.items() for reason in sorted(reasons)]
     if not report:
-        left = left or ["nothing in it can be tiled"]
+        left = left or ["the group has no op that can be tiled"]
     return [f"tiling = {list(sizes)}: {each}" for each in left]
 
 

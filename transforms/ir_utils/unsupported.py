@@ -31,7 +31,7 @@ CURES: Mapping[str, str] = MappingProxyType(
 
 EXPORTED_CURES: Mapping[str, str] = MappingProxyType(
     {
-        "stablehlo.custom_call": "it is a library of the exporter's runtime: compute it with "
+        "stablehlo.custom_call": "the call is to the exporter's runtime: compute it with "
         "other functions, or outside of what is compiled",
         "stablehlo.fft": "transform outside of what is compiled, or by a product with the "
         "matrix of the transform",

@@ -58,7 +58,9 @@ def _cropped(op: Any) -> Any:
     sizes = [sub(size_of(source, axis), sum(gone[axis])) for axis in axes]
     if any(isinstance(size, int) and size <= 0 for size in sizes):
         if not result.type.has_static_shape:
-            return "nothing of its source is left, and only the run tells how much is made"
+            return (
+                "the source is cropped away, and the size of the result is known at run time only"
+            )
         return _with_body_of(op, "tensor.generate", [], {})
     part = extract_slice(source, [first for first, _ in gone], sizes)
     amounts = {

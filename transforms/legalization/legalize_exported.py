@@ -78,7 +78,7 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
     if left:
         name = left[0].name
         raise LoweringError(
-            f"no lowering to linalg is known for {name}",
+            f"{name} has no known lowering to linalg",
             where=place(left[0]),
             hint=EXPORTED_CURES.get(name, "write it with other ops before the module is exported"),
         )

@@ -93,7 +93,7 @@ def _plane(value: Any, axis: int, sizes: Sequence[Any]) -> Any:
 
 
 def _wider(body: Any, element: Any) -> Any:
-    """The type in which elements are carried where that is a wider one, as each step rounds."""
+    """The type in which elements are carried, if a wider one, as each step rounds."""
     first, *others = (each.operation for each in body.operations)
     if first.name not in _ROUNDING or len(others) != 1 or element.width > 32:
         return None

@@ -1,4 +1,4 @@
-"""Lower `tm_tensor.scatter`, what torch-mlir makes of writes at given indices, to loops.
+"""Lower `tm_tensor.scatter`, torch-mlir's writes at given indices, to loops.
 
 before:
     %r = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false)

@@ -158,7 +158,7 @@ class _Rows(_Steps):
     """Along the last dimension: element by element, what is carried in a register."""
 
     def results(self, is_wanted: bool) -> list[Any]:
-        """The result, and what is carried at last where that is wanted."""
+        """The result, and on request the last carried value."""
         scan = self.scan
 
         def row(places: list[Any], carried: list[Any]) -> list[Any]:
@@ -212,7 +212,7 @@ class _Planes(_Steps):
         return [target, total]
 
     def _added(self) -> int | None:
-        """The input that is added to what is carried, each step rounding; None where there is none.
+        """The input that is added to what is carried, each step rounding; None if absent.
 
         Floats that were widened before they are added are exact enough.
         """

@@ -1,4 +1,4 @@
-"""Mark the operation in each `vector.mask`, so that it equals none outside of it.
+"""Mark the operation in each `vector.mask`, so that it differs from every one outside of the mask.
 
 Upstream's cse takes a masked operation for an equal one before the mask, which has none: a masked
 sum becomes the sum of everything. Operations with different attributes are not equal.

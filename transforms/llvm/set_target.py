@@ -57,7 +57,7 @@ def set_target(module: ir.Operation, *, name: str = "") -> Report:
             continue
         report.matched["llvm.func"] += 1
         if "target_features" in function.attributes or "target_cpu" in function.attributes:
-            report.leave("llvm.func", "it has a target of its own")
+            report.leave("llvm.func", "the function has a target of its own")
             continue
         confine(function, target)
         report.changed["llvm.func"] += 1

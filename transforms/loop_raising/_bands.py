@@ -56,14 +56,14 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | MatchFailure:
         loops.append(inner)
         if len(inner.results):
             return MatchFailure(
-                "it carries values: linalg-ext-accumulate-in-memory puts sums in memory"
+                "the loop carries values: linalg-ext-accumulate-in-memory puts sums in memory"
             )
         *body, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
         inner = next((each for each in body if each.name == FOR), None)
         between = [each for each in body if inner is None or each != inner]
         if inner is not None and not all(_may_repeat(each, inner) for each in between):
             return MatchFailure(
-                "it is not perfect: linalg-ext-distribute-loops makes several nests of it"
+                "the nest is not perfect: linalg-ext-distribute-loops makes several nests"
             )
         ops += between
     levels: list[Level] = []
@@ -105,10 +105,10 @@ def linear(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> 
 
 def _level(loop: ir.Operation, read: IndexReader) -> Level | MatchFailure:
     if not counts_in_indices(loop):
-        return MatchFailure("it counts in integers, or without signs")
+        return MatchFailure("the loop counts in integers, or without signs")
     lower, upper, step = (read(value) for value in list(loop.operands)[:3])
     if not isinstance(step, int) or step < 1:
-        return MatchFailure("its step is not known")
+        return MatchFailure("the step is not known")
     return Level(loop, lower, step, ceildiv(maximum(upper - lower, 0), step))
 
 

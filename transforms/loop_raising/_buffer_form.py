@@ -75,7 +75,7 @@ class BufferForm:
 
 
 def buffer_form(loop: ir.Operation) -> BufferForm | MatchFailure:
-    """The nest that begins with a loop, on buffers; why not, where that is another program."""
+    """The nest that begins with a loop, on buffers; or why buffers would change the program."""
     with loop.context, loop.location:
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -150,7 +150,7 @@ class _Writer:
             scf.YieldOp([self._scalar(each) for each in yielding.operands if not is_tensor(each)])
         handed = [self._tensors.get(value) for value in yielding.operands if is_tensor(value)]
         if handed != [(buffer, buffer.version) for buffer in buffers]:
-            raise _NotInPlaceError("it hands on another tensor than the one that it was given")
+            raise _NotInPlaceError("the loop yields another tensor than the one that it carries")
         self._tensors.update(
             (result, (buffer, buffer.version))
             for result, buffer in zip(filter(is_tensor, loop.results), buffers, strict=True)
@@ -198,19 +198,21 @@ class _Writer:
     def _given(self, tensor: ir.Value) -> _Buffer:
         """The buffer of a tensor that elements are put into."""
         if tensor not in self._tensors or not self._tensors[tensor][0].is_carried:
-            raise _NotInPlaceError("it puts elements into a tensor that it does not carry")
+            raise _NotInPlaceError(
+                "the body inserts elements into a tensor that the loop does not carry"
+            )
         return self._current(tensor)
 
     def _current(self, tensor: ir.Value) -> _Buffer:
         """The buffer of a tensor that is read."""
         if tensor not in self._tensors:
             if self._is_inside(tensor):
-                raise _NotInPlaceError("it makes tensors of its own")
+                raise _NotInPlaceError("the body makes tensors of its own")
             buffer = _Buffer(self._argument(_buffer_type(tensor), tensor), False)
             self._tensors[tensor] = (buffer, 0)
         buffer, version = self._tensors[tensor]
         if version != buffer.version:
-            raise _NotInPlaceError("it reads a tensor as it was before an element was put in")
+            raise _NotInPlaceError("the body reads a tensor as it was before an insertion")
         return buffer
 
     def _size(self, op: ir.Operation) -> ir.Value:

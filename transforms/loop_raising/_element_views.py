@@ -70,7 +70,7 @@ def element_view(
         tile = Tile([a.offset for a in axes], [a.size for a in axes], [a.stride for a in axes])
         check_within(tile, sizes_of(buffer))
     except SubsetError:
-        return MatchFailure("it reaches beyond a buffer")
+        return MatchFailure("the access reaches beyond a buffer")
     kept = tuple(number for number, axis in enumerate(axes) if axis.index is not None)
     exprs = tuple(axis.index for axis in axes if axis.index is not None)
     is_whole = len(kept) == len(axes) and all(
@@ -106,7 +106,7 @@ def _axis(index: Linear, levels: Sequence[Level], dims: Sequence[str]) -> _Axis 
         if by > 0:
             return _Axis(first, count, by, dim)
         if not isinstance(count, int):
-            return MatchFailure("it goes backwards, and how far is not known")
+            return MatchFailure("the index runs backwards over an unknown distance")
         return _Axis(first + by * (count - 1), count, -by, AffineConst(count - 1) - dim)
     if any(by < 0 for by, _, _ in moving):
         return MatchFailure("an index is a difference of induction variables")

@@ -54,23 +54,23 @@ def raised(band: Band) -> MatchFailure | None:
     The band itself stays.
     """
     if any(level.count == 0 for level in band.levels):
-        return MatchFailure("it never runs")
+        return MatchFailure("the nest never runs")
     elements = _elements(band)
     if isinstance(elements, MatchFailure):
         return elements
     outputs = [each for each in elements if each.is_written]
     if not outputs:
-        return MatchFailure("it writes nothing")
+        return MatchFailure("the nest writes no memory")
     if not all(each.view.map(_dims(band)).is_projected_permutation for each in outputs):
-        return MatchFailure("it writes at sums of induction variables, or at one of them twice")
+        return MatchFailure(
+            "the nest writes at sums of induction variables, or at one of them twice"
+        )
     parts = _parts(band, elements, outputs)
     if isinstance(parts, MatchFailure):
         return parts
     for part in parts:
         if "reduction" in part.kinds and not all(map(_is_combined, part.outputs)):
-            return MatchFailure(
-                "its iterations do not combine what they write by one associative op"
-            )
+            return MatchFailure("the iterations do not combine results by one associative op")
     with band.outermost.location, ir.InsertionPoint(band.outermost):
         for part in parts:
             _build(band, part.elements, part.kinds)
@@ -106,7 +106,7 @@ def _parts(
             needed = _needed(band, stored)
             reached = [each for each in elements if not needed.isdisjoint(each.ops)]
             if any(each.is_written and each not in group for each in reached):
-                return MatchFailure("it computes results of some loops from those of others")
+                return MatchFailure("the nest computes results of some loops from those of others")
             read = [each for each in inputs if each in reached]
         kinds = _iterator_types(band, [*read, *group], parallel)
         if isinstance(kinds, MatchFailure):
@@ -130,7 +130,7 @@ def _elements(band: Band) -> list[_Element] | MatchFailure:
         buffer, *values = list(op.operands)[int(is_store) :]
         if is_defined_inside(buffer, body):
             return MatchFailure(
-                "it reads through views that it makes: fold-memref-alias-ops comes before"
+                "the body reads through views that it makes: run fold-memref-alias-ops first"
             )
         seen = [linear(read(value), loops, read) for value in values]
         indices = tuple(index for index in seen if index is not None)
@@ -144,7 +144,7 @@ def _elements(band: Band) -> list[_Element] | MatchFailure:
     for one in elements:
         for other in elements:
             if one is not other and one.is_written and memory.may_share(one.ops[0], other.ops[0]):
-                return MatchFailure("it may read or write elsewhere what it writes")
+                return MatchFailure("the nest may access its results at other places, too")
     return elements
 
 
@@ -156,7 +156,7 @@ def _iterator_types(
     indexed = {index.name for index in indices if isinstance(index, AffineDim)}
     for number, dim in enumerate(dims):
         if dim not in indexed:
-            return MatchFailure(f"no buffer is as long as loop {number}")
+            return MatchFailure(f"loop {number} is the size of no buffer")
     return tuple("parallel" if dim in parallel else "reduction" for dim in dims)
 
 

@@ -45,7 +45,7 @@ def decide(loop: ir.Operation) -> int:
 
 
 def find_split(loop: ir.Operation) -> Split | None:
-    """The first comparison in a loop by which it can be split; None where there is none."""
+    """The first comparison in a loop by which it can be split; None if absent."""
     read = IndexReader()
     lower, upper, step = (read(value) for value in list(loop.operands)[:3])
     if not counts_in_indices(loop) or not isinstance(step, int) or step < 1:

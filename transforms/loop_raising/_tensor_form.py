@@ -144,7 +144,7 @@ class TensorForm:
         return self._given(offsets), self._given(sizes), self._given(strides)
 
     def _is_all(self, view: ir.Operation, whole: ir.Value) -> bool:
-        """Return whether a view is all of a tensor, as far as its sizes tell."""
+        """Return whether a view is known by its sizes to be all of a tensor."""
         if ir.ShapedType(view.results[0].type).rank != ir.ShapedType(whole.type).rank:
             return False
         read = IndexReader()

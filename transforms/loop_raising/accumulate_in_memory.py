@@ -1,4 +1,4 @@
-"""Accumulate in memory: what loops carry from iteration to iteration is loaded and stored instead.
+"""Accumulate in memory: values that loops carry are loaded and stored instead.
 
 before:
     scf.for %i = %c0 to %m step %c1 {
@@ -56,7 +56,7 @@ _KEPT = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorTy
 
 @module_pass(NAME, on=FOR)
 def accumulate_in_memory(module: ir.Operation) -> Report:
-    """Keep what loops carry in memory: where it ends up, or on the stack."""
+    """Keep values that loops carry in memory: in their destination, or on the stack."""
     report = Report(NAME)
     accumulate(module, report, _on_stack)
     return report
@@ -121,7 +121,7 @@ def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
     if is_on_tensors(loop):
         return MatchFailure(ON_TENSORS)
     if not all(isinstance(result.type, _KEPT) for result in loop.results):
-        return MatchFailure("what it carries is no element of a buffer")
+        return MatchFailure("a carried value is not an element of a buffer")
     memory = Memory()
     places: list[_Place] = []
     for result in loop.results:
@@ -134,7 +134,7 @@ def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | MatchFailure:
         kept = keeper(loop, result.type)
         if kept is None:
             return MatchFailure(
-                "each iteration of a parallel loop around it would need its own memory"
+                "each iteration of a parallel loop around would need its own memory"
             )
         places.append(kept)
     return places

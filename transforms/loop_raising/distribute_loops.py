@@ -48,7 +48,7 @@ from .raising import told
 
 NAME = "linalg-ext-distribute-loops"
 
-_NEEDED = "an iteration needs what a later part did in one before"
+_NEEDED = "an iteration depends on a later part of an earlier iteration"
 
 Part = list[int]
 """Ops of a body by their places in it, in order."""
@@ -56,7 +56,7 @@ Part = list[int]
 
 @module_pass(NAME, on=FOR)
 def distribute_loops(module: ir.Operation) -> Report:
-    """Give each part of a loop's body that holds a loop a loop of its own, where that may be."""
+    """Give each part of a loop's body that holds a loop a loop of its own, if legal."""
     report = Report(NAME)
     for loop in reversed(operations(module, [FOR])):
         report.matched[FOR] += 1
@@ -64,7 +64,7 @@ def distribute_loops(module: ir.Operation) -> Report:
         if not body.is_mixed:
             continue
         if len(loop.results):
-            report.leave(FOR, told(loop, "it carries values from iteration to iteration"))
+            report.leave(FOR, told(loop, "the loop carries values from iteration to iteration"))
             continue
         parts = body.parts()
         if len(parts) < 2:

@@ -84,7 +84,9 @@ def _embed(loop: ir.Operation) -> bool | MatchFailure:
     if not nests:
         return False
     if len(nests) > 1:
-        return MatchFailure("it holds several loops: linalg-ext-distribute-loops takes them apart")
+        return MatchFailure(
+            "the loop holds several loops: linalg-ext-distribute-loops takes them apart"
+        )
     (inner,) = nests
     if inner.name != FOR:
         return MatchFailure("the loop in it is under a condition")
@@ -106,7 +108,7 @@ def _embed(loop: ir.Operation) -> bool | MatchFailure:
                 f"{op.name} in front of the inner loop cannot be done again inside of it"
             )
     if not _runs(inner) and not _can_be_guarded(inner):
-        return MatchFailure("what is in the inner loop gives values past a loop further inside")
+        return MatchFailure("ops of the inner loop give values past a loop further inside")
     _move_in(inner, shared, [op for op in before if op not in shared], after)
     return True
 

@@ -75,7 +75,7 @@ def _why(loop: ir.Operation, tried: Report) -> str:
     places = {str(each.location)[4:-1] for each in (loop, *operations(loop, [FOR, PARALLEL]))}
     reasons = {reason for left in tried.left.values() for reason in left}
     told_of = sorted(each for each in reasons if any(f" {place})" in each for place in places))
-    return "; ".join(told_of) or told(loop, "not all of it can be raised")
+    return "; ".join(told_of) or told(loop, "the loop cannot be raised as a whole")
 
 
 def _left_of(

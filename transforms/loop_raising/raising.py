@@ -14,7 +14,7 @@ PARALLEL = "scf.parallel"
 WAS_PARALLEL = "linalg_ext.was_parallel"
 """On a loop that was a parallel one."""
 
-ON_TENSORS = "it is about tensors: linalg-ext-raise-loops takes it as it is"
+ON_TENSORS = "the loop is on tensors: linalg-ext-raise-loops takes it as it is"
 
 
 def raise_nests(root: ir.Operation, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Undo predication: split loops where their predicates change, and hoist what then is the same.
+"""Undo predication: split loops where their predicates change, and hoist invariants.
 
 before:
     scf.for %k = %c0 to %c9 step %c1 {
@@ -61,7 +61,7 @@ _CLEANING = ("canonicalize", "loop-invariant-code-motion", "canonicalize", "cse"
 
 @module_pass(NAME, on=FOR)
 def undo_predication(module: ir.Operation, *, most_parts: int = 16) -> Report:
-    """Split loops where predicates in them change, and hoist what is invariant then."""
+    """Split loops where predicates in them change, and hoist invariants."""
     if most_parts < 1:
         raise ArgumentError(f"most_parts is {most_parts}", expected="1 or more")
     report = Report(NAME)
@@ -84,7 +84,7 @@ def _undo(loop: ir.Operation, most_parts: int, report: Report) -> None:
         if split is None:
             done.append(one)
         elif len(open_) + len(done) + len(split.answers) > most_parts:
-            report.leave(FOR, f"its predicates would make more than {most_parts} loops of it")
+            report.leave(FOR, f"the predicates would split the loop into more than {most_parts}")
             done.append(one)
         else:
             report.changed[COMPARISON] += 1

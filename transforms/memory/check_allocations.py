@@ -1,4 +1,4 @@
-"""Assert that each allocation of the entry gave memory, which upstream does not check.
+"""Assert that each allocation of the entry succeeded, which upstream does not check.
 
 A size that no memory can have is found before it is allocated: upstream multiplies modulo 2^64,
 and would ask for a small buffer.
@@ -38,7 +38,7 @@ OUT_OF_MEMORY = "out of memory: an intermediate buffer could not be allocated"
 
 @module_pass(NAME, on="memref.alloc")
 def check_allocations(module: ir.Operation) -> Report:
-    """Assert that each memref.alloc of the entry that takes a status, or a slice, gave memory."""
+    """Assert that each memref.alloc of the entry that takes a status, or of a slice, succeeded."""
     report = Report(NAME)
     found = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
     for allocation in itertools.chain.from_iterable(found):

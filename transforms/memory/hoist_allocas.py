@@ -35,7 +35,7 @@ FRAME_LIMIT_BYTES = 256 * 1024
 
 @module_pass(NAME, on="memref.alloca")
 def hoist_allocas(module: ir.Operation) -> Report:
-    """Put static stack allocations of loops before them, and what is too much on the heap."""
+    """Move static stack allocations out of loops, and those too large for the stack to the heap."""
     report = Report(NAME)
     for function in functions(module):
         taken = 0

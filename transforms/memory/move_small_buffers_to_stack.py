@@ -57,15 +57,15 @@ def move_small_buffers_to_stack(module: ir.Operation) -> Report:
 
 
 def _reason(alloc: Any, size: int) -> str | None:
-    """Return the reason for which an allocation stays on the heap; None if there is none."""
+    """Return the reason for which an allocation stays on the heap; None if absent."""
     if len(alloc.operands) or size > BUFFER_LIMIT_BYTES:
-        return "it is large, or of open size"
+        return "the buffer is large, or of open size"
     if not _is_one_at_a_time(alloc):
-        return "several threads may allocate it"
+        return "several threads may allocate the buffer"
     reached = reaching(alloc.results[0], handed_over=True)
     freed = [op for op in reached or [] if op.name == _DEALLOC]
     if len(freed) != 1 or freed[0].block != alloc.block:
-        return "it may live on beyond its block"
+        return "the buffer may outlive its block"
     return None
 
 

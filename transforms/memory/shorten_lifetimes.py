@@ -1,4 +1,4 @@
-"""Allocate a buffer before the op that reaches it first, and free it after the one that does last.
+"""Allocate a buffer before its first use, and free it after its last.
 
 Memory that is free again is what the next buffer gets: a row of ops needs room for two of its
 intermediates, not for all of them, and finds them in the caches. Bufferization allocates where a

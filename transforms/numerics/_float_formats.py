@@ -24,7 +24,7 @@ class FloatFormat:
         nan: the bits of the (quiet) NaN, without its sign.
         largest: the bits of the largest finite number; all magnitudes above are special.
         overflow: the bits that a number beyond `largest` rounds to: infinity, or NaN.
-        signed_zero: whether there is a -0; where there is none its bits are the NaN.
+        signed_zero: whether there is a -0; else its bits are the NaN.
     """
 
     name: str

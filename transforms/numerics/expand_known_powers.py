@@ -64,12 +64,12 @@ def _expanded(op: Any) -> Any | str | None:
     base, given = op.operands
     known = element_of_constant(given)
     if not isinstance(known, ir.FloatAttr):
-        return "its exponent is not known"
+        return "the exponent is not known"
     exponent = float(known.value)
     if not _is_small(exponent):
-        return f"its exponent is {exponent:g}: products would lose digits"
+        return f"the exponent is {exponent:g}: products would lose digits"
     if isinstance(base.type, ir.RankedTensorType):
-        return "it is of whole tensors, which become loops first"
+        return "the power is of whole tensors, which become loops first"
     format_ = str(element_type(base.type))
     if format_ in NARROW:
         wide = like(base.type, ir.F32Type.get())

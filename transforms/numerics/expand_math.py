@@ -86,7 +86,7 @@ _FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
 
 @module_pass(NAME, on=lambda name: name in _EXPANSIONS)
 def expand_math(module: ir.Operation) -> Report:
-    """Expand classifications, expm1, casts and fused multiply-adds that upstream leaves over."""
+    """Expand classifications, expm1, casts and fused multiply-adds that upstream does not lower."""
     return replace_each(NAME, operations(module, _EXPANSIONS), lambda op: _EXPANSIONS[op.name](op))
 
 

@@ -3,9 +3,9 @@
 Narrow are f16, bf16 and the eight-bit formats. LLVM has no types for the latter, and for the
 former calls runtime functions (`__extendhfsf2`, `__truncsfbf2`, ...) on processors that lack the
 instructions; the bf16 instruction of those that have it flushes subnormals. The expansion is a
-handful of integer operations on scalars or vectors, rounds once, to nearest even, and answers bit
-for bit what ml_dtypes answers (NaNs are quiet, their payload is dropped, their sign stays where
-the format has one). From f64 it rounds once as well, where ml_dtypes rounds to f32 first.
+handful of integer operations on scalars or vectors. It rounds once, to nearest even, and gives the
+bits that ml_dtypes gives (NaNs are quiet, their payload is dropped, their sign stays where the
+format has one). From f64 it rounds once as well, where ml_dtypes rounds to f32 first.
 
 before:
     %w = arith.extf %x : bf16 to f32

@@ -1,4 +1,4 @@
-"""Freeze values that LLVM leaves undefined, so that they are some number and are written to memory.
+"""Freeze values that LLVM leaves undefined, so that each is one number and is written to memory.
 
 To LLVM the conversion of a float that no integer can hold is undefined, and so is a shift by more
 bits than there are. It need not store such a value at all, and a result would hold the old contents
@@ -39,7 +39,7 @@ _FILLING = ("llvm.insertelement", "llvm.insertvalue", "llvm.shufflevector")
 
 @module_pass(NAME, on=(*_CONVERSIONS, *_SHIFTS, *_NONE))
 def freeze_undefined(module: ir.Operation) -> Report:
-    """Freeze conversions of floats to integers, shifts, and values that are nothing at all."""
+    """Freeze conversions of floats to integers, shifts, and undefined values."""
     report = Report(NAME)
     frozen: set[Any] = set()
     for op in operations(module, (*_CONVERSIONS, *_SHIFTS, *_NONE)):

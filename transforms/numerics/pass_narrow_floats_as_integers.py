@@ -54,7 +54,7 @@ def pass_narrow_floats_as_integers(module: ir.Operation) -> Report:
             continue
         report.matched[_FUNCTION] += 1
         if symbol in taken:
-            report.leave(_FUNCTION, "its address is taken")
+            report.leave(_FUNCTION, "the address of the function is taken")
             continue
         _change(function)
         changed.add(symbol)

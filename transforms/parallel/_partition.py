@@ -115,7 +115,7 @@ def cut_into(extent: int, granule: int, slices: int) -> Cut:
 
 
 def find_work(steps: Sequence[Step], slices: int) -> Work | None:
-    """Return the best way to cut steps into about `slices` slices; None where there is none."""
+    """Return the best way to cut steps into about `slices` slices; None if absent."""
     target = current()
     written = {a.buffer for step in steps for a in step.accesses if a.is_written}
     largest = max(range(len(steps)), key=lambda at: steps[at].nanoseconds(target))

@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(eq=False)
 class Region:
-    """Steps that run together: cut by `work`, or on one thread where that is None."""
+    """Steps that run together: cut by `work`, or on one thread if it is None."""
 
     steps: list[Step]
     work: Work | None
@@ -135,7 +135,7 @@ def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
         return None
     if op.name in (_DEALLOC, "func.return") or _reaches_no_memory(op):
         return op
-    reasons.add(f"it holds {op.name}")
+    reasons.add(f"the region holds {op.name}")
     return None
 
 

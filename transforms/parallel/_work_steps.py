@@ -83,7 +83,7 @@ class Access:
 
     @property
     def unit_stride_loop(self) -> int | None:
-        """The loop that moves by one element along the last axis; None where there is none."""
+        """The loop that moves by one element along the last axis; None if absent."""
         last = self.indices[-1] if self.indices else None
         return next((loop for loop, factor in (last or {}).items() if factor == 1), None)
 
@@ -202,7 +202,7 @@ def step_of(op: ir.Operation) -> Step | str:
     operands = list(op.operands)
     if op.name == "memref.copy":
         if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
-            return "it copies buffers of unknown rank"
+            return "the copied buffers are of unknown rank"
         count, rank = 1, ir.ShapedType(operands[0].type).rank
         maps = [affine_map(ir.AffineMap.get_identity(rank, op.context))] * 2
         parallel = frozenset(range(rank))
@@ -283,7 +283,7 @@ def _reached(access: Access, extents: Sequence[int]) -> int:
 
 
 def _sum_of_loops(map_: AffineMap, index: AffineExpr) -> Linear | None:
-    """Return an index as a sum of loops; None where it is none, or has a constant part."""
+    """Return an index as a sum of loops; None if it is not one, or has a constant part."""
     linear = linear_terms(index)
     if linear is None or linear[1]:
         return None

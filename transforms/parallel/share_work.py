@@ -69,7 +69,7 @@ NAME = "linalg-ext-share-work"
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
-    """Cut the entry's work into slices for `threads` threads, where that is worth it.
+    """Cut the entry's work into slices for `threads` threads, if it is worth it.
 
     Leaves the entry as it is where nothing of it can be cut, or nothing is worth it.
     """
@@ -92,7 +92,7 @@ def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
         writer.erase_originals()
     report.changed["linalg"] += len(writers)
     if not report:
-        for reason in sorted(reasons) or ["it has no structured op"]:
+        for reason in sorted(reasons) or ["the entry has no structured op"]:
             report.leave(entry.name, reason)
         return report
     i64 = ir.IntegerType.get_signless(64)
@@ -111,9 +111,9 @@ def threads_of(module: ir.Operation) -> int:
 class Sharing(Enum):
     """The degree to which the work of an entry can be shared."""
 
-    NONE = "it cannot, or is small"
-    ALWAYS = "it can"
-    BY_SIZES = "it can where the sizes of a call are large"
+    NONE = "cannot be shared, or is small"
+    ALWAYS = "can be shared"
+    BY_SIZES = "can be shared where the sizes of a call are large"
 
 
 def sharing_of(module: ir.Operation) -> Sharing:
@@ -148,7 +148,7 @@ def sharing_of(module: ir.Operation) -> Sharing:
 
 
 def slices_of(module: ir.Operation) -> tuple[int, ...]:
-    """Return the most slices of each shared loop of a module; empty where there is none."""
+    """Return the most slices of each shared loop of a module; empty if absent."""
     found = [op for op in operations(module, {"scf.forall"}) if SLICES in op.attributes]
     return tuple(ir.IntegerAttr(op.attributes[SLICES]).value for op in found)
 
@@ -176,12 +176,12 @@ def _share_row(row: Row, threads: int, reasons: set[str]) -> list[SliceWriter]:
 def _is_shared(region: Region, threads: int, reasons: set[str]) -> bool:
     work = region.work
     if work is None:
-        reasons.add("no loop of its largest op reaches what is written along one axis alone")
+        reasons.add("the largest op has no loop along one axis of the written memory alone")
         return False
     if work.is_open:
         return True
     if work.slices(threads, current()) is None:
-        reasons.add("it is small, or its loops are short")
+        reasons.add("the work is small, or its loops are short")
         return False
     return True
 

@@ -53,7 +53,7 @@ def fold_operands(
         return MatchFailure(reason) if reason else False
     maps = _maps(op)
     if maps is None:
-        return MatchFailure("its maps are not what they must be")
+        return MatchFailure("the indexing maps are not valid")
     folding = _Folding(op, kinds, list(inputs), maps)
     for position in range(len(inputs)):
         folding.fold(position)
@@ -186,15 +186,15 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
     inputs, outputs = split_operands(op)
     maps = _maps(op)
     if view is None or maps is None:
-        return "its maps are not what they must be"
+        return "the indexing maps are not valid"
     at = len(inputs) + position
     result, old = maps[at].results, maps[at].dims
     added = [axis for axis in range(view.rank) if axis not in view.axes]
     shape = ir.ShapedType(view_value.type)
     if added and (len(outputs) > 1 or {*result} != {AffineDim(dim) for dim in old}):
-        return "to write its result broadcast would repeat its reduction"
+        return "a broadcast result would repeat the reduction"
     if any(shape.is_dynamic_dim(axis) for axis in added):
-        return "its result is broadcast to a size that is not known before"
+        return "the result is broadcast to a size that is not known before"
     dims = (*old, *_fresh(old, len(added)))
     order = [view.axes.index(axis) for axis in range(view.rank) if axis in view.axes]
     indices = [result[axis] for axis in order]
@@ -209,7 +209,7 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
     is_read = reads_destination(op, position)
     destination = rearranged(outputs[position], order, sizes, is_read=is_read)
     if destination is None:
-        return "what it adds to would have to be arranged like its result"
+        return "the destination would have to be arranged like the result"
     outputs[position] = destination
     return with_maps(op, inputs, outputs, maps) or "the op does not take the maps that this makes"
 

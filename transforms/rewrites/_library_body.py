@@ -109,7 +109,7 @@ class CallBody:
         return module
 
     def _generic(self, operands: Sequence[Any], library_call: str | None = None) -> None:
-        """The op, as far as the shapes of its operands go: its body computes nothing."""
+        """The op with its operands' shapes alone: its body computes nothing."""
         inputs = self._chosen.inputs
         maps = self._affine_maps
         # An iterator is what its use in the outputs makes it; the shapes hang on nothing else.

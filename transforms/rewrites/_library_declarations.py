@@ -49,16 +49,16 @@ def _refusal(op: Any, native: NativeFunction) -> str | None:
     """Return the reason that a declaration does not match a function; None where it does."""
     function = native.function
     if isinstance(function, Gemm):
-        return "it takes pointers and sizes"
+        return "the function takes pointers and sizes"
     declared = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
     operands = tuple(operand_type(type_) for type_ in declared.inputs)
     if reason := function.refusal_of(operands):
         return reason
     for number, (taken, given) in enumerate(zip(function.operands, operands, strict=True)):
         if not taken.takes_layout_of(given):
-            return f"operand {number} may have other strides than it takes"
+            return f"operand {number} may have other strides than the function takes"
     if [str(type_) for type_ in declared.results] != [one for one in [function.result] if one]:
-        return f"it returns {function.result or 'nothing'}"
+        return f"the function returns {function.result or 'nothing'}"
     return None
 
 

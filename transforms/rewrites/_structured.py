@@ -9,11 +9,11 @@ from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.structured.utils.discardable import carry_over
 
-LIBRARY_CALL = MatchFailure("it names the library function that it calls")
+LIBRARY_CALL = MatchFailure("the op names the library function that it calls")
 
 
 def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
-    """A structured op as a definition, or why it is none."""
+    """A structured op as a definition, or why it is not one."""
     if "library_call" in op.attributes:
         return LIBRARY_CALL
     try:
@@ -25,14 +25,14 @@ def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
 
 
 def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | MatchFailure:
-    """A structured op as a sum of products of two operands, or why it is none."""
+    """A structured op as a sum of products of two operands, or why it is not one."""
     recognized = read(op)
     if isinstance(recognized, MatchFailure):
         return recognized
     contraction = contraction_of(recognized)
     if contraction is None:
         return MatchFailure(
-            "it is no sum of products of two operands, cast to the type of the result"
+            "the op is not a sum of products of two operands, cast to the type of the result"
         )
     return recognized, contraction
 

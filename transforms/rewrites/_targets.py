@@ -121,7 +121,7 @@ class _Elementwise:
 
     Attributes:
         function: the function.
-        cast: the cast of its inputs; None where there is none.
+        cast: the cast of its inputs; None if absent.
         order: for each input of the function, the number of the op's input.
     """
 

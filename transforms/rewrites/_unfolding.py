@@ -149,7 +149,7 @@ def _built(
 
 
 def _named(op: ir.Operation) -> ir.Operation | None:
-    """The named op that an element-wise op is; None where there is none."""
+    """The named op that an element-wise op is; None if absent."""
     key = meaning_key(op)
     if key not in _known:
         try:

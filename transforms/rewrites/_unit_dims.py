@@ -98,7 +98,7 @@ def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
 def _squeezed_destination(
     op: ir.Operation, value: ir.Value, units: list[int], position: int = 0
 ) -> ir.Value:
-    """A destination without some axes of one: made so, where that is possible, else reshaped."""
+    """A destination without some unit axes: made without them if possible, else reshaped."""
     if not units:
         return value
     rank = ir.ShapedType(value.type).rank

@@ -73,7 +73,7 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 
 
 def view_of(value: ir.Value) -> View | None:
-    """Return the view that a tensor is; None where it is none."""
+    """Return the view that a tensor is; None if it is not one."""
     op = producer(value)
     # With a compute type of its own an op rounds what it moves.
     if op is None or not _is_plain_tensor(value) or COMPUTE_TYPE in op.attributes:

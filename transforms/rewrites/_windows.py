@@ -135,7 +135,7 @@ def _axis(index: AffineExpr, size: int | None, extents: Extents) -> Axis:
     factors = {dim: factor for dim, factor in factors.items() if dim not in extents.units}
     for dim in factors:
         if not extents.is_known(dim):
-            raise Overlapping(f"no operand is as long as {dim} runs")
+            raise Overlapping(f"dimension {dim} is the size of no operand")
     if any(factor < 1 for factor in factors.values()):
         raise Overlapping(f"the index {index} runs backwards")
     inner_first = sorted(factors, key=lambda dim: factors[dim])

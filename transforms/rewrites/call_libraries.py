@@ -14,10 +14,9 @@ after:
       : (memref<4x8xf32>, memref<4x8xf32>, memref<4x8xf32>) -> ()
 
 The function `call0` checks the shapes, copies what does not lie as the library wants it, and calls
-the library by upstream's conversion. On tensors the call is that of a function of tensors, a stub:
-to bufferization it reads its operands and writes its last ones in place, and no pass can look into
-it, so that the op keeps its granularity. `linalg-ext-link-library-calls` then puts the true call
-there.
+the library by upstream's conversion. On tensors the call is that of a function of tensors, a stub.
+To bufferization it reads its operands and writes its last ones in place. No pass can look into it,
+so the op keeps its granularity. `linalg-ext-link-library-calls` then puts the true call there.
 
 A function that the module itself declares, and a library has, becomes one that calls it, too.
 """

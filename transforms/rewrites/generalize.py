@@ -44,7 +44,7 @@ def generalize(module: ir.Operation) -> Report:
     left = _named(module)
     report.changed.update(report.matched - left)
     for name in left:
-        report.leave(name, "it has no body: linalg-ext-decompose-structured-ops is for it")
+        report.leave(name, "the op has no body: run linalg-ext-decompose-structured-ops")
     for generic in operations(module, {"linalg.generic"}):
         forget_memoized_maps(generic)
     return report

@@ -66,7 +66,7 @@ def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Cho
     inputs = _input_count(op)
     forget_memoized_maps(op)
     if inputs is None or not _is_in_memory(op):
-        return None if name is None else "it has no maps, or operands that are not plain memory"
+        return None if name is None else "the op has no maps, or operands that are not plain memory"
     operands = tuple(operand_type(value.type) for value in op.operands)
     if name is not None:
         found = _by_name(op, name, inputs, operands, libraries)

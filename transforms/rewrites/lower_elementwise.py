@@ -43,7 +43,7 @@ def lower_elementwise(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     new = build_elementwise(function, inputs, output, indexing_maps(operation))
     if new is None and COMPUTE_TYPE in operation.attributes:
         return MatchFailure(
-            "it casts, and has a compute type: run linalg-ext-materialize-compute-type"
+            "the op casts, and has a compute type: run linalg-ext-materialize-compute-type"
         )
     if new is None:
         bound = bind(extension_definition(operation), inputs, [output], CallAttributes())

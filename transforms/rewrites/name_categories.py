@@ -34,5 +34,5 @@ def name_categories(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
     if named is None:
         named = build_matmul_of(recognized)
     if named is None:
-        return MatchFailure("no named op computes the same")
+        return MatchFailure("the op has no named equivalent")
     return put_in_place(category, named, rewriter)

@@ -1,11 +1,11 @@
 """Let a compute type spread through element-wise chains, and keep what lies inside in it.
 
-First, element-wise ops that carry no compute type get that of the op before or behind them, as long
-as what passes between the two is of the compute type's family (floats, or integers) and no wider
-than it. An op that only rounds (a cast to a narrower type) does so on purpose and gets none, nor
-does one whose functions the type does not have. Then, wherever the result of an op with a compute
-type is an input of another with the same one, that tensor becomes one of the compute type: the cast
-out of the first and the cast into the second vanish. The ops on such a tensor are plain linalg
+First, element-wise ops that carry no compute type get that of the op before or behind them. The
+tensor between the two must be of the compute type's family (floats, or integers) and no wider than
+it. An op that only rounds (a cast to a narrower type) does so on purpose and gets none, nor does
+one whose functions the type does not have. Then, wherever the result of an op with a compute type
+is an input of another with the same one, that tensor becomes one of the compute type: the cast out
+of the first and the cast into the second vanish. The ops on such a tensor are plain linalg
 afterwards; those that accumulate get an accumulator, as by linalg-ext-materialize-compute-type.
 
 before:
@@ -112,7 +112,7 @@ def _spread(root: ir.Operation, report: Report) -> None:
             if before is None:
                 refusal = _accept(neighbour, element)
             else:
-                refusal = "" if str(before) == element else "it has another compute type"
+                refusal = "" if str(before) == element else "the op has another compute type"
             if refusal:
                 report.leave(str(neighbour.name), refusal)
             elif before is None and compute_type_of(neighbour) is not None:
@@ -129,9 +129,9 @@ def _accept(op: ir.Operation, element: str) -> str:
     except ArgumentError:
         return ""  # no structured op
     if recognized.definition.reduction_dims:
-        return "it accumulates: say what it is to accumulate in"
+        return "the op accumulates: give it a compute type to accumulate in"
     if _only_rounds(recognized):
-        return "it does nothing but round"
+        return "the op only rounds"
     try:
         form_of(op, recognized, ir.Type.parse(element))
     except DTypeError as error:

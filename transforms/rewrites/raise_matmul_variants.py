@@ -1,8 +1,8 @@
 """Raise every spelling of a matrix product to one op with maps.
 
 A product of matrices whose operands are transposed or broadcast may be a generic, a `contract` of
-linalg or of linalg_ext, or a matrix product already, and its operands may stand either way about:
-the product of a transposed result is that of the operands changed about. All of them become
+linalg or of linalg_ext, or a matrix product already. Its operands may be in either order: a
+transposed product is the product of the transposed operands in the other order. All of them become
 `linalg.matmul`, `linalg.batch_matmul` or `linalg.batch_reduce_matmul`, so that one pattern on these
 three meets every one. What decides is what the op computes. Casts keep their sign, and discardable
 attributes stay. `linalg-ext-specialize-matmul` is the way back.
@@ -48,7 +48,7 @@ def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFail
     recognized, contraction = found
     form = matmul_form(contraction)
     if form is None:
-        return MatchFailure("no matrix product of upstream has its dimensions")
+        return MatchFailure("the dimensions are those of no matrix product upstream")
     if product.name == form.op_name and form.order == (0, 1):
         return False  # it is said that way
     matmul = build_matmul(form, recognized)

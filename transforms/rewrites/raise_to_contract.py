@@ -69,14 +69,14 @@ def raise_to_contract(
     if isinstance(recognized, MatchFailure):
         return recognized
     if not recognized.definition.reduction_dims and not elementwise:
-        return MatchFailure("nothing is summed")
+        return MatchFailure("the op has no reduction")
     form = find_contraction(recognized.definition, recognized.types)
     if isinstance(form, str):
         return MatchFailure(form)
     if len(form.factors) == 1 and not (reductions and form.summed):
-        return MatchFailure("nothing is multiplied")
+        return MatchFailure("the op multiplies no two operands")
     if len(form.factors) > MOST_INPUTS:
-        return MatchFailure(f"it multiplies more than {MOST_INPUTS} operands")
+        return MatchFailure(f"the op multiplies more than {MOST_INPUTS} operands")
     views = views_of(recognized, form)
     if isinstance(views, str):
         return MatchFailure(views)
@@ -97,10 +97,10 @@ def _on_tensors(
     compute = ir.ShapedType(recognized.outputs[0].type).element_type
     if COMPUTE_TYPE in op.attributes:
         if any(factor.difference is not None for factor in form.factors):
-            return MatchFailure("its zero points are subtracted in the compute type")
+            return MatchFailure("the zero points are subtracted in the compute type")
         attribute = op.attributes[COMPUTE_TYPE]
         if not isinstance(attribute, ir.TypeAttr):
-            return MatchFailure("its compute type is no type")
+            return MatchFailure("the compute type is not a type")
         compute = attribute.value
     contraction = contraction_on_views(recognized, form, views, compute)
     gone: list[ir.Operation] = []

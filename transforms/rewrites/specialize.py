@@ -63,4 +63,4 @@ def _named(generic: ir.Operation) -> ir.Operation | MatchFailure:
         named = build_rearrangement(recognized) or build_reduce(generic)
     if named is None:
         named = build_matmul_of(recognized)
-    return MatchFailure("no named op computes the same") if named is None else named
+    return MatchFailure("the op has no named equivalent") if named is None else named

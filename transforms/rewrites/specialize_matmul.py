@@ -60,7 +60,7 @@ def specialize_matmul(
     if plain is not None:
         return put_in_place(product, plain, rewriter)
     if not explicit_transposes:
-        return MatchFailure("no op without maps says it: its operands are transposed or broadcast")
+        return MatchFailure("the operands are transposed or broadcast, which takes an op with maps")
     return _with_transposes(product, recognized, contraction, rewriter)
 
 
@@ -90,7 +90,7 @@ def _with_transposes(
     product: ir.Operation, recognized: RecognizedOp, contraction: Contraction, rewriter: Rewriter
 ) -> bool | MatchFailure:
     if not all(isinstance(v.type, ir.RankedTensorType) for v in product.operands):
-        return MatchFailure("its operands are memrefs: there is no place to transpose them to")
+        return MatchFailure("the operands are memrefs: their transposes have no buffers")
     if any(ir.RankedTensorType(v.type).encoding is not None for v in product.operands):
         return MatchFailure("an operand has an encoding")
     if contraction.lone:
@@ -101,7 +101,7 @@ def _with_transposes(
         for wanted in _layouts(given)
     ]
     if not choices:
-        return MatchFailure("no op without maps has its dimensions")
+        return MatchFailure("the dimensions are those of no op without maps")
     order, given, wanted = min(choices, key=lambda choice: _transposes(*choice[1:]))
     inputs = [recognized.inputs[position] for position in order]
     (output,) = recognized.outputs
@@ -121,7 +121,7 @@ def _with_transposes(
     if plain is None:
         for op in reversed(built):
             op.erase()
-        return MatchFailure("no op without maps says it")
+        return MatchFailure("the product is that of no op without maps")
     if given.c == wanted.c:
         return put_in_place(product, plain, rewriter)
     back = _transpose(plain.results[0], output, [wanted.c.index(dim) for dim in given.c])

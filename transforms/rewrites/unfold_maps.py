@@ -1,12 +1,12 @@
 """Take transposes and broadcasts out of indexing maps, as ops of their own.
 
-Afterwards each operand is indexed as the op's plain form has it: a matrix product without maps,
-an element-wise op without maps under its own name, a contraction of two operands with its batch,
-row and column dimensions in the order of the result, any other op with the dimensions of each
-operand in the order of the iteration space. An operand is transposed first, then broadcast; a
-scalar fills a tensor. `fold_into_maps` is the way back. A generic that only moves elements becomes
-the transposes and broadcasts that it is. Indices that are no plain dimensions stay, and so do ops
-on memrefs, where a transpose is a copy.
+Afterwards each operand is indexed as in the op's plain form. A matrix product has no maps, and an
+element-wise op no maps and its own name. A contraction of two operands has its batch, row and
+column dimensions in the order of the result. Any other op has the dimensions of each operand in the
+order of the iteration space. An operand is transposed first, then broadcast; a scalar fills a
+tensor. `fold_into_maps` is the way back. A generic that only moves elements becomes the transposes
+and broadcasts that it is. Indices that are no plain dimensions stay, and so do ops on memrefs,
+where a transpose is a copy.
 
 before:
     %r = linalg.elementwise kind = #linalg.elementwise_kind<add>

@@ -22,8 +22,8 @@ _ASSERT = "cf.assert"
 def asserted_before(op: ir.Operation, loops: Loops) -> list[ir.Operation]:
     """Take the assertions out of a body; the reductions that say whether all of them hold.
 
-    Nothing is changed where one of them cannot be asked before: it stands in a region in the body,
-    or rests on what a reduction has come to, or the op is on buffers, which a tensor is no part of.
+    Nothing is changed if one of them cannot be checked before the op. That is so if it stands in a
+    region in the body, or depends on the value of a reduction, or if the op is on buffers.
     """
     asserted = operations(op, {_ASSERT})
     if not asserted or not op.results:

@@ -29,7 +29,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
         is_elementwise = op.name.startswith(("math.", "arith."))
         raise refusal(
             op,
-            f"{step} is for structured ops; {op.name} is none",
+            f"{step} is for structured ops; {op.name} is not one",
             expected="an op of linalg, or tensor.pad",
             hint='run("convert-elementwise-to-linalg") makes one of it' if is_elementwise else None,
         )

@@ -134,7 +134,7 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
             if has_remainder and not _ends_highest(index, map_.dims, sizes, ranges):
                 raise refusal(
                     op,
-                    f"{step} cannot cut operand {number}, whose places at {index} begin anew "
+                    f"{step} cannot cut operand {number}, whose places at {index} begin again "
                     "within a tile",
                     hint="tile it by sizes of which the divisor is a multiple, or copy the operand "
                     "into that order first",

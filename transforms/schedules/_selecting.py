@@ -42,7 +42,8 @@ def chosen(
         raise ArgumentTypeError(f"position is {position!r}", expected="a whole number, or several")
     if where is not None and not callable(where):
         raise ArgumentTypeError(
-            f"where is {where!r}", expected="a function of an op that answers True or False"
+            f"the argument where is {where!r}",
+            expected="a function of an op that answers True or False",
         )
     wanted = {} if attributes is None else dict(attributes)
     named = _preferred(
@@ -112,7 +113,9 @@ def _spelled(value: Any) -> str:
 def _answer(where: Predicate, op: ir.Operation) -> bool:
     answer = where(op)
     if not isinstance(answer, bool):
-        raise ArgumentTypeError(f"where answers {answer!r} for {op.name}", expected="True or False")
+        raise ArgumentTypeError(
+            f"the predicate where answers {answer!r} for {op.name}", expected="True or False"
+        )
     return answer
 
 
@@ -121,13 +124,13 @@ def _nothing(
 ) -> ScheduleError:
     if named and narrowed:
         return ScheduleError(
-            f"none of the {len(named)} ops called {op or 'linalg.*'} is meant by all of this",
+            f"the conditions hold for none of the {len(named)} ops called {op or 'linalg.*'}",
             hint="drop one of attributes, function and where",
         )
     there = Counter(each.name for each in select(root, lambda e: _is_called(e.name, "")))
     there += Counter(each.name for each in select(root, lambda e: e.name in _LOOPS))
     listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
     return ScheduleError(
-        f"no op is called {op!r}" if op else "there is no op of linalg",
+        f"the module has no op called {op!r}" if op else "the module has no op of linalg",
         expected=f"one of those that are there: {listed}" if listed else None,
     )

@@ -124,7 +124,7 @@ def places_of(
     Args:
         maps: the indexing maps of all operands.
         loops: the loops of the op.
-        most: the largest trip count of each loop; `DYNAMIC` where that is not known.
+        most: the largest trip count of each loop; `DYNAMIC` if unknown.
         limit: the most copies.
         looped: the dimensions that become loops in any case.
     """

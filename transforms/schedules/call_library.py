@@ -36,12 +36,14 @@ def call_library(op: ir.Operation) -> list[ir.Operation]:
     if not libraries:
         raise refusal(
             op,
-            "no library is in force",
+            "the step has no library to call",
             hint="take the step inside `with lx.library(...):`",
         )
     found = choose(op, libraries, asked_names(_module_of(op)))
     if not isinstance(found, Chosen):
-        raise refusal(op, f"no library has a function for this {op.name}: {found or 'none fits'}")
+        raise refusal(
+            op, f"the libraries have no function for this {op.name}: {found or 'none fits'}"
+        )
     LibraryFunctions(_module_of(op)).replace(op, found)
     return []
 

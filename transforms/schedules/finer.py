@@ -109,5 +109,5 @@ def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
     )
     blocks = [each for top in made for each in operations(top, {"linalg.mmt4d"})]
     if not blocks:
-        raise refusal(made[-1], "its blocks are no linalg.mmt4d")
+        raise refusal(made[-1], "the blocks are not linalg.mmt4d")
     return blocks

@@ -43,7 +43,7 @@ def specialize(op: ir.Operation) -> list[ir.Operation]:
     made = run_apart(op, "", lambda module: specialize_all.apply(module))
     named = [each for each in made if each.name.startswith("linalg.")]
     if not named or named[-1].name == "linalg.generic":
-        raise refusal(made[-1], "no named op computes the same")
+        raise refusal(made[-1], "the op has no named equivalent")
     return named[-1:]
 
 
@@ -96,7 +96,7 @@ def decompose(op: ir.Operation) -> Script:
             return Script((line("%parts", "structured.decompose_interface %target"),), "%parts")
         case _:
             doubt = Doubt(
-                f"no simpler ops are known for this {op.name}: upstream has them for softmax, "
+                f"{op.name} has no known decomposition: upstream decomposes softmax, "
                 "packs, and windows of two dimensions, one of which is 1 as it is in the result",
                 "tile(...) a window and its result to 1 along one dimension first",
             )

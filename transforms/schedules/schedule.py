@@ -119,7 +119,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         if step is None:
             near = similar(name)
             raise ArgumentError(
-                f"there is no step {name!r}",
+                f"{name!r} is not a step of schedules",
                 hint=f"did you mean {' or '.join(near)}?" if near else None,
                 expected=None if near else ", ".join(all_steps()),
             )
@@ -189,7 +189,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         return other
 
     def to_json(self) -> str:
-        """The steps as JSON, for `Schedule.from_json`.
+        """Return the steps as JSON, for `Schedule.from_json`.
 
         Raises:
             NotationError: a step's `where` is a function, which no text can hold.
@@ -216,7 +216,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         return recorded.replay(module)
 
     def to_transform(self) -> str:
-        """The steps in MLIR's transform dialect, for `mlir-opt --transform-interpreter`.
+        """Return the steps in MLIR's transform dialect, for `mlir-opt --transform-interpreter`.
 
         A step that is none there (passes, library calls, a match by `where`) stands as a comment.
         """
@@ -310,5 +310,5 @@ def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
         return [(str(step.pop("step")), step) for step in steps]
     except (ValueError, KeyError, TypeError) as error:
         raise NotationError(
-            f"this is no schedule: {error}", expected="what Schedule.to_json() wrote"
+            f"the text is not a schedule: {error}", expected="what Schedule.to_json() wrote"
         ) from None

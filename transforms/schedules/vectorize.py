@@ -71,9 +71,9 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
             known: what is too much is masked.
 
     Raises:
-        ScheduleError: a loop's range is not known and no size is given, or it is larger than its
-            size, or the vectors would be enormous, or
-            elements are not whole bytes, or upstream has no vector form of the op.
+        ScheduleError: a loop's range is not known and no size is given; or it is larger than its
+            size; or the vectors would be enormous; or elements are not whole bytes, or upstream has
+            no vector form of the op.
     """
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
@@ -217,7 +217,7 @@ def _check_count(op: ir.Operation, what: str, count: int, most: int) -> None:
 
 
 def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
-    """Return the reason for which upstream's vectorizer may refuse an op; None if there is none."""
+    """Return the reason for which upstream's vectorizer may refuse an op; None if absent."""
     if not has_maps(op):
         return Doubt(
             f"upstream has no vector form of {op.name}",
@@ -272,7 +272,7 @@ _COMBINERS = frozenset(
 
 
 def _reduces_by_one_op(op: ir.Operation) -> bool:
-    """Return whether each result of a reduction is what it was before, combined by one op."""
+    """Return whether a reduction combines each result with its old value by one op."""
     body = op.regions[0].blocks[0]
     ops = [each.operation for each in body.operations]
     yielded = list(ops[-1].operands)

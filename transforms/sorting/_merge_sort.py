@@ -5,10 +5,10 @@ are merged in pairs from one buffer into another and back again, an even number 
 the row ends where it was. Of the 2^l runs of level l, run q begins at block `q * blocks >> l`:
 halves are of one length but for a block, at every level, whatever the length of the row.
 
-Two runs are merged from both ends at once: each end takes as many elements as the shorter run has,
-so neither needs to ask where a run ends, and the two do not wait for each other. Between them is
-left what one run has more. Where both ends took one element the comparator was no order; then the
-runs are merged over again from the front alone: whatever it says, no element is lost.
+Two runs are merged from both ends at once. Each end takes as many elements as the shorter run has,
+so neither compares with the end of a run, and the two do not wait for each other. The surplus of
+the longer run remains between them. If both ends took the same element, the comparator is not an
+order. The runs are then merged again from the front alone, so that no element is lost.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class MergeSort:
         return self._rest(rows, arith.muli(whole, index(BLOCK)))
 
     def _network(self, rows: list[Any], start: Any, length: int) -> list[Any]:
-        """A few elements sorted in registers: each sinks past its neighbours, as far as it may."""
+        """A few elements sorted in registers: each sinks past all neighbours that it may pass."""
         if length < 2:
             return rows
         places = [index(add(start, offset)) for offset in range(length)]

@@ -53,7 +53,7 @@ def changes(source: SourceText) -> list[Edit]:
             else:
                 edits += _group(reading, found.start(), found[1], reader)
         except ParseError as error:
-            error.hint = error.hint or f"it is written {_FORM}"
+            error.hint = error.hint or f"write {_FORM}"
             raise
     return edits
 
@@ -93,7 +93,11 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
         outs = read_assignments(reading, reader, f"outs of {written}", INIT_SLOTS)
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(f"{written} cannot have {named(opening)} here", opening, "its body: { ... }")
+        reader.refuse(
+            f"{written} cannot have {named(opening)} here",
+            opening,
+            "the body of the group: { ... }",
+        )
     end = reader.balanced()
     types = [*ins.types, *outs.types]
     head: list[Piece] = [f'"linalg_ext.{name}"(', *listed([*ins.operands, *outs.operands])]

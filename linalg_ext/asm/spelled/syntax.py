@@ -141,7 +141,7 @@ class _OpParser:
                 return False
 
     def trailing(self) -> None:
-        """Read the text after the destinations, as far as it belongs to the op."""
+        """Read the rest of the op's text after the destinations."""
         reader = self._reader
         while True:
             token = reader.peek()
@@ -229,7 +229,7 @@ class _OpParser:
         known = in_dictionary or SUGAR.fullmatch(name) is not None or name in _TRAILING
         if not known:
             reader.refuse(
-                f"{self._op.name}: {name} is nothing that is said of an op",
+                f"{self._op.name}: {name} is not a clause of ops",
                 clause.place,
                 "broadcast_x, permutation_x (or permute_x), transpose_x or map_x for an operand x, "
                 "or compute_type",

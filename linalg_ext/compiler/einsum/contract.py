@@ -25,7 +25,7 @@ def contract(
     outs: Any = None,
     overwrite: bool = False,
 ) -> Any:
-    """A sum of products of any number of operands.
+    """Compute a sum of products of any number of operands.
 
         contract(a, b, c, maps="ij,jk,kl->il")
         contract(a, b, maps=["(i, j, k) -> (i, k)", "(i, j, k) -> (k, j)", "(i, j, k) -> (i, j)"])
@@ -102,5 +102,5 @@ def _check_sizes(text: str, operands: Sequence[Any]) -> None:
                 raise ShapeError(
                     f"contract: '{label}' is of size {sizes[label]}, and of size {size} in operand "
                     f"{number}",
-                    hint="nothing is broadcast here: leave the label out of the narrower operand",
+                    hint="contract broadcasts no size: leave the label out of the narrower operand",
                 )

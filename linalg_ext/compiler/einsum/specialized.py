@@ -1,8 +1,8 @@
 """Kernels of einsum for one contraction at one size and one layout: nothing about them is open.
 
-A contraction that comes again and again is compiled for just its sizes and strides: its operands
-are then read from where they lie, whatever the order of their axes, and its result is written as it
-is wanted. Others share the kernels that are open in every size.
+A contraction that is called again and again is compiled for just its sizes and strides. Its
+operands are then read in place, whatever the order of their axes, and its result is written in the
+order that the caller wants. Others share the kernels that are open in every size.
 """
 
 from __future__ import annotations
@@ -141,5 +141,5 @@ def kept_key(
     output: tuple[str, ...],
     dtype: DType,
 ) -> str | None:
-    """Return the disk cache's key of the kernel for arrays like these; None where there is none."""
+    """Return the disk cache's key of the kernel for arrays like these; None if absent."""
     return kernel_cache.key_of("einsum", _described(*a), _described(*b), output, dtype.str)

@@ -258,7 +258,7 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
 
 
 def _nearest(array: Array, labels: str) -> str:
-    """The label along which an array has unit stride; nothing where there is none."""
+    """The label along which an array has unit stride; nothing if absent."""
     units = [
         label
         for label, size, stride in zip(labels, array.shape, array.strides, strict=True)

@@ -1,1 +1,1 @@
-"""The processes apart: what runs in them. `linalg_ext.worker_process` is their other end."""
+"""Code that runs in worker processes. `linalg_ext.worker_process` is their other end."""

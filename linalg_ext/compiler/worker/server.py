@@ -1,4 +1,4 @@
-"""The process that processes apart are forked from: it loads what they need, and waits.
+"""The process that worker processes are forked from: it loads what they need, and waits.
 
 Started by `linalg_ext.runtime.processes` as `python -m linalg_ext.compiler.worker.server FD`, where
 FD is a socket. It forks when it is asked to, and tells how the forked ended.
@@ -134,7 +134,7 @@ def _fork() -> int:
 def main(descriptor: int) -> None:
     """Serve the parent at the other end of a socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What others are to believe must not come from where code of anybody's has run.
+    # Kept code that others trust must not come from a process that runs users' code.
     os.environ["LINALG_EXT_CACHE_DIR"] = "off"
     makers()  # a part of all keys, which takes long
     _Server(socket.socket(fileno=descriptor)).serve()

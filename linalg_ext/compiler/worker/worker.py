@@ -1,4 +1,4 @@
-"""The process apart: compiles one module and runs its entry, and may die of it.
+"""The worker process: compiles one module and runs its entry, and may die of it.
 
 Forked by `server`, with a socket. It answers one request at a time until the socket closes.
 """
@@ -34,7 +34,8 @@ _LATER = 5
 """Seconds after which this process ends itself, where its parent should have ended it."""
 
 _NO_MEMORY = CrashError(
-    "there is no memory for it within the limits", hint="allow more with Limits(memory=...)"
+    "the worker process ran out of memory within its limits",
+    hint="allow more with Limits(memory=...)",
 )
 
 
@@ -44,7 +45,7 @@ class _Worker:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._compiled: Kernel | None = None
-        # What others are to believe must not come from where code of anybody's has run.
+        # Kept code that others trust must not come from a process that runs users' code.
         self._memory = cache.keep_in_memory()
 
     def serve(self) -> None:
@@ -81,7 +82,7 @@ class _Worker:
     @property
     def _kernel(self) -> Kernel:
         if self._compiled is None:
-            raise AssertionError("nothing is compiled yet")
+            raise AssertionError("the module is not compiled yet")
         return self._compiled
 
     def _prepare(self, request: Request) -> None:

@@ -197,7 +197,7 @@ def _maps(maps: Maps, count: int) -> list[AffineMap]:
     parsed = [affine_map(map) for map in maps]
     if len(parsed) != count:
         raise ArityError(
-            f"there are {len(parsed)} maps for {count} operands",
+            f"{len(parsed)} maps are given for {count} operands",
             expected="one for each, the destination last",
         )
     return parsed

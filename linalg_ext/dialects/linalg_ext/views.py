@@ -173,7 +173,7 @@ def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Val
     types = [ir.MemRefType(value.type) for value in values]
     if types[0].rank == types[1].rank and shared_base(values[0], values[1], ViewReader()) is None:
         raise ArgumentError(
-            f"{short}: the views are of two buffers, as far as their ops tell",
+            f"{short}: the views may be of two buffers",
             expected="two views that lead back to one by memref.subview and ops like it",
         )
     return _built(name, values, [open_view_type(types[0])] * count)

@@ -47,7 +47,7 @@ def opened(text: bytes, where: str) -> Data:
             f"the kernel was exported in version {version!r} of the format",
             where=where,
             expected=f"version {VERSION}",
-            hint="export it anew with this version of linalg_ext",
+            hint="export it again with this version of linalg_ext",
         )
     kernel: Data | None = whole.get("kernel")
     if not isinstance(kernel, dict) or whole.get("checksum") != checksum(_canonical(kernel)):
@@ -58,7 +58,7 @@ def opened(text: bytes, where: str) -> Data:
 def damaged(file: str, where: str) -> ExportError:
     """The error for a file that is not as it was written."""
     return ExportError(
-        f"{file} is not as it was written", where=where, hint="copy the folder, or export it, anew"
+        f"{file} is not as it was written", where=where, hint="copy the folder, or export it, again"
     )
 
 

@@ -16,7 +16,7 @@ _COMPILERS = ("cc", "gcc", "clang")
 
 
 def linker(target: Target) -> list[str] | None:
-    """The command that links for a target, `CC` or the first there is; None where there is none.
+    """The command that links for a target, `CC` or the first there is; None if absent.
 
     A linker on its own does too: what the code calls is then found when the library is loaded.
     """

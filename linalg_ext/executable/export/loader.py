@@ -87,7 +87,7 @@ class Kernel:
             out: an array for the result, or a tuple with an array or None for each.
 
         Returns:
-            The result, or a tuple of them, or None where there is none.
+            The result, or a tuple of them, or None if absent.
 
         Raises:
             TypeError: a wrong number of arguments, or a wrong dtype.

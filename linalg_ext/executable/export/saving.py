@@ -121,7 +121,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         link(command, folder / files["object"], folder / files["library"], symbol)
     elif library:
         raise ExportError(
-            "there is no linker to make the shared library with",
+            "a linker for the shared library is not found",
             expected="cc, gcc, clang or ld on Linux, and code for its processor",
             hint="export(..., library=False): the object file needs none for lx.load",
         )
@@ -240,7 +240,7 @@ def _wrapped(words: list[str]) -> list[str]:
 
 
 def _keep_to_oneself(folder: Path) -> None:
-    """Nobody else may write: what others can write to is not loaded."""
+    """Take the rights to write from other users: a folder that they can write to is not loaded."""
     if sys.platform == "win32":
         return
     for place in (folder, *folder.rglob("*")):

@@ -51,7 +51,7 @@ class _Reader:
         for op in blocks[0].operations:
             self._read(op.operation)
         if len(blocks) > 1:
-            self._keep_all(self._arguments, "it has branches")
+            self._keep_all(self._arguments, "the function has branches")
 
     def found(self) -> FunctionAxes:
         names: dict[Node, str] = {}
@@ -75,7 +75,10 @@ class _Reader:
         for value in list(self._numbers):
             nodes = self._axes(value)
             roots = [self._root(node) for node in nodes]
-            self._keep((r for r in roots if roots.count(r) > 1), "it is two axes of one array")
+            self._keep(
+                (r for r in roots if roots.count(r) > 1),
+                "two axes of an array run along the dimension",
+            )
 
     def _axes(self, value: ir.Value) -> list[Node]:
         if not isinstance(value.type, ir.RankedTensorType):
@@ -134,17 +137,20 @@ class _Reader:
                 dim = AffineDim(f"d{ir.IntegerAttr(inner.attributes['dim']).value}")
                 for value, map in zip(op.operands, maps, strict=False):
                     nodes = zip(self._axes(value), map.results, strict=False)
-                    self._keep((n for n, i in nodes if i == dim), "it counts positions along it")
+                    self._keep(
+                        (n for n, i in nodes if i == dim),
+                        "an op counts positions along the dimension",
+                    )
 
     def _read_dim(self, op: ir.Operation) -> None:
         users = {use.owner.operation.name for use in op.results[0].uses}
         if users - {"tensor.empty"}:
-            self._keep_all([op.operands[0]], "it computes with its size")
+            self._keep_all([op.operands[0]], "the function computes with the size")
 
     def _read_constant(self, op: ir.Operation) -> None:
         value = op.attributes["value"]
         if not (isinstance(value, ir.DenseElementsAttr) and value.is_splat):
-            self._keep_all(op.results, "it is combined with an array from outside")
+            self._keep_all(op.results, "the dimension meets an array of constants")
 
     def _read_slice(self, op: ir.Operation) -> None:
         """A slice of all of an axis ties it; of less, the axis must be whole."""
@@ -169,9 +175,9 @@ class _Reader:
                 if all_of_it:
                     self._tie(one, other)
                 else:
-                    self._keep((one, other), "a part of it is taken, or put in")
+                    self._keep((one, other), "a part of the dimension is taken, or put in")
         else:
-            self._keep_all([large, small], "a part of it is taken, or put in")
+            self._keep_all([large, small], "a part of the dimension is taken, or put in")
 
     def _read_reshape(self, op: ir.Operation) -> None:
         """Axes of size 1 come and go; others are kept, or must be whole."""
@@ -186,7 +192,9 @@ class _Reader:
             if len(longer) == 1:
                 self._tie(wide_axes[longer[0]], node)
             elif longer:
-                self._keep((node, *(wide_axes[axis] for axis in group)), "it is reshaped")
+                self._keep(
+                    (node, *(wide_axes[axis] for axis in group)), "the dimension is reshaped"
+                )
 
     def _read_structured(self, op: ir.Operation, maps: Sequence[Any]) -> None:
         _, destinations = split_operands(op)
@@ -201,12 +209,12 @@ class _Reader:
                 if isinstance(index, AffineDim):
                     self._tie(owner.setdefault(index.name, node), node)
                     if not all(index.name in dims for dims in written):
-                        self._keep((node,), f"{op.name} reduces over it")
+                        self._keep((node,), f"{op.name} reduces over the dimension")
         for value, map in zip(values, maps, strict=True):
             for node, index in zip(self._axes(value), map.results, strict=False):
                 if not isinstance(index, AffineDim | AffineConst):
                     others = [owner[dim] for dim in index.dims if dim in owner]
-                    self._keep((node, *others), f"{op.name} reads it at {index}")
+                    self._keep((node, *others), f"{op.name} reads the dimension at {index}")
         for destination, result in zip(destinations, op.results, strict=False):
             for one, other in zip(self._axes(destination), self._axes(result), strict=True):
                 self._tie(one, other)

@@ -77,7 +77,9 @@ def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
     """The axes, those whole that not every result has: a block of it would be given many times."""
     dims = {dim for own in (*axes.arguments, *axes.results) for dim in own}
     lone = {dim for dim in dims if not all(dim in own for own in axes.results)}
-    return replace(axes, whole={**dict.fromkeys(lone, "not every result has it"), **axes.whole})
+    return replace(
+        axes, whole={**dict.fromkeys(lone, "a result lacks the dimension"), **axes.whole}
+    )
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def _open_axes(kernel: Kernel) -> FunctionAxes:
         raise ArgumentError(
             f"`{name}` cannot be applied to dask arrays: it is no function of tensors",
             where=caller_location(),
-            expected="tensors in and out; what is written to memory is nobody's result",
+            expected="tensors in and out: memory that is written is no result",
             hint="call it in a function that is given to dask.array.map_blocks",
         )
     module = Module.parse(recipe.module, trusted=True)

@@ -146,13 +146,13 @@ class _Call:
         """The dimensions that a block must have all of, and why."""
         why = ""
         if len(self._free_dtypes) > 1 and self._inits:
-            why = "its outputs are of several dtypes, and start from init="
+            why = "the outputs are of several dtypes, and start from init="
         if self._needs_init:
-            why = "only init= says how large an output is"
+            why = "the size of an output is known from init= alone"
         kinds = {dtype.kind for dtype in (self._compute_type, *self._free_dtypes) if dtype}
         is_fixed = any(str(output.type_var) in PREDEFINED for output in self._definition.outputs)
         if self._compute_type is not None and (is_fixed or kinds & set("iub")):
-            why = "its sums are cast to or from integers once, or to a type of its own"
+            why = "the sums are cast to or from integers once, or to a type of their own"
         reduced = {dim: why for dim in self._definition.reduction_dims if why}
         return {**reduced, **self._apart.whole}
 

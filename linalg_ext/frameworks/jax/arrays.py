@@ -46,7 +46,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
         raise ShapeError(
             f"{name} is of shape {found.shape}",
             expected=f"{tuple(like.shape)}, which the function was compiled for",
-            hint="compile it anew for this shape: lx.from_jax(fn, ...)",
+            hint="compile it again for this shape: lx.from_jax(fn, ...)",
         )
     return found
 

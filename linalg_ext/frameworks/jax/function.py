@@ -188,7 +188,7 @@ class JaxFunction:
             if number >= len(arguments) or arguments[number] != value:
                 raise ArgumentError(
                     f"argument {number} of {self.name} is static, and was {value!r}",
-                    hint="give the same again, or compile anew",
+                    hint="give the same again, or compile again",
                 )
         dynamic = [value for n, value in enumerate(arguments) if n not in self._constants]
         values, tree = jax().tree_util.tree_flatten((tuple(dynamic), dict(keywords)))

@@ -140,9 +140,9 @@ def _refuse_what_would_differ(model: Any) -> None:
         if (node.op_type, _mode(node)) in _OTHERWISE:
             raise _error(node, "torch-mlir takes other elements in this mode")
         if node.op_type == "PRelu" and _opset(model) < 7:
-            raise _error(node, "its slopes were those of channels before opset 7")
+            raise _error(node, "the slopes were those of channels before opset 7")
         if node.op_type.startswith(("Random", "Multinomial", "Bernoulli")):
-            raise _error(node, "its random numbers would not be those of another runtime")
+            raise _error(node, "the random numbers would not be those of another runtime")
 
 
 _OTHERWISE = {("GridSample", b"nearest"), ("SpaceToDepth", b"CRD")}

@@ -100,7 +100,9 @@ def _loaded(source: Any) -> Any:
             expected="the path of a file, the bytes of one, or an onnx.ModelProto",
         )
     if not Path(source).is_file():
-        raise ArgumentError(f"there is no file {os.fspath(source)}", expected="a model: model.onnx")
+        raise ArgumentError(
+            f"the file {os.fspath(source)} does not exist", expected="a model: model.onnx"
+        )
     return _read(lambda: onnx().load(os.fspath(source)), os.fspath(source))
 
 

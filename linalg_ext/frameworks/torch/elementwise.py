@@ -143,7 +143,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 def number_of_two(comparison: str, x: Any, y: Any) -> Any:
-    """The larger of two (`ge`), or the smaller (`le`); a number wins over what is none."""
+    """The larger of two (`ge`), or the smaller (`le`); a number wins over a NaN."""
     is_first = getattr(torch(), comparison)(x, y)
     if y.is_floating_point():
         is_first = is_first | (y != y)

@@ -133,7 +133,7 @@ def _first_effect(graph: Any) -> Any:
 
 
 def _bound(value: Any) -> int | None:
-    """A bound of a size as a number; None where there is none to speak of."""
+    """A bound of a size as a number; None if the size is as good as unbounded."""
     return int(value) if value.is_Integer and abs(int(value)) < 1 << 31 else None
 
 

@@ -74,7 +74,7 @@ def lines_of(node: Any) -> list[tuple[str, str]]:
 
 
 def name_in(location: str, names: Collection[str]) -> str | None:
-    """The name of a node in the location of an op that was made of it; None where there is none."""
+    """The name of a node in the location of an op that was made of it; None if absent."""
     return next((name for name in _NAME.findall(location) if name in names), None)
 
 

@@ -140,7 +140,7 @@ def _say_that_sizes_agree(module: ir.Module) -> None:
     """Say of all functions that no open size is 1 where another one is meant.
 
     PyTorch has decided while it traced what is broadcast, and the sizes of a call are checked
-    against that. Without this, torch-mlir has each element ask for it anew.
+    against that. Without this, torch-mlir has each element ask for it again.
     """
     with module.context:
         for function in functions(module.operation):
@@ -175,7 +175,7 @@ def _refuse_what_would_differ(graph: Any) -> None:
         if seeded in getattr(node.target, "tags", ()):
             raise Refused(
                 node.name,
-                "its random numbers would not be those of torch.manual_seed; dropout is none "
+                "the random numbers would not be those of torch.manual_seed; dropout is off "
                 "after model.eval()",
             )
         if _base(graphs.op_of(node)) in _KEEPING or graphs.is_free(node):

@@ -39,7 +39,7 @@ def quiet_mode() -> Any:
 
 
 def learning(forms: Forms) -> Any:
-    """A mode that writes down what ops give, whoever runs them."""
+    """A mode that records the results of all ops that run under it."""
 
     class Learning(quiet_mode()):  # type: ignore[misc]
         def __torch_dispatch__(

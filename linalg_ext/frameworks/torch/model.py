@@ -188,7 +188,7 @@ class TorchModel:
         return {bound.held.name: bound.held.tensor for bound in self._state}
 
     def refresh(self) -> None:
-        """Read all of the model's tensors anew at the next call.
+        """Read all of the model's tensors again at the next call.
 
         Needed with `packed="unwatched"` alone, after writing through `tensor.data` or an array in a
         tensor's memory, which PyTorch does not count.

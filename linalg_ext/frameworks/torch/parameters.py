@@ -66,13 +66,13 @@ class Bound:
             raise ShapeError(
                 f"{name} of the model was {before.shape}, and now is {tuple(tensor.shape)}",
                 where=caller_location(),
-                hint="compile the model anew",
+                hint="compile the model again",
             )
         if (dtype := as_array(tensor, name).dtype) != before.dtype:
             raise DTypeError(
                 f"{name} of the model was of {before.dtype}, and now is of {dtype}",
                 where=caller_location(),
-                hint="compile the model anew",
+                hint="compile the model again",
             )
 
 
@@ -105,7 +105,7 @@ class Copy(ABC):
         self._lock = Lock()
 
     def forget(self) -> None:
-        """Copy anew at the next call."""
+        """Copy again at the next call."""
         self._kept = None
 
     def of(self, tensor: Any, array: Array) -> Array:
@@ -128,7 +128,7 @@ class Copy(ABC):
         if pages is None:
             return kept
         pages.begin()
-        # Somebody may have written between the last look and the first note.
+        # A write may have come between the last look and the first note.
         return kept._replace(pages=pages if fingerprint(array) == state else None)
 
     @abstractmethod

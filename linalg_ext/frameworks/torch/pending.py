@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """A graph that comes through as far as linalg, and nothing compiled of it yet.
+    """A graph that was imported as linalg, and is not compiled yet.
 
     Attributes:
         key: what its kernel is kept under, if at all.
@@ -27,7 +27,7 @@ class Draft:
     """
 
     def __init__(self, graph_module: Any, options: Options) -> None:
-        """Look for the kernel of a graph; where there is none, import the graph.
+        """Look for the kernel of a graph; if absent, import the graph.
 
         Raises:
             Refused: an op of it does not come through.

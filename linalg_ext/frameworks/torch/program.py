@@ -44,13 +44,13 @@ class Held:
             raise ModelError(
                 f"{self.name} is gone from the model",
                 where=caller_location(),
-                hint="put it back, or compile the model anew",
+                hint="put it back, or compile the model again",
             )
         return found
 
 
 def state_of(holder: Any, name: str) -> Held | None:
-    """A parameter or a buffer of a module by its name in `state_dict()`; None if it is none."""
+    """A parameter or a buffer of a module by its name in `state_dict()`; None if it is not one."""
     if not isinstance(holder, torch().nn.Module):
         return None
     path, _, key = name.rpartition(".")
@@ -244,7 +244,7 @@ class Program:
             factor, rest = expression.coeff(symbol, 1), expression.coeff(symbol, 0).subs(sizes)
             found = (size - rest) / factor if factor.is_Integer else None
             if found is not None and (not found.is_Integer or found < 0):
-                self._refuse_shape(expected, given, f"no {symbol} gives {expression} = {size}")
+                self._refuse_shape(expected, given, f"{expression} = {size} holds for no {symbol}")
             if found is not None:
                 sizes[symbol] = int(found)
                 self._check_range(expected, given, sizes[symbol], symbol)

@@ -9,7 +9,7 @@ from typing import Any
 from linalg_ext.frameworks.torch.fingerprint import Untold
 
 _REFRESHED = {"_flat_weights", "_flat_weight_refs"}
-"""Lists of a recurrent layer's weights, which PyTorch makes anew when those are exchanged."""
+"""Lists of a recurrent layer's weights, which PyTorch remakes when weights are exchanged."""
 
 
 @contextmanager

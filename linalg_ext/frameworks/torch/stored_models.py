@@ -1,7 +1,7 @@
 """Models that were compiled once: found by what they compute, neither exported nor imported again.
 
 What is kept of a model is how it is called, as plain data, and the key of its kernel, which is kept
-by itself. A model of which a part was left to PyTorch is exported anew.
+by itself. A model of which a part was left to PyTorch is exported again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Sought:
         try:
             return self._of_record(entry.record)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            logger("cache").info("what is kept under %s cannot be used: %s", self.key, repr(error))
+            logger("cache").info("the entry %s cannot be used: %s", self.key, repr(error))
             return None
 
     def keep(self, program: Program, graph: CompiledGraph) -> None:
@@ -83,7 +83,7 @@ class Sought:
         )
 
     def _place_of(self, held: Held) -> tuple[str, str, int] | None:
-        """Return the place where a tensor of the model is found again; None where there is none."""
+        """Return the place where a tensor of the model is found again; None if absent."""
         if state_of(self.model, held.name) is not None:
             return "state", held.name, 0
         for number, each in enumerate(self.recording.constants):
@@ -178,7 +178,7 @@ def sought(
         options.is_checked,
         options.opt_level,
         options.packed,
-        # They have no versions that would tell when to pack them anew.
+        # They have no versions that would tell when to pack them again.
         [name for name, each in state_of_module(model) if each.is_inference()],
     )
     return None if key is None else Sought(model, recording, options, key)

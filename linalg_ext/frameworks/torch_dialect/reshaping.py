@@ -67,7 +67,7 @@ def write_reshape(
 
 
 def constant_of(size: ir.Value) -> int | None:
-    """The number that a constant of torch's is; None where a value is none."""
+    """The number that a constant of torch's is; None if the value is not one."""
     op = producer(size)
     if op is None or op.name != "torch.constant.int":
         return None

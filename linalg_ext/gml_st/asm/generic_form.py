@@ -36,7 +36,7 @@ class GenericOp:
     Attributes:
         name: without its dialect.
         start, end: its place, from its name to its result types.
-        block: of its region; None where that is empty.
+        block: of its region; None if the region is empty.
         attributes: by name, as they are written.
     """
 

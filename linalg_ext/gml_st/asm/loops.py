@@ -67,7 +67,9 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     opening = reader.peek()
     if opening.text != "{":
         reader.refuse(
-            f"{op.written} cannot have {named(opening)} here", opening, "its body: { ... }"
+            f"{op.written} cannot have {named(opening)} here",
+            opening,
+            "the body of the loop: { ... }",
         )
     reader.next()
     pieces: list[Piece] = [f'"gml_st.{op.name}"(', *listed(_operands(head)), ") ({"]
@@ -122,7 +124,7 @@ def read_assignments(reading: Reading, reader: Reader, of_what: str, room: int) 
     """Take `(%in_ = %in: T, ...)`.
 
     Raises:
-        ParseError: it is none, or of more operands than there is room for.
+        ParseError: it is not one, or of more operands than there is room for.
     """
     opening = reader.expect("(", of_what)
     found = Assignments()

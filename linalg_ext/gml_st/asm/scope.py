@@ -63,7 +63,7 @@ class Scope:
         self._regions.append(region)
 
     def close(self) -> Region | None:
-        """The innermost region ends; None where there is none."""
+        """The innermost region ends; None if absent."""
         return self._regions.pop() if len(self._regions) > 1 else None
 
     def define(self, name: str, known: Known | None = None) -> None:

@@ -141,7 +141,7 @@ def _read_slice(reading: Reading, kind: str, result: Span, reader: Reader) -> Sl
     except ParseError as error:
         if error.hint is None:
             operands = "%x" if kind == "extract_slice" else "%part into %x"
-            error.hint = f"it is written tensor.{kind} {operands}[offsets] [sizes] [strides] : ..."
+            error.hint = f"write tensor.{kind} {operands}[offsets] [sizes] [strides] : ..."
         raise
 
 
@@ -193,7 +193,7 @@ def _check_same_tile(reading: Reading, op: Op, update: Slice, body: Body) -> Non
             if _numbers(reading, ours) != _numbers(reading, theirs):
                 line = reading.source.text.count("\n", 0, extract.start) + 1
                 reading.refuse(
-                    f"what is inserted into {update.of.text} has other {what} than "
+                    f"the slice inserted into {update.of.text} has other {what} than "
                     f"{extract.result.text}, which line {line} extracts from it",
                     ours.place,
                     f"[{', '.join(theirs.texts)}]: {op.written} reads, changes and writes one tile "
@@ -246,7 +246,7 @@ def _materialize(reading: Reading, extract: Slice) -> None:
 
 
 def _tile(reading: Reading, update: Slice, name: str, *, is_kept: bool) -> None:
-    """A tile in the place of what inserts there, or before it where that is used besides."""
+    """A tile in the place of the op that inserts there, or before it if it has other users."""
     subset = _subset(reading, update)
     pieces = [f"{name} = ", *tile_pieces(update.of, update.type, update.place, subset), " "]
     reading.change(update.start, update.start if is_kept else update.end, pieces)

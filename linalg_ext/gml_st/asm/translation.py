@@ -184,7 +184,7 @@ class _Scanner:
             return read(self.reading, Op(name, written, place, results), reader)
         except ParseError as error:
             if error.hint is None:
-                error.hint = f"it is written {written} {form}"
+                error.hint = f"write {written} {form}"
             raise
 
     def _unknown(self, name: str, place: Span) -> NoReturn:

@@ -77,7 +77,7 @@ def materialized_type(source: ir.Type, set_: ir.Value) -> ir.Type:
         ArgumentError: the source is no tensor or memref, or the set is none.
     """
     if not is_container(source):
-        raise ArgumentError(f"its source is of type {source}", expected="a ranked tensor or memref")
+        raise ArgumentError(f"the source is of type {source}", expected="a ranked tensor or memref")
     element = ir.ShapedType(source).element_type
     type_ = set_.type
     if is_element(type_):

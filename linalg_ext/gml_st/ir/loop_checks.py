@@ -24,7 +24,7 @@ def check_loop(op: ir.Operation) -> None:
         )
     for kind in kinds:
         if kind not in ITERATORS:
-            raise ArgumentError(f"there is no iterator {kind!r}", expected=", ".join(ITERATORS))
+            raise ArgumentError(f"{kind!r} is not an iterator type", expected=", ".join(ITERATORS))
     _check_distribution(view.distribution, view.rank)
     _check_arguments(view, [("input", view.ins), ("output", view.outs)])
     _check_outputs(op, view.outs)
@@ -64,7 +64,7 @@ def trip_count(view: LoopView | ForView | ParallelView, dim: int) -> int | None:
 
 def _check_bounds(view: LoopView | ForView | ParallelView) -> None:
     if not view.rank:
-        raise ArityError("it has no iterator", expected="one or more")
+        raise ArityError("the loop has no iterator", expected="one or more")
     for dim, step in enumerate(map(static, view.step)):
         if step is not None and step <= 0:
             raise ArgumentError(
@@ -89,7 +89,7 @@ def _check_arguments(
     expected = view.rank + sum(len(group) for _, group in groups)
     if len(arguments) != expected:
         raise ArityError(
-            f"its body has {len(arguments)} argument(s)",
+            f"the body has {len(arguments)} argument(s)",
             expected=f"{expected}: an index for each iterator"
             + "".join(f", then the {what}s" for what, group in groups if group),
         )
@@ -121,6 +121,6 @@ def _check_results(op: ir.Operation, types: Sequence[ir.Type], what: str) -> Non
     results = [result.type for result in op.results]
     if results != tensors:
         raise DTypeError(
-            f"it gives ({', '.join(map(str, results))})",
+            f"the results are ({', '.join(map(str, results))})",
             expected=f"({', '.join(map(str, tensors))}), a result for each {what} that is a tensor",
         )

@@ -147,7 +147,7 @@ class _LoopBounds:
         last = _last_in(self.body)
         if last is None or last.name != name:
             ends = "nothing" if last is None else last.name
-            raise ArgumentError(f"its body ends in {ends}", expected=name)
+            raise ArgumentError(f"the body ends in {ends}", expected=name)
         return last
 
 
@@ -266,7 +266,7 @@ def _bounds(
     lower, upper, step = (tuple(group) for group in groups[:3])
     if not len(lower) == len(upper) == len(step):
         raise ArityError(
-            f"there are {len(lower)} lower bound(s), {len(upper)} upper bound(s) and "
+            f"the loop has {len(lower)} lower bound(s), {len(upper)} upper bound(s) and "
             f"{len(step)} step(s)",
             expected="one of each for every iterator",
         )
@@ -286,16 +286,16 @@ def _slots(op: ir.Operation, groups: list[list[ir.Value]], what: str) -> tuple[i
 def _body(op: ir.Operation) -> ir.Block:
     block = _only_block(op, 0)
     if block is None:
-        raise ArgumentError("its body is empty", expected="a block with its terminator")
+        raise ArgumentError("the body is empty", expected="a block with its terminator")
     return block
 
 
 def _only_block(op: ir.Operation, region: int) -> ir.Block | None:
     if region >= len(op.regions):
-        raise ArityError(f"it has {len(op.regions)} region(s)", expected=f"{region + 1}")
+        raise ArityError(f"the op has {len(op.regions)} region(s)", expected=f"{region + 1}")
     blocks = list(op.regions[region].blocks)
     if len(blocks) > 1:
-        raise ArgumentError(f"its region has {len(blocks)} blocks", expected="one")
+        raise ArgumentError(f"the region has {len(blocks)} blocks", expected="one")
     return blocks[0] if blocks else None
 
 
@@ -342,12 +342,12 @@ def _accumulators(
     last = _last_in(combiner)
     if last is None or last.name != "gml_st.yield":
         ends = "nothing" if last is None else last.name
-        raise ArgumentError(f"its accumulator region ends in {ends}", expected="gml_st.yield")
+        raise ArgumentError(f"the accumulator region ends in {ends}", expected="gml_st.yield")
     values = YieldView.of(last).values
     count = sum(flags)
     if len(arguments) != 2 * count or len(values) != count:
         raise ArityError(
-            f"its accumulator region has {len(arguments)} argument(s) and yields {len(values)} "
+            f"the accumulator region has {len(arguments)} argument(s) and yields {len(values)} "
             f"value(s) for {count} accumulated value(s)",
             expected="two arguments, (new, old), and one value for each",
         )

@@ -50,11 +50,11 @@ def operand_of(op: ir.Operation, at: int) -> ir.Value:
     """An operand by its place.
 
     Raises:
-        ArityError: there are not so many.
+        ArityError: the op has fewer operands.
     """
     operands = op.operands
     if at >= len(operands):
-        raise ArityError(f"it has {len(operands)} operand(s)", expected=f"{at + 1} or more")
+        raise ArityError(f"the op has {len(operands)} operand(s)", expected=f"{at + 1} or more")
     return operands[at]
 
 
@@ -124,7 +124,7 @@ class TileView:
         """The view of an op."""
         superset, offsets, sizes, strides = segments(op, 4)
         if len(superset) != 1:
-            raise ArityError(f"it is a tile of {len(superset)} supersets", expected="one")
+            raise ArityError(f"the tile has {len(superset)} supersets", expected="one")
         return cls(
             op,
             superset[0],

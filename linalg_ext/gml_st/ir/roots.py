@@ -48,7 +48,7 @@ _OF_THE_SAME_ROOT = frozenset(
 
 
 def root_sizes(set_: ir.Value) -> tuple[Size, ...] | None:
-    """The sizes of the whole that a set is a part of, as far as they are known; None: not at all.
+    """The sizes of the whole that a set is a part of, those that are known; None if none is.
 
     Those of a `gml_st.space` are numbers alone: a value is dynamic, as in a type.
     """

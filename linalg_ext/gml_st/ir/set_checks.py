@@ -78,19 +78,19 @@ def check_tile(op: ir.Operation) -> None:
 
 
 def check_filter(op: ir.Operation) -> None:
-    """A row of indices for each element, each within the source where that is known."""
+    """A row of indices for each element, each within the source if known."""
     view = FilterView.of(op)
     source = container_shape(_container(view.source))
     indices = view.indices.type
     if not isinstance(indices, ir.RankedTensorType) or not isinstance(
         indices.element_type, ir.IndexType | ir.IntegerType
     ):
-        raise DTypeError(f"its indices are of type {indices}", expected="a tensor of indices")
+        raise DTypeError(f"the indices are of type {indices}", expected="a tensor of indices")
     sizes = container_shape(indices).sizes
     is_flat = source.rank == 1 and len(sizes) == 1
     if not is_flat and (len(sizes) != 2 or sizes[1] != source.rank):
         raise ShapeError(
-            f"its indices are of type {indices}, its source is of rank {source.rank}",
+            f"the indices are of type {indices}, the source is of rank {source.rank}",
             expected=f"tensor<n x {source.rank} x index>, a row for each element",
         )
     _check_result(op, subset_type(source))
@@ -105,7 +105,7 @@ def check_filter(op: ir.Operation) -> None:
 
 
 def check_point(op: ir.Operation) -> None:
-    """As many indices as dimensions, each within the superset where that is known."""
+    """As many indices as dimensions, each within the superset if known."""
     point = PointView.of(op)
     shape = _superset_shape(point.superset)
     _check_count("index", point.indices, shape)
@@ -177,7 +177,7 @@ def check_difference(op: ir.Operation) -> None:
     count = 2 * subset_shape(view.first.type).rank
     if len(op.results) != count:
         raise ArityError(
-            f"it has {len(op.results)} result(s)", expected=f"{count}, two for each dimension"
+            f"the op has {len(op.results)} result(s)", expected=f"{count}, two for each dimension"
         )
     expected = subset_type(box_shape(view.first.type, view.second.type))
     for at in range(count):
@@ -199,10 +199,10 @@ def check_is_empty(op: ir.Operation) -> None:
 def check_materialize(op: ir.Operation) -> None:
     """The set is one of the source, and the result has its shape."""
     view = MaterializeView.of(op)
-    check_set_of(view.set, view.source, "its source")
+    check_set_of(view.set, view.source, "the source")
     if not isinstance(view.source.type, ir.RankedTensorType) and is_filter(view.set):
         raise ArgumentError(
-            f"its source is of type {view.source.type}, and a filter of it is no view",
+            f"the source is of type {view.source.type}, and a filter of it is no view",
             expected="a tensor",
             hint="read the memref with bufferization.to_tensor",
         )
@@ -239,7 +239,9 @@ def check_set_of(set_: ir.Value, whole: ir.Value, subject: str) -> None:
 
 def _container(value: ir.Value) -> ir.Type:
     if not is_container(value.type):
-        raise DTypeError(f"it is of type {value.type}", expected="a ranked tensor or a memref")
+        raise DTypeError(
+            f"the source is of type {value.type}", expected="a ranked tensor or a memref"
+        )
     return value.type
 
 
@@ -251,7 +253,7 @@ def _superset_shape(superset: ir.Value) -> SubsetShape:
 def _refuse_filter(set_: ir.Value) -> None:
     if not is_container(set_.type) and is_filter(set_):
         raise ArgumentError(
-            "its set is that of a gml_st.filter, which is no rectangle",
+            "the set is that of a gml_st.filter, which is not a rectangle",
             expected="a tile",
             hint="materialize a filter as it is, or yield to it",
         )
@@ -264,9 +266,9 @@ def _rank(set_: ir.Value) -> int | None:
 
 def _check_result(op: ir.Operation, expected: ir.Type, at: int = 0) -> None:
     if at >= len(op.results):
-        raise ArityError(f"it has {len(op.results)} result(s)", expected=f"{at + 1}")
+        raise ArityError(f"the op has {len(op.results)} result(s)", expected=f"{at + 1}")
     if op.results[at].type != expected:
-        raise DTypeError(f"its result is of type {op.results[at].type}", expected=str(expected))
+        raise DTypeError(f"the result is of type {op.results[at].type}", expected=str(expected))
 
 
 def _check_count(what: str, numbers: Sequence[Index], shape: SubsetShape) -> None:
@@ -321,11 +323,11 @@ def _check_rearranged(op: ir.Operation, set_: ir.Value, dims: Sequence[int]) -> 
 def _check_pair(view: PairView) -> None:
     one, other = _rank(view.first), _rank(view.second)
     if one is not None and other is not None and one != other:
-        raise ShapeError(f"its sets are of rank {one} and {other}", expected="sets of one root")
+        raise ShapeError(f"the sets are of rank {one} and {other}", expected="sets of one root")
     wholes = root_sizes(view.first), root_sizes(view.second)
     if None not in wholes and not _agree(wholes[0] or (), wholes[1] or ()):
         raise ShapeError(
-            f"its sets are of {SubsetShape(wholes[0] or ())} and {SubsetShape(wholes[1] or ())}",
+            f"the sets are of {SubsetShape(wholes[0] or ())} and {SubsetShape(wholes[1] or ())}",
             expected="sets of one root",
         )
 

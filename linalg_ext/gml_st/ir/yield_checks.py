@@ -22,14 +22,15 @@ def check_place(op: ir.Operation) -> None:
     where = "no op" if parent is None else parent.name
     ends = ("gml_st.loop", *YIELDS) if op.name == "gml_st.yield" else _ENDED_BY_SET_YIELD
     if where not in ends:
-        raise ArgumentError(f"it ends a region of {where}", expected=" or ".join(ends))
+        raise ArgumentError(f"the terminator ends a region of {where}", expected=" or ".join(ends))
     if op.name == "gml_st.set_yield":
         SetYieldView.of(op)
         return
     view = YieldView.of(op)
     if where in YIELDS and (view.subsets or view.combiner is not None):
         raise ArgumentError(
-            "it ends an accumulator region", expected="the combined values, and nothing else"
+            "the terminator ends an accumulator region",
+            expected="the combined values, and nothing else",
         )
 
 
@@ -73,7 +74,7 @@ def _check_yield(view: YieldView, loop: LoopView) -> None:
     destinations = yield_destinations(view, loop)
     if view.subsets and len(view.subsets) != len(view.values):
         raise ArityError(
-            f"it yields {len(view.values)} value(s) to {len(view.subsets)} subset(s)",
+            f"the terminator yields {len(view.values)} value(s) to {len(view.subsets)} subset(s)",
             expected="a subset for each value, or none at all",
         )
     for at, (value, output) in enumerate(zip(view.values, destinations, strict=True)):
@@ -99,7 +100,7 @@ def _check_yield(view: YieldView, loop: LoopView) -> None:
 def _check_set_yield_of_for(view: SetYieldView, loop: ForView) -> None:
     if len(view.destinations) != len(loop.region_outs):
         raise ArityError(
-            f"it yields to {len(view.destinations)} destination(s)",
+            f"the terminator yields to {len(view.destinations)} destination(s)",
             expected=f"one for each of the {len(loop.region_outs)} output(s) of the loop",
         )
     for at, (given, output) in enumerate(zip(view.destinations, loop.region_outs, strict=True)):
@@ -170,7 +171,7 @@ def _check_accumulators(view: YieldView | SetYieldView, values: Sequence[ir.Valu
     arguments = [argument.type for argument in view.combiner.arguments]
     if not combined:
         raise ArgumentError(
-            "there is an accumulator region, and nothing is accumulated",
+            "the accumulator region is not empty, and no value is accumulated",
             hint="say in accumulator_flags what is, or leave the region empty",
         )
     if arguments != [value.type for value in combined for _ in range(2)]:
@@ -200,7 +201,7 @@ def _check_overlaps(
     loop: LoopView | ParallelView,
     parallel: Sequence[int],
 ) -> None:
-    """Refuse that iterations in no order write the same elements, where that is known."""
+    """Refuse unordered iterations that are known to write the same elements."""
     ivs = loop.ivs
     for at, set_ in enumerate(sets):
         if accumulated[at] or _is_maybe_empty(set_):

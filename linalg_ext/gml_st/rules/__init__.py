@@ -88,7 +88,7 @@ def rule_of(op: ir.Operation) -> Rule:
     """
     made = _RULES.get(op.name) or (StructuredRule if maps_tensors(op) else None)
     if made is None:
-        raise Unserved(f"there is no rule for {op.name}")
+        raise Unserved(f"{op.name} has no tiling rule")
     if any(not isinstance(result.type, ir.RankedTensorType) for result in op.results):
         raise Unserved(f"{op.name} gives something that is no ranked tensor")
     return made(op)

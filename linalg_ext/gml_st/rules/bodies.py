@@ -1,4 +1,4 @@
-"""Structured ops built anew on parts: on other operands, by other maps, shifted, or scalar."""
+"""Structured ops built again on parts: on other operands, by other maps, shifted, or scalar."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def local_map(map: AffineMap, part: Tile, *, may_change: bool) -> tuple[Tile, Af
     Args:
         map: from the domain to the operand, without symbols.
         part: of the domain.
-        may_change: whether the op can hold another map; else the map stays as it is where
-            that is possible, though it may then read a longer part than it needs.
+        may_change: whether the op can hold another map; else the map stays as it is if
+            possible, though it may then read a longer part than it needs.
 
     Raises:
         Unserved: no map without symbols reads it so.

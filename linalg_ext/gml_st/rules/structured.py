@@ -108,7 +108,7 @@ class StructuredRule(Rule):
             if position in axes
         ]
         if not places:
-            raise Unserved(f"no operand of {self.op.name} is as long as its dimension {name}")
+            raise Unserved(f"dimension {name} of {self.op.name} is the size of no operand")
         sizes = [size_of(self.operands[at], axis) for at, axis in reversed(places)]
         return next((size for size in sizes if isinstance(size, int)), sizes[0])
 

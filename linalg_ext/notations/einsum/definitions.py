@@ -143,9 +143,9 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
     definition = subject_of(op)
     wanted = semiring(kind)
     if len(definition.outputs) != 1:
-        _refuse(definition, f"it has {len(definition.outputs)} outputs", "one result")
+        _refuse(definition, f"the op has {len(definition.outputs)} outputs", "one result")
     if definition.is_rank_polymorphic and any(o.rank == 0 for o in definition.inputs):
-        _refuse(definition, "it applies to any rank", "a label for each dimension")
+        _refuse(definition, "the op applies to any rank", "a label for each dimension")
     (assignment,) = definition.assignments
     value = assignment.value
     reduction = assignment.reduction
@@ -163,7 +163,7 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
     if order != [operand.name for operand in definition.inputs]:
         _refuse(
             definition,
-            f"it reads {', '.join(order)}, in this order",
+            f"the op reads {', '.join(order)}, in this order",
             "each input once, in the order of the operands",
         )
     return f"{','.join(terms)}->{_term(definition, assignment.target, labels)}"
@@ -179,7 +179,9 @@ def _factors(definition: OpDefinition, value: ScalarExpr, kind: Semiring) -> lis
         return _factors(definition, value.args[0], kind)
     if not (isinstance(value, Apply) and value.function.kind is FunctionKind.BINARY):
         _refuse(
-            definition, f"it computes `{value}`", "elements of the operands, and products of them"
+            definition,
+            f"the op computes `{value}`",
+            "elements of the operands, and products of them",
         )
     _require(definition, value.function, value.attribute, kind.multiply, kind)
     return [access for arg in value.args for access in _factors(definition, arg, kind)]
@@ -199,7 +201,7 @@ def _require(
     fitting = [k for k in KINDS.values() if found.name in (k.add.name, k.multiply.name)]
     _refuse(
         definition,
-        f"it combines by {found}, and the kind {kind.name!r} by {kind.add} and {kind.multiply}",
+        f"the op combines by {found}, and the kind {kind.name!r} by {kind.add} and {kind.multiply}",
         "an op of that kind"
         + (f"; {found} is in {', '.join(repr(k.name) for k in fitting)}" if fitting else ""),
     )
@@ -221,11 +223,13 @@ def _term(definition: OpDefinition, access: Access, labels: dict[str, str]) -> s
 
 
 def _letters(definition: OpDefinition) -> dict[str, str]:
-    """A letter for each dimension: its own name where that is one."""
+    """A letter for each dimension: its own name if it is one letter."""
     taken = {dim for dim in definition.dims if dim in LETTERS}
     spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in taken]
     if len(definition.dims) > len(LETTERS):
-        _refuse(definition, f"it has {len(definition.dims)} dimensions", f"{len(LETTERS)} at most")
+        _refuse(
+            definition, f"the op has {len(definition.dims)} dimensions", f"{len(LETTERS)} at most"
+        )
     remaining = iter(spare)
     return {dim: dim if dim in taken else next(remaining) for dim in definition.dims}
 

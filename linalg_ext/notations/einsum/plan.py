@@ -116,7 +116,7 @@ def plan_contraction(
     """
     if path not in PATHS:
         raise ArgumentError(
-            f"there is no path {path!r} of a contraction",
+            f"{path!r} is not a contraction path",
             expected="one of " + ", ".join(map(repr, PATHS)),
         )
     key = (contraction.inputs, contraction.output, tuple(contraction.sizes.items()))

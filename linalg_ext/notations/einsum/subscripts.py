@@ -52,7 +52,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Subscripts:
-    """An einsum string, read and checked as far as it can be without operands.
+    """An einsum string, read, with the checks that need no operands.
 
     Attributes:
         text: as it was written.

@@ -1,8 +1,8 @@
 """Changes to a text that are made all at once, and the way back from each new place to the old.
 
 An edit says what stands in the place of a part of the text: new text, and spans of the old. An edit
-inside such a span is made there too, so that whoever changes the name of a value or the spelling of
-a type need not know who moves it. Lines stay where they are, if that is wanted.
+inside such a span is made there too, so that a change of a value's name or a type's spelling need
+not know what moves it. Lines stay where they are, if that is wanted.
 """
 
 from __future__ import annotations

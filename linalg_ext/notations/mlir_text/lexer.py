@@ -1,4 +1,4 @@
-"""MLIR's text, token by token, as far as structured ops need it.
+"""MLIR's text, token by token: the part of it that structured ops need.
 
 Strings and comments of MLIR end with their line; brackets nest across lines. An arrow `->` closes
 no bracket.

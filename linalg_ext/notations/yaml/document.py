@@ -126,7 +126,7 @@ class _Structure:
         placed = [a.name for a in arguments if not a.kind.is_attribute]
         if len(maps) != len(placed):
             raise listed.error(
-                f"there are {len(maps)} indexing maps",
+                f"the list has {len(maps)} indexing maps",
                 expected=f"{len(placed)}: one for each of {', '.join(placed) or 'no operands'}",
             )
         for item, map in maps:

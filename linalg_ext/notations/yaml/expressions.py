@@ -46,7 +46,7 @@ def read_expression(field: Field, scope: Scope, depth: int = 0) -> ScalarExpr:
         NotationError: with the place of the field.
     """
     if depth > _MAX_DEPTH:
-        raise field.error(f"more than {_MAX_DEPTH} expressions inside each other")
+        raise field.error(f"expressions are nested more than {_MAX_DEPTH} deep")
     forms = field.mapping("!ScalarExpression", (), _FORMS)
     if len(forms) != 1:
         raise field.error(
@@ -78,7 +78,7 @@ def _index(field: Field, scope: Scope) -> ScalarExpr:
         expected += f", 0 to {len(scope.dims) - 1}"
     position = field.integer(expected)
     if not 0 <= position < len(scope.dims):
-        raise field.error(f"there is no dimension {position}", expected=expected)
+        raise field.error(f"the op has no dimension {position}", expected=expected)
     return Index(scope.dims[position])
 
 

@@ -53,16 +53,16 @@ class Source:
             mark = error.problem_mark or error.context_mark
             place = self.place(mark.line, mark.column) if mark else self.filename
             told = ", ".join(part for part in (error.context, error.problem) if part)
-            raise NotationError(f"this is no YAML: {told}", where=place) from None
+            raise NotationError(f"the text is not YAML: {told}", where=place) from None
         except yaml.YAMLError as error:
             raise NotationError(
-                "this is no YAML: it has a character that YAML does not allow",
+                "the text is not YAML: it has a character that YAML does not allow",
                 where=self.filename,
                 notes=[str(error).partition("\n")[0]],
             ) from None
         except RecursionError:
             raise NotationError(
-                "this is nested too deeply to be read", where=self.filename
+                "the text is nested too deeply to be read", where=self.filename
             ) from None
 
 

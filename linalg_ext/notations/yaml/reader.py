@@ -17,7 +17,7 @@ from linalg_ext.opdsl.op import StructuredOp
 
 
 def from_yaml(text: str, *, filename: str | None = None) -> Any:
-    """The op of a text with one YAML document; a tuple of ops where there are several.
+    """Return the op of a text with one YAML document; a tuple of ops for several documents.
 
     (`Any` to type checkers, because it depends on the text; `from_yaml_all` is always a tuple.)
 

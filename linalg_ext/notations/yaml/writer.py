@@ -31,7 +31,7 @@ from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
 def to_yaml(*ops: object, partial: bool = False) -> str:
-    """The YAML documents of one or more definitions.
+    """Return the YAML documents of one or more definitions.
 
     Args:
         ops: `OpDefinition`s, or ops that have one as `.definition`.
@@ -179,7 +179,7 @@ def _check(definition: OpDefinition) -> None:
             )
 
 
-_BEYOND = "such an op is beyond YAML: it can be called, and built as linalg.generic"
+_BEYOND = "the op can still be called, and built as linalg.generic"
 
 
 def _check_function(definition: OpDefinition, function: Function, where: str) -> None:

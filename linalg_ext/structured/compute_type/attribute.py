@@ -198,7 +198,7 @@ def _check(op: ir.Operation | ir.OpView) -> None:
         what, expected = error.what, error.expected
         if not isinstance(error, DTypeError):
             what = f"carries {NAME}, but has no body that computes one element"
-            expected = "it on a structured op, such as linalg.matmul or linalg.generic"
+            expected = "the attribute on a structured op, such as linalg.matmul or linalg.generic"
         raise _broken(op, what, expected=expected, hint=error.hint) from None
 
 

@@ -101,7 +101,7 @@ class ContractionExplanation(Shown, shown_as="contraction"):
         return _size(self.plan.elements(step) * (1 if known is None else known.storage))
 
     def _letters(self) -> dict[str, str]:
-        """A letter for each dimension, its own name where that is one."""
+        """A letter for each dimension, its own name if it is one letter."""
         labels = list(self.plan.contraction.sizes)
         if all(label in LETTERS for label in labels):
             return {label: label for label in labels}

@@ -221,7 +221,7 @@ class ContractionBuilder:
         element = _element(destination)
         known = by_mlir(str(element))
         if known is None:
-            raise DTypeError(f"what a sum of {element} starts from is not known")
+            raise DTypeError(f"the neutral element of a sum of {element} is not known")
         number = neutral_element(self.call.kind.add.name, known.dtype).item()
         filled: ir.Value = linalg.fill(
             number_constant(number, element), outs=[_unfilled(destination)]

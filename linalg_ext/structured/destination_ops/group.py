@@ -2,7 +2,7 @@
 
 A group is a region in destination style. Its block has an argument for each input and for each
 destination, and ends with `linalg_ext.group_yield`: a value for each destination, of its type. It
-means what its ops mean in its place; that they stand together is a wish to whoever generates code.
+means what its ops mean in its place; that they stand together is a request to code generation.
 
 A group may use values from above that are no inputs of it; an isolated one may not.
 """
@@ -71,7 +71,7 @@ class Group:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Group:
-        """Read a group; its rules are checked as far as reading needs them.
+        """Read a group; only the rules that reading needs are checked.
 
         Raises:
             ArgumentError: it breaks one; names operands, types and attributes.
@@ -203,7 +203,7 @@ def _preserve(op: ir.Operation) -> bool:
 
 
 def _captured(op: ir.Operation) -> ir.Value | None:
-    """A value that an op inside uses and that is defined outside; None where there is none."""
+    """A value that an op inside uses and that is defined outside; None if absent."""
     found: ir.Value | None = None
 
     def visit(inner: ir.Operation) -> ir.WalkResult:

@@ -73,7 +73,7 @@ def differ(left: int | None, right: int | None) -> bool:
 
 
 def check_same_shape(value: ir.Value, name: str, other: ir.Value, other_name: str) -> None:
-    """Two operands have one shape, as far as their types tell."""
+    """Two operands have one shape, by their types."""
     sizes, wanted = static_sizes(value), static_sizes(other)
     if len(sizes) != len(wanted) or any(map(differ, sizes, wanted)):
         raise ShapeError(

@@ -118,7 +118,7 @@ class Scan:
             raise ShapeError(
                 f"the initial value is of type {self.initial.type}, "
                 f"input 0 of type {self.inputs[0].type}",
-                expected=f"its shape without dimension {self.dimension}",
+                expected=f"the shape of input 0 without dimension {self.dimension}",
             )
         element = ir.ShapedType(self.init.type).element_type
         if element != self.carried and not _is_wider(self.carried, element):

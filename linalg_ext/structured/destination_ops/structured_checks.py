@@ -79,7 +79,7 @@ def _check_covered(definition: OpDefinition) -> None:
     for dim in definition.dims:
         if dim not in definition.indexed_dims:
             raise ArgumentError(
-                f"no map has dimension {dim}: the maps do not cover the iteration space "
+                f"dimension {dim} is in no map: the maps do not cover the iteration space "
                 f"({', '.join(definition.dims)})"
             )
 

@@ -167,13 +167,11 @@ def _explicit_maps(op: ir.Operation) -> list[AffineMap]:
     ):
         raise ArgumentError(f"{MAPS} = {attribute}", expected="an array of affine maps")
     if sugared := sorted(sugar_attributes(op)):
-        raise ArgumentError(
-            f"there are {MAPS}, and {sugared[0]} besides", expected="one or the other"
-        )
+        raise ArgumentError(f"{MAPS} and {sugared[0]} are both given", expected="one or the other")
     maps = [parse_affine_map(str(each)) for each in attribute]
     if len(maps) != len(op.operands):
         raise ArgumentError(
-            f"there are {len(maps)} map(s) for {len(op.operands)} operand(s)",
+            f"{MAPS} has {len(maps)} map(s) for {len(op.operands)} operand(s)",
             expected="one for each, the destination last",
         )
     if len({len(map.dims) for map in maps}) > 1 or any(map.symbols for map in maps):

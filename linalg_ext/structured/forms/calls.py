@@ -218,7 +218,7 @@ def results_of(built: Built) -> list[ir.Value]:
 def require_insertion_point(definition: OpDefinition) -> None:
     """Raise an ArgumentError where there is no place to build an op."""
     try:
-        ir.InsertionPoint.current  # noqa: B018  # raises where there is none
+        ir.InsertionPoint.current  # noqa: B018  # raises if absent
     except ValueError:
         raise ArgumentError(
             f"{definition.name} is called on MLIR values outside an insertion point",

@@ -25,7 +25,7 @@ def elementwise_refusal(
 ) -> str | None:
     """Why `linalg.elementwise` cannot say this; None where it can."""
     if not hasattr(linalg, "ElementwiseOp"):
-        return "this build of MLIR has no linalg.elementwise"
+        return "MLIR is built without linalg.elementwise"
     elements = [_element(value) for value in (*inputs, output)]
     computed = elements[1:] if function.name == "select" else elements
     if len({str(element) for element in computed}) > 1:

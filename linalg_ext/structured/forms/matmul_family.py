@@ -106,7 +106,7 @@ def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | N
 
 
 def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
-    """Build the matrix product that an op is, with maps where needed; None where it is none."""
+    """Build the matrix product that an op is, with maps where needed; None if it is not one."""
     contraction = contraction_of(recognized)
     form = None if contraction is None else matmul_form(contraction)
     return None if form is None else build_matmul(form, recognized)

@@ -18,7 +18,7 @@ _verdicts: dict[tuple[object, ...], bool] = {}
 
 
 def build_named(bound: BoundOp) -> ir.Operation | None:
-    """Build upstream's named op at the current insertion point; None where there is none.
+    """Build upstream's named op at the current insertion point; None if absent.
 
     Raises:
         DTypeError: the op has no meaning for its element types.

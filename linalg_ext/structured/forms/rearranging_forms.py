@@ -49,7 +49,7 @@ def filling_value(op: ir.Operation) -> ir.Value | None:
     """The number that a `linalg.generic` without inputs writes everywhere; None if it is another.
 
     It is a value from outside its body, or a constant of the body: the op that makes it is then
-    built anew at the current insertion point.
+    built again at the current insertion point.
     """
     body = op.regions[0].blocks[0]
     yielded = body.operations[len(body.operations) - 1].operands

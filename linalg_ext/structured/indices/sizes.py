@@ -68,7 +68,7 @@ def size_of(value: ir.Value, axis: int) -> Number:
 def by_origin(number: Number) -> Number:
     """The number by the sizes of what all else is made of, in the place of ops that ask for sizes.
 
-    Two sizes that come from one tensor are then equal, whoever asked for them, and of what.
+    Two sizes that come from one tensor are then equal, by whatever way they were read.
     """
     known: dict[Hashable, Number] = {}
     for symbol in symbols_of(number):
@@ -88,7 +88,7 @@ def _size_at_origin(asked: SizeOf) -> Number:
 
 
 def _asked(value: ir.Value) -> SizeOf | None:
-    """The size that an op asks for; None where the value is none."""
+    """The size that an op asks for; None if the value is not one."""
     op = producer(value)
     if op is None or op.name not in ("tensor.dim", "memref.dim"):
         return None

@@ -19,7 +19,7 @@ def operation_of(op: ir.Operation | ir.OpView) -> ir.Operation:
     """The operation that a caller asks about.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: it is not one.
     """
     if isinstance(op, ir.OpView | ir.Operation):
         return op.operation
@@ -40,7 +40,7 @@ def position_of(op: ir.Operation, operand: OperandLike) -> int:
     if isinstance(operand, ir.OpOperand):
         if operand.owner.operation == op:
             return operand.operand_number
-        raise ArgumentError(f"that is an operand of another op than {op.name}", where=place_of(op))
+        raise ArgumentError(f"the operand belongs to another op than {op.name}", where=place_of(op))
     if isinstance(operand, ir.Value | ir.OpView):
         return _position_of_value(op, as_value(operand))
     if type(operand) is not int:

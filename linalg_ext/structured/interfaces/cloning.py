@@ -91,7 +91,7 @@ def require_insertion_point(op: ir.Operation) -> None:
     except ValueError:
         # An op that stands nowhere is freed after its context, which ends the process.
         raise ArgumentError(
-            f"there is no insertion point to build at, for {op.name}",
+            f"{op.name} cannot be built: no insertion point is set",
             hint="build it under `with ir.InsertionPoint(op):`",
         ) from None
 
@@ -122,7 +122,7 @@ def bufferized(
 
 
 def _check_fits_body(op: ir.Operation, position: int, new: ir.Type, old: ir.Type) -> None:
-    for type_, what in ((new, "its new value"), (old, "it")):
+    for type_, what in ((new, "the new value"), (old, "the old value")):
         if isinstance(type_, ir.UnrankedTensorType | ir.UnrankedMemRefType):
             raise ShapeError(
                 f"operand {position} of {op.name}: {what} is of type {type_}, which has no rank",

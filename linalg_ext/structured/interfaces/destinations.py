@@ -171,15 +171,15 @@ _RULES: dict[str, DestinationRule] = {
 _declared: dict[str, DestinationRule] = {}
 
 _NEW_TENSOR = (
-    "its result is a new tensor: transform.structured.rewrite_in_destination_passing_style makes "
+    "the result is a new tensor: transform.structured.rewrite_in_destination_passing_style makes "
     "ops of it that write to one"
 )
 _WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(("tensor.pad", "tensor.generate", "tensor.from_elements"), _NEW_TENSOR),
     "tensor.parallel_insert_slice": "ask the scf.forall around it, whose destination it writes to",
-    "gml_st.parallel": "its destinations are those of the gml_st.set_yield in it",
-    "scf.while": "what it carries may change its type; an scf.for has destinations",
-    "scf.parallel": "its inits are what reductions start from; an scf.forall has destinations",
+    "gml_st.parallel": "the destinations are those of the gml_st.set_yield in the loop",
+    "scf.while": "carried values may change their types; an scf.for has destinations",
+    "scf.parallel": "the inits are the start of reductions; an scf.forall has destinations",
     "linalg.yield": "ask the op around it",
     "linalg.index": "ask the op around it",
 }

@@ -192,7 +192,7 @@ class IterationSpace(DestinationStyle):
             axis = _first(flat, dim)
             if axis is None:
                 raise ArgumentError(
-                    f"no operand of {self.op.name} is as long as loop {number}",
+                    f"loop {number} of {self.op.name} is the size of no operand",
                     where=place_of(self.op),
                 )
             picked.append(AffineDim(sizes[axis]))

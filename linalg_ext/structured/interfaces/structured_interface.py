@@ -61,7 +61,7 @@ def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
             f"{operation.name} is no structured op",
             where=place_of(operation),
             expected="an op of linalg with a body, such as linalg.matmul, or one of linalg_ext",
-            hint="it is destination-style: ask lx.structured.destination_style(op)"
+            hint="the op is destination-style: ask lx.structured.destination_style(op)"
             if rule is not None
             else None,
         )
@@ -118,7 +118,7 @@ class StructuredInterface(IterationSpace):
         if isinstance(argument, ir.BlockArgument) and argument.owner == self.block:
             return self.operands[argument.arg_number]
         raise ArgumentError(
-            f"that is no argument of the body of {self.op.name}", where=place_of(self.op)
+            f"the value is not an argument of the body of {self.op.name}", where=place_of(self.op)
         )
 
     def tied_yield_value(self, init: OperandLike) -> ir.Value:
@@ -236,7 +236,7 @@ class StructuredInterface(IterationSpace):
         )
 
     def set_segments(self, num_inputs: int, num_inits: int) -> None:
-        """Say anew how many operands are inputs and how many inits, in place.
+        """Change, in place, how many operands are inputs and how many are inits.
 
         A step of surgery: the body and the results are the caller's to bring in line, and the op is
         not verified.

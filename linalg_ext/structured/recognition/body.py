@@ -92,7 +92,7 @@ class BodyReader:
             raise refusal(
                 self.op,
                 f"the body of {self.op.name} has more than {_LONGEST} operations",
-                "too large an expression",
+                "the expression is too large",
             )
         if len(ops) > _DEEP:
             for each in ops:
@@ -112,7 +112,7 @@ class BodyReader:
                 raise refusal(
                     self.op,
                     f"the body of {self.op.name} is an expression of more than {_LARGEST} parts",
-                    "too large an expression",
+                    "the expression is too large",
                 )
         return self._known[value]
 
@@ -136,7 +136,9 @@ class BodyReader:
             source = _through(op.operands[0], ("complex.re",))
             if is_bool(value.type):
                 # A cast to a boolean asks for "not zero"; this one looks at the last bit.
-                raise refusal(op, f"{op.name} keeps one bit of a number", "it cuts off to a bit")
+                raise refusal(
+                    op, f"{op.name} keeps one bit of a number", "the body keeps one bit of a number"
+                )
             return self._cast(_CASTS[op.name], self.value(source), value)
         if (tested := _tested_for_zero(value)) is not None and "i1" in self.type_vars:
             return self._cast(TYPE["cast_signed"], self.value(tested), value)
@@ -167,7 +169,7 @@ class BodyReader:
                     ]
                     return Apply(pattern.function, tuple(args))
         if op.name == "tensor.extract":
-            reason = "it reads a tensor at an index that is computed"
+            reason = "the index is computed"
         else:
             reason = f"{_spelling(op)} is no function that definitions know"
         raise refusal(op, f"the body of {self.op.name} has {_spelling(op)}: {reason}", reason)
@@ -231,7 +233,7 @@ class BodyReader:
                     producer(value) or self.op,
                     f"the body of {self.op.name} computes in {element}, which is the type of no "
                     "operand",
-                    "it computes in a type of no operand",
+                    "the body computes in a type of no operand",
                 )
             self.type_vars[element] = TypeVar(predefined[element])
         return self.type_vars[element]
@@ -242,7 +244,7 @@ class BodyReader:
             raise refusal(
                 self.op,
                 f"the body of {self.op.name} uses a {value.type} that is no operand",
-                "it uses a tensor that is no operand",
+                "the body uses a tensor that is not an operand",
             )
         if value not in self.captured:
             name = f"scalar{len(self.captured)}"

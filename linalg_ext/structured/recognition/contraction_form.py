@@ -69,7 +69,7 @@ class _NoContraction(Exception):
 
 
 def find_contraction(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm | str:
-    """A definition as a contraction, or why it is none.
+    """A definition as a contraction, or why it is not one.
 
     Args:
         definition: an op at known element types, as `recognize` reads it.
@@ -83,12 +83,12 @@ def find_contraction(definition: OpDefinition, types: Mapping[str, str]) -> Cont
 
 def _form(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm:
     if len(definition.outputs) != 1:
-        raise _NoContraction(f"it has {len(definition.outputs)} results")
+        raise _NoContraction(f"the op has {len(definition.outputs)} results")
     (assignment,) = definition.assignments
     target, value = assignment.target, assignment.value
     add, product = _accumulated(target, value)
     if add is None and definition.reduction_dims:
-        raise _NoContraction("it reduces by no function, or by several")
+        raise _NoContraction("the op reduces by no function, or by several")
     kind, parts = _in_semiring(add, product)
     reader = _FactorReader(target.type_var)
     factors = tuple(reader.factor(part) for part in parts)
@@ -112,7 +112,7 @@ def _accumulated(target: Access, value: ScalarExpr) -> tuple[Function | None, Sc
     if isinstance(value, Apply) and value.attribute is None and target in value.args and reads == 1:
         (added,) = (arg for arg in value.args if arg != target)
         return value.function, added
-    raise _NoContraction("it reads its destination other than to add to it")
+    raise _NoContraction("the op reads its destination other than to add to it")
 
 
 def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, list[ScalarExpr]]:
@@ -123,7 +123,7 @@ def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, l
     if add is None:
         fitting = [kind for kind in fitting if kind.name == "+*"]
     if not fitting:
-        raise _NoContraction(f"there is no semiring whose sum is {add}")
+        raise _NoContraction(f"{add} is the sum of no known semiring")
     split = [(kind, list(_operands(product, kind.multiply))) for kind in fitting]
     # Of one operand the product does not matter: the first is the one that always distributes.
     return next(((kind, parts) for kind, parts in split if len(parts) > 1), split[0])
@@ -185,7 +185,7 @@ def _why_no_factor(expr: ScalarExpr) -> str:
     if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
         (inner,) = expr.args
         if type_of(inner) is not None and isinstance(inner, Apply):
-            return f"it rounds in the middle: `{expr}` casts what was computed in another type"
+            return f"the product is rounded midway: `{expr}` casts a value of another type"
     return f"`{expr}` is no operand, nor one cast to the type of the result"
 
 

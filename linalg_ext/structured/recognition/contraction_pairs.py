@@ -79,7 +79,7 @@ class Contraction:
 
 
 def contraction_of(recognized: RecognizedOp) -> Contraction | None:
-    """An op as a contraction of two operands; None where it is none.
+    """An op as a contraction of two operands; None if it is not one.
 
     The operands are cast to the type of the result before they are multiplied, as upstream's ops
     say it: a product of another type is none of these.

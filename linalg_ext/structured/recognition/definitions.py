@@ -128,12 +128,12 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
         *inputs, output = op.operands
         bound = bind(definition, inputs, [output], CallAttributes())
     except ArgumentError as error:
-        raise refusal(op, error.what, "its attributes say no op", error.hint) from None
+        raise refusal(op, error.what, "the attributes define no op", error.hint) from None
     if OVERWRITE in op.attributes and definition.reduction_dims:
         raise refusal(
             op,
             f"{op.name} overwrites what a definition with a reduction adds to",
-            "it overwrites its destination",
+            "the op overwrites its destination",
             "run linalg-ext-lower-contract first",
         )
     types = {str(t): str(bound.types[str(t)]) for t in definition.type_vars}
@@ -215,7 +215,7 @@ class _Reader:
         return RecognizedOp(usual, given, self._outputs, named)
 
     def _names(self) -> list[str]:
-        """A name for each operand; one for all inputs that are one value, where that is wanted."""
+        """A name for each operand; on request one name for all inputs that are one value."""
         if not self._merge_inputs:
             return _operand_names(len(self._inputs), len(self._outputs))
         values = list(dict.fromkeys(self._inputs))

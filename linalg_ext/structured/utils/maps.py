@@ -135,7 +135,7 @@ def _positions(map: AffineMap) -> tuple[int, ...] | None:
 def _generic(maps: Sequence[AffineMap]) -> str | None:
     covered = {dim for map in maps for index in map.results for dim in index.dims}
     missing = [dim for dim in maps[0].dims if dim not in covered]
-    return f"no operand is indexed by {missing[0]} any more" if missing else None
+    return f"dimension {missing[0]} would index no operand" if missing else None
 
 
 def _elementwise(maps: Sequence[AffineMap]) -> str | None:
@@ -166,7 +166,7 @@ def _one_of(*allowed: str) -> Callable[[Sequence[AffineMap]], str | None]:
     def rule(maps: Sequence[AffineMap]) -> str | None:
         for position, (map, choice) in enumerate(zip(maps, choices, strict=True)):
             if _positions(map) not in choice:
-                return f"it has no map {map} for operand {position}"
+                return f"the op allows no map {map} for operand {position}"
         return None
 
     return rule

@@ -118,7 +118,7 @@ class BoundOp:
         return full.substitute_symbols({**self._sizes(indices), **self.attributes.symbols})
 
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
-        """Symbols that are sizes of shapes, as far as a map needs them and they are static."""
+        """Symbols that are static sizes of shapes and that a map needs."""
         wanted = {symbol for index in indices for symbol in index.symbols}
         sizes: dict[str, int] = {}
         for operand, value in zip(
@@ -191,7 +191,7 @@ def bind_types(
         DTypeError, ShapeError: as `bind`.
     """
     types = predefined_types()
-    owner: dict[str, str] = dict.fromkeys(types, "its name")
+    owner: dict[str, str] = dict.fromkeys(types, "the name of the type")
     for operand, value in zip(operands, values, strict=True):
         element = _element_type(definition, operand, value)
         name = str(operand.type_var)

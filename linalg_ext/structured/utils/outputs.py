@@ -189,7 +189,7 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
         return next(iter(inputs.values()))
     raise DTypeError(
         f"{definition.name}: type variable {name} of the output is no input's, and the inputs "
-        f"differ: {', '.join(f'{k} is {v}' for k, v in inputs.items()) or 'there are none'}",
+        f"differ: {', '.join(f'{k} is {v}' for k, v in inputs.items()) or 'the op has none'}",
         hint="give the output as outs=[...] with the element type to compute in",
     )
 
@@ -222,7 +222,7 @@ def initial_tensor(
     if dtype is None:
         known = by_mlir(str(element))
         if known is None:
-            raise DTypeError(f"what an output of {element} starts from is not known")
+            raise DTypeError(f"the initial value of an output of {element} is not known")
         dtype = known.dtype
     number = initial_number(definition.assignment_to(output), attributes, dtype)
     return filled(number_constant(number, element), empty)

@@ -16,7 +16,7 @@ _IMPURE = frozenset({"vector.print"})
 
 
 def side_effect(op: ir.Operation) -> str:
-    """Return the side effect of an op, or of one inside it; empty where there is none.
+    """Return the side effect of an op, or of one inside it; empty if absent.
 
     An op of an unknown dialect counts as one that may do anything.
     """

@@ -79,9 +79,9 @@ class CoveredMemory:
         return (first + sum(each) for each in itertools.product(*ranges))
 
     def overlaps(self, other: CoveredMemory) -> bool | None:
-        """Return whether some byte belongs to both; None where that is not known.
+        """Return whether some byte belongs to both; None if unknown.
 
-        Views of different buffers may overlap, as far as views tell: the answer is None.
+        Views of different buffers may overlap: the answer is None.
         """
         if self.buffer != other.buffer or not (self.is_known and other.is_known):
             return None

@@ -236,7 +236,7 @@ def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placemen
     base = shared_base(one, other, read)
     if base is None:
         raise ArgumentError(
-            f"the views of {op.name} are of two buffers, as far as their ops tell",
+            f"the views of {op.name} may be of two buffers",
             where=place_of(op),
             expected="two views that lead back to one by memref.subview and ops like it",
         )

@@ -93,7 +93,7 @@ def check_view_op(op: ir.Operation) -> None:
     if op.name in COMBINATIONS:
         other = _view(op, 1)
         if len(op.operands) != 2:
-            raise ArityError(f"it has {len(op.operands)} operands", expected="two views")
+            raise ArityError(f"the op has {len(op.operands)} operands", expected="two views")
         _check_alike(other, source, "the second view", "the first", source.rank)
         rank, count = source.rank, 2 * source.rank if op.name == DIFFERENCE else 1
     elif op.name == SLICE:
@@ -108,7 +108,7 @@ def check_view_op(op: ir.Operation) -> None:
             )
         rank, count = source.rank, 1
     if len(op.results) != count:
-        raise ArityError(f"it gives {len(op.results)} views", expected=f"{count}")
+        raise ArityError(f"the op gives {len(op.results)} views", expected=f"{count}")
     for result in op.results:
         _check_alike(_checked(result.type, "a result"), source, "a result", "the view", rank)
     if op.name == TILE:
@@ -119,7 +119,7 @@ def check_view_op(op: ir.Operation) -> None:
 
 def _view(op: ir.Operation, at: int) -> ir.MemRefType:
     if at >= len(op.operands):
-        raise ArityError(f"it has {len(op.operands)} operand(s)", expected=f"{at + 1} or more")
+        raise ArityError(f"the op has {len(op.operands)} operand(s)", expected=f"{at + 1} or more")
     return _checked(op.operands[at].type, f"operand {at}")
 
 

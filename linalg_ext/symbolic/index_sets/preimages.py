@@ -30,7 +30,7 @@ from linalg_ext.symbolic.index_sets.tile import Subset, Tile, as_tile
 from linalg_ext.symbolic.integers import ceildiv, clamped, floordiv, is_eq, is_le, maximum, modulo
 
 MOST_TILES = 256
-"""Beyond so many tiles an answer is the one tile that holds them all."""
+"""Beyond this number of tiles an answer is the one tile that holds them all."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Preimage:
     """The part of a domain that an affine map takes into a tile.
 
     Attributes:
-        tiles: disjoint tiles that hold every such index; none where there is none.
+        tiles: disjoint tiles that hold every such index; none if absent.
         is_exact: whether they are known to hold no other.
     """
 
@@ -53,7 +53,7 @@ class Preimage:
             SubsetError: there is none.
         """
         if not self.tiles:
-            raise SubsetError("no index is taken into that tile", where=caller_location())
+            raise SubsetError("the preimage of the tile is empty", where=caller_location())
         return reduce(convex_union, self.tiles)
 
 
@@ -105,7 +105,7 @@ _NONE = _Solution((), True)
 
 
 def _solve(expr: AffineExpr, part: Progression, box: _Box, room: int) -> _Solution:
-    """The part of a box where an index is in a progression, in at most so many boxes."""
+    """The part of a box where an index is in a progression, in at most `room` boxes."""
     reached = _range(expr, box)
     if is_le(reached.last, part.offset - 1) is True or is_le(part.last, reached.offset - 1) is True:
         return _NONE
@@ -273,7 +273,9 @@ def _range_of_division(expr: AffineBinary, box: _Box) -> Progression:
 def _divisor(expr: AffineBinary) -> int:
     divisor = constant_value(expr.rhs)
     if divisor is None:
-        raise TypeError(f"{expr} divides by what is no number, in a map without symbols")
+        raise TypeError(
+            f"{expr} divides by an expression that is not a number, in a map without symbols"
+        )
     return divisor
 
 

@@ -115,7 +115,7 @@ def emptiness(subset: Subset) -> Truth:
 def _checked(subset: Subset) -> Tile:
     if isinstance(subset, Filter):
         raise SubsetError(
-            "what a filter holds is known at run time only",
+            "the elements of a filter are known at run time only",
             where=caller_location(),
             hint="take as_tile(filter), the whole space, for what it may hold",
         )

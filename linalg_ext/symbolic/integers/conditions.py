@@ -76,7 +76,7 @@ def negated(truth: Truth) -> Truth:
 
 
 def decided(truth: Truth) -> bool | None:
-    """True or False where that is known already, else None."""
+    """True or False if known already, else None."""
     return truth if isinstance(truth, bool) else None
 
 

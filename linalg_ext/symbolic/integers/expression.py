@@ -115,7 +115,7 @@ class Symbol(Atom):
     Args:
         key: what tells it from others: a name, an IR value. Two symbols of one key are one, and
             must be given the same bounds.
-        lower, upper: numbers that it never passes, both inclusive; None where there is none.
+        lower, upper: numbers that it never passes, both inclusive; None if absent.
         step: its distance from `lower` is a multiple of this.
         name: for people, or what gives it; the text of the key if it is not given.
     """

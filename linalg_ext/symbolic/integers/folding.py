@@ -1,4 +1,4 @@
-"""Minima, maxima, quotients and remainders, folded as far as bounds and divisors allow."""
+"""Minima, maxima, quotients and remainders, folded by bounds and divisors."""
 
 from __future__ import annotations
 

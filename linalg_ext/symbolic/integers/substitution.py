@@ -68,7 +68,7 @@ def holds(truth: Truth, values: Mapping[Any, int]) -> bool:
 
 
 def substitute(number: Operand, values: Mapping[Any, Operand]) -> Number:
-    """A number with some symbols replaced, folded anew.
+    """A number with some symbols replaced, folded again.
 
     Args:
         number: the number.

@@ -79,7 +79,7 @@ class Picture:
     Attributes:
         boxes: each after all those that it reads.
         edges: between them.
-        title: above them; empty where there is none.
+        title: above them; empty if absent.
     """
 
     boxes: Sequence[Box]

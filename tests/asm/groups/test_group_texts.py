@@ -136,7 +136,7 @@ MISTAKES = {
     "no types": (f"group_yield %z : {X}", "group_yield %z", "group_yield cannot have `}` here"),
     "no terminator": (f"linalg_ext.group_yield %q : {X}", "", "does not end with linalg_ext.group"),
     "attributes of no kind": ("{weight = 3 : i64, fast}", "fast", "cannot have `fast` here"),
-    "no body": ("{\n      %z = linalg.mul", "%z = linalg.mul", "its body"),
+    "no body": ("{\n      %z = linalg.mul", "%z = linalg.mul", "the body of the group"),
 }
 
 

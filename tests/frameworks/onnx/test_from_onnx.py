@@ -215,7 +215,7 @@ def test_calls_that_do_not_fit(perceptron: Any) -> None:
 def test_what_is_no_model(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"this is no protobuf")
-    with pytest.raises(errors.ArgumentError, match="there is no file"):
+    with pytest.raises(errors.ArgumentError, match="does not exist"):
         lx.from_onnx(tmp_path / "absent.onnx")
     with pytest.raises(errors.ModelError, match="no model of ONNX"):
         lx.from_onnx(broken)

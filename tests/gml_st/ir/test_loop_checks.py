@@ -62,7 +62,13 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
     [
         # Iterators.
         (SUMS, ITERATORS, 'iterator_types = ["parallel"]', "size = 1 to match the number of", LOOP),
-        (SUMS, ITERATORS, 'iterator_types = ["parallel", "window"]', "no iterator 'window'", LOOP),
+        (
+            SUMS,
+            ITERATORS,
+            'iterator_types = ["parallel", "window"]',
+            "'window' is not an iterator type",
+            LOOP,
+        ),
         (SUMS, ITERATORS, "iterator_types = 3", "iterator_types = 3 : i64", LOOP),
         (SUMS, ITERATORS, "other = 3", "iterator_types is missing", LOOP),
         (SUMS, ITERATORS, f'{ITERATORS}, distribution = ["thread"]', "1 name(s) for 2 it", LOOP),
@@ -93,10 +99,10 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
             "expected output arg 0 with type = 'memref<8xf32>' to match region arg 3 type",
             LOOP,
         ),
-        (VIEWS, "%arg5: memref", "%z: f32, %arg5: memref", "its body has 5 argument(s)", LOOP),
+        (VIEWS, "%arg5: memref", "%z: f32, %arg5: memref", "the body has 5 argument(s)", LOOP),
         # What ends the body.
-        (FOR, SET_YIELD, '"gml_st.yield"', "its body ends in gml_st.yield", '"gml_st.for"'),
-        (SUMS, YIELD, '"gml_st.set_yield"', "its body ends in gml_st.set_yield", LOOP),
+        (FOR, SET_YIELD, '"gml_st.yield"', "the body ends in gml_st.yield", '"gml_st.for"'),
+        (SUMS, YIELD, '"gml_st.set_yield"', "the body ends in gml_st.set_yield", LOOP),
         # What is yielded to where.
         (FOR, "(%2, %arg3, %1)", "(%2, %arg1, %1)", "expected output block argument 0", SET_YIELD),
         (
@@ -118,7 +124,7 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
             POINTS.replace("accumulator_flags = array<i1: true>", "accumulator_flags = array<i1>"),
             "array<i1>",
             "array<i1: false>",
-            "nothing is accumulated",
+            "no value is accumulated",
             SET_YIELD,
         ),
         (TILES, "constant 4 :", "constant 2 :", "longer than the step 2", SET_YIELD),
@@ -197,7 +203,7 @@ def test_what_ends_a_loop_ends_nothing_else(op: str) -> None:
         f'func.func @f() {{ "gml_st.{op}"() ({{}}) '
         f"{{operandSegmentSizes = array<i32: {slots}>}} : () -> () }}"
     )
-    with pytest.raises(VerificationError, match=r"it ends a region of func\.func"):
+    with pytest.raises(VerificationError, match=r"the terminator ends a region of func\.func"):
         lx.Module.parse(text, trusted=True)
 
 
@@ -230,20 +236,20 @@ def test_each_result_is_an_output() -> None:
         "index, tensor<8xf32>) -> tensor<8xf32>", "index, tensor<8xf32>) -> tensor<9xf32>"
     )
     text = text.replace("return %0", "return %arg0")
-    with pytest.raises(VerificationError, match=r"it gives \(tensor<9xf32>\)"):
+    with pytest.raises(VerificationError, match=r"the results are \(tensor<9xf32>\)"):
         lx.Module.parse(text, trusted=True)
 
 
 def test_a_loop_without_a_body_is_refused() -> None:
     text = SUMS[: SUMS.index("({") + 2] + SUMS[SUMS.index("}) {iterator_types") :]
-    with pytest.raises(VerificationError, match="its body is empty"):
+    with pytest.raises(VerificationError, match="the body is empty"):
         lx.Module.parse(text, trusted=True)
 
 
 def test_a_body_without_an_end_is_refused() -> None:
     start = SUMS.index('      "gml_st.yield"')
     text = SUMS[:start] + SUMS[SUMS.index("}) {iterator_types") :]
-    with pytest.raises(VerificationError, match=r"its body ends in linalg\.reduce"):
+    with pytest.raises(VerificationError, match=r"the body ends in linalg\.reduce"):
         lx.Module.parse(text, trusted=True)
 
 

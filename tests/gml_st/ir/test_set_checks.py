@@ -189,7 +189,7 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         ),
         (
             tile(of="%f", whole='!gml_st.subset<"64x32xf32">', type_="8x8xf32"),
-            "which is no rectangle",
+            "which is not a rectangle",
         ),
         ('%h = "gml_st.space"() {static_sizes = array<i64: -4>} : () -> !gml_st.subset<"4">', "-4"),
         (
@@ -246,11 +246,11 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         ),
         (
             paired("intersection", "64x32", "64", '!gml_st.subset<"?x?">'),
-            "its sets are of rank 2 and 1",
+            "the sets are of rank 2 and 1",
         ),
         (
             paired("contains", "64x32", "64x16", "i1"),
-            "its sets are of 64x32 and 64x16",
+            "the sets are of 64x32 and 64x16",
         ),
         (
             paired("convex_union", "64x32", "64x32", '!gml_st.subset<"64x32">'),
@@ -259,14 +259,14 @@ def test_a_set_that_can_be_is_accepted(line: str) -> None:
         (
             '%h = "gml_st.difference"(%s, %s) : (!gml_st.subset<"64x32">, '
             '!gml_st.subset<"64x32">) -> !gml_st.subset<"?x?">',
-            "it has 1 result(s)\n  expected 4, two for each dimension",
+            "the op has 1 result(s)\n  expected 4, two for each dimension",
         ),
         # What is materialized.
         (materialized("%x", "tensor<64x30xf32>"), "expected tensor<64x32xf32>"),
         (materialized("%x", "memref<64x32xf32>"), "expected tensor<64x32xf32>"),
         (materialized("%x", "tensor<1x1xf32>", "%p"), "expected f32"),
         (materialized("%e", "tensor<64x32xf32>"), "the set is one of 64x32"),
-        (materialized("%i", "index", "%p"), "it is of type index"),
+        (materialized("%i", "index", "%p"), "the source is of type index"),
         (
             materialized("%m", "tensor<64x32xf32>", "%f", '"64x32xf32"'),
             "a filter of it is no view",

@@ -338,7 +338,7 @@ def test_an_axis_of_size_one_is_written_by_index_zero() -> None:
             "%i = linalg.index 0 : index\n%1 = tensor.extract %t[%i] : tensor<?xf32>\n"
             "linalg.yield %1 : f32",
             {"arguments": ", %t: tensor<?xf32>"},
-            "reads a tensor at an index that is computed",
+            "the index is computed",
         ),
         (
             "%1 = arith.truncf %x : f32 to f8E5M2\n%2 = arith.extf %1 : f8E5M2 to f32\n"

@@ -1,4 +1,4 @@
-"""Modules and argument lists that nobody meant, run in processes apart.
+"""Modules and argument lists that nobody meant, run in worker processes.
 
     PYTHONPATH=tests/support python -m fuzz --count 10000 --seed 0      # mutated modules, called
     PYTHONPATH=tests/support python -m fuzz misfits --count 20000       # sizes that do not fit

@@ -29,7 +29,7 @@ _BYTECODES = 0.15
 
 _UNCHANGED = 0.1
 
-_INSIDE = "a process apart failed with "
+_INSIDE = "a worker process failed with "
 """How the error begins for an exception that the library did not mean to raise, over there."""
 
 
@@ -112,10 +112,10 @@ def _outcome(
 
 def _death(error: CrashError) -> str:
     """Describe the end of a process, or an exception that is none of ours; else nothing."""
-    died = re.search(r"died with (\w+)|did not come to an end|no memory", error.what)
+    died = re.search(r"died with (\w+)|did not come to an end|out of memory", error.what)
     if died is None or error.what.startswith(_INSIDE):
         return ""
-    return died[1] or ("no memory" if died[0] == "no memory" else "too long")
+    return died[1] or ("no memory" if died[0] == "out of memory" else "too long")
 
 
 def _may_die(source: str | bytes, what: str, how: str) -> bool:

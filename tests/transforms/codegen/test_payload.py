@@ -326,4 +326,4 @@ def test_what_cannot_be_on_vectors(why: str, element: str, body: str) -> None:
 
 def test_a_constant_is_no_payload() -> None:
     body = "^bb0(%a: f32, %b: f32, %o: f32):\n%r = arith.constant 1.0 : f32\nlinalg.yield %r : f32"
-    assert read(body) == "it yields a constant"
+    assert read(body) == "the body yields a constant"

@@ -66,4 +66,4 @@ def test_memory_is_left_alone() -> None:
 
     module = subset_module(["tensor<8xf32>", "memref<f32>"], body)
     report = lx.transforms.privatize_accumulators(module)
-    assert report.left == {"gml_st.parallel": {"it writes to memory"}}
+    assert report.left == {"gml_st.parallel": {"the loop writes to memory"}}

@@ -156,7 +156,7 @@ def test_softmax_cut_along_its_rows_keeps_its_sums_outside() -> None:
     module, report = fused(program, program.arrays(), result, tile_sizes=[4, 5])
     assert places(module)[0].count("reduce") == 2
     assert report.left["linalg.reduce"] == {
-        "its sums would be computed anew in iterations that share them"
+        "the sums of the producer would be computed again in iterations that share them"
     }
 
 
@@ -217,7 +217,9 @@ def test_sums_that_are_needed_before_the_loop_stay() -> None:
     options = {"tile_sizes": [5], "op": "linalg.sub"}
     module, report = fused(program, program.arrays(), second, first, **options)
     assert "reduce" in places(module)[0]
-    assert report.left["linalg.reduce"] == {"it has another user, and sums are not computed twice"}
+    assert report.left["linalg.reduce"] == {
+        "the producer has another user, and sums are not computed twice"
+    }
 
 
 def test_sizes_of_what_was_fused_are_those_of_what_it_is_made_of() -> None:
@@ -366,7 +368,7 @@ def test_sizes_of_nothing_and_of_more_than_there_is(size: int) -> None:
     assert isinstance(report, Report)
     assert len(loops(module)) == (1 if size else 0)
     if not size:
-        assert report.left["linalg.reduce"] == {"no dimension of it is cut"}
+        assert report.left["linalg.reduce"] == {"the sizes cut no dimension"}
 
 
 def test_what_no_rule_serves_is_named_and_stays() -> None:
@@ -379,4 +381,4 @@ def test_what_no_rule_serves_is_named_and_stays() -> None:
     }""".replace("%e =", "%s = arith.constant dense<[12]> : tensor<1xindex>\n      %e =")
     module, report = fused(text, Program([(12,)]).arrays(), tile_sizes=[5])
     assert places(module) == (["reshape"], ["abs"])
-    assert report.left["tensor.reshape"] == {"there is no rule for tensor.reshape"}
+    assert report.left["tensor.reshape"] == {"tensor.reshape has no tiling rule"}

@@ -143,17 +143,17 @@ def test_groups_that_are_alike_are_looked_up() -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda costs, state: costs.of_group(state, 999), "there is no item 999"),
+        (lambda costs, state: costs.of_group(state, 999), "item 999 does not exist"),
         (
             lambda costs, state: costs.of_group(state, "x"),
-            "no group has the label 'x'",
+            "'x' is the label of no group",
         ),
-        (lambda costs, state: costs.what_if(state, 999, (8,)), "there is no item 999"),
+        (lambda costs, state: costs.what_if(state, 999, (8,)), "item 999 does not exist"),
         (lambda costs, state: costs.what_if(state, working(state)[0], (-1,)), "cannot be tiled"),
         (lambda costs, state: costs.what_if(state, working(state)[0], ("8",)), "cannot be tiled"),
         (lambda costs, state: costs.what_if(state, working(state)[0], (1, 1, 1)), r"\[200, 300\]"),
         (lambda costs, state: costs.what_if(state, working(state)[0], 8), "8 is no tiling"),
-        (lambda costs, state: TargetModel("avx3"), "no target 'avx3'"),
+        (lambda costs, state: TargetModel("avx3"), "'avx3' is not a known target"),
         (lambda costs, state: TargetModel(threads=0), "threads is 0"),
     ],
 )

@@ -158,8 +158,8 @@ def test_realized_groups_are_read_back(state: State, module: lx.Module) -> None:
 
 SETUP = Plan([Insert((A, B)), Insert((D, P), {"label": "kept", "preserve": True})])
 ILLEGAL: dict[str, tuple[Move, str]] = {
-    "no such item": (Insert((99,)), "no item 99.*print"),
-    "nothing": (Insert(()), "no items are named"),
+    "no such item": (Insert((99,)), "item 99 does not exist.*print"),
+    "nothing": (Insert(()), "the list of items is empty"),
     "twice": (Insert((ZERO, ZERO)), "names an item twice"),
     "two places": (Insert((A, ZERO)), "stands in group 14, .* in the function.*move them"),
     "not convex": (Insert((FILL, D)), "must stay|stands in"),
@@ -176,17 +176,17 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "move into preserved": (MoveIn(T, FIRST + 1), "says preserve"),
     "move out the last": (MoveOut(ZERO), "stands in no group"),
     "move in from elsewhere": (MoveIn(A, FIRST), "does not stand beside"),
-    "split all": (Split(FIRST, (A, B)), "nothing would be left"),
+    "split all": (Split(FIRST, (A, B)), "would be empty"),
     "split another": (Split(FIRST, (D,)), "does not stand in group 14"),
     "duplicate a product": (Duplicate(A, FIRST), "stands in group 14.* already"),
-    "duplicate unread": (Duplicate(ZERO, FIRST), "nothing in group 14 reads arith.constant"),
+    "duplicate unread": (Duplicate(ZERO, FIRST), "is not read in group 14"),
     "deduplicate others": (Deduplicate(FILL, E), "does not compute what"),
     "deduplicate of other reads": (Deduplicate(B, P), "read other values"),
     "deduplicate a group": (Deduplicate(FIRST, A), "is a group"),
     "reorder past a need": (Reorder(C, ZERO), "linalg.fill .2. needs arith.constant .0."),
     "reorder to where it is": (Reorder(C, E), "there already"),
     "reorder elsewhere": (Reorder(C, A), "does not stand beside"),
-    "a wrong order": (Reorder(C, 77), "no item 77"),
+    "a wrong order": (Reorder(C, 77), "item 77 does not exist"),
     "orders of others": (Dissolve(FIRST, orders=((-1, (1, 2)),)), "is of other items"),
     "orders against needs": (
         Dissolve(FIRST, orders=((-1, (C, E, FILL, B, A, FIRST + 1, Q, ZERO, S, T, N, G, H)),)),

@@ -94,12 +94,12 @@ def test_places_take_labels_too(state: State) -> None:
 
 
 def test_a_label_that_none_or_several_have(state: State) -> None:
-    with pytest.raises(GroupingError, match=r"(?s)no group has the label 'thn'.*mean 'then'\?"):
+    with pytest.raises(GroupingError, match=r"(?s)'thn' is the label of no group.*mean 'then'\?"):
         state.apply(Dissolve("thn"))
     state.apply(Annotate("first", "label", "then"))
     with pytest.raises(GroupingError, match=r"(?s)2 groups have the label 'then'.*5 or 6"):
         state.group("then")
-    with pytest.raises(GroupingError, match=r"(?s)no group has the label 'x'.*number of an item"):
+    with pytest.raises(GroupingError, match=r"(?s)'x' is the label of no group.*number of an item"):
         State(GRAPH).group("x")
 
 

@@ -93,7 +93,7 @@ def test_what_a_group_cannot_have_is_said() -> None:
     wrong = Insert((1, 2, 3), {"label": "rows", "tiling": (16, 1, 1)})
     kernel = compiled(CHAIN, wrong)
     (said,) = rows(kernel, "not")
-    assert said == "tiling = [16, 1, 1]: linalg.softmax: 3 sizes are given for its 2 dimensions"
+    assert said == "tiling = [16, 1, 1]: linalg.softmax: 3 sizes are given for 2 dimensions"
     module = lx.parse(CHAIN)
     Plan([wrong]).realize(module)
     report = lx.transforms.outline_groups(module)

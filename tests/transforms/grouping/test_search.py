@@ -171,7 +171,7 @@ def test_what_nobody_vouches_for_is_not_measured() -> None:
         ({"restarts": -1}, "restarts = -1"),
         ({"measure": True}, "measure = True"),
         ({"seed": "x"}, "seed = 'x'"),
-        ({"strategy": "gready"}, "no strategy 'gready'.*greedy, beam, anneal"),
+        ({"strategy": "gready"}, "'gready' is not a strategy.*greedy, beam, anneal"),
         ({"strategy": 7}, "strategy = 7"),
     ],
 )

@@ -66,7 +66,7 @@ def test_by_name_in_a_pipeline() -> None:
 
 def test_a_name_that_is_none() -> None:
     module = lx.parse("llvm.func @f() { llvm.return }")
-    with pytest.raises(TargetError, match="no target 'avx3'"):
+    with pytest.raises(TargetError, match="'avx3' is not a known target"):
         file.set_target(module, name="avx3")
 
 
@@ -85,7 +85,7 @@ def test_declarations_and_functions_with_a_target_are_left() -> None:
     before = str(module)
     report = file.set_target(module, name="generic-x86-64")
     assert not report
-    assert report.left == {"llvm.func": {"it has a target of its own"}}
+    assert report.left == {"llvm.func": {"the function has a target of its own"}}
     assert str(module) == before
 
 

@@ -59,7 +59,7 @@ def test_a_dependence_backwards_keeps_parts_together() -> None:
     module = lx.parse(text)
     report = lx.transforms.distribute_loops(module)
     assert not report
-    assert "an iteration needs what a later part did in one before" in str(report)
+    assert "an iteration depends on a later part of an earlier iteration" in str(report)
     # An element that was read in the same iteration may be written by any later part.
     same = lx.parse(text.replace("%c[%next]", "%c[%i]"))
     assert lx.transforms.distribute_loops(same)
@@ -180,5 +180,5 @@ def test_how_many_parts_there_may_be() -> None:
     }"""
     module = lx.parse(around.replace("{}", before, 1))
     report = lx.transforms.undo_predication(module, most_parts=1)
-    assert "its predicates would make more than 1 loops of it" in str(report)
+    assert "the predicates would split the loop into more than 1" in str(report)
     assert "scf.if" in str(module)

@@ -215,7 +215,7 @@ def test_what_threads_would_share_is_not_put_on_the_stack() -> None:
       }}
       return
     }}"""
-    with pytest.raises(ScheduleError, match="a parallel loop around it would need its own memory"):
+    with pytest.raises(ScheduleError, match="a parallel loop around would need its own memory"):
         lx.Schedule(lx.parse(text)).raise_loops()
 
 
@@ -227,7 +227,7 @@ LEFT = [
     ("memref.store %x, %a[%k, %k] : memref<8x8xf32>", "sums of induction variables"),
     (
         "%y = memref.load %c[%k] : memref<8xf32>\n memref.store %y, %c[%i] : memref<8xf32>",
-        "elsewhere what it writes",
+        "its results at other places",
     ),
     ("%o = arith.muli %i, %k : index\n memref.store %x, %c[%o] : memref<8xf32>", "multiples"),
     ("func.call @g() : () -> ()", "func.call in it"),
@@ -236,15 +236,15 @@ LEFT = [
         "%z = arith.subf %y, %w : f32\nmemref.store %z, %c[%i] : memref<8xf32>",
         "do not combine",
     ),
-    ("memref.store %x, %c[%c0] : memref<8xf32>", "no buffer is as long as loop 0"),
+    ("memref.store %x, %c[%c0] : memref<8xf32>", "loop 0 is the size of no buffer"),
     (
         "%n = arith.addi %k, %c1 : index\n memref.store %x, %a[%i, %n] : memref<8x8xf32>",
-        "it reaches beyond a buffer",
+        "the access reaches beyond a buffer",
     ),
     (
         "%v = memref.subview %c[%i] [1] [1] : memref<8xf32> to memref<1xf32, strided<[1], "
         "offset: ?>>\n memref.store %x, %v[%c0] : memref<1xf32, strided<[1], offset: ?>>",
-        "fold-memref-alias-ops comes before",
+        "run fold-memref-alias-ops first",
     ),
 ]
 
@@ -314,5 +314,5 @@ def test_variables_of_different_names_lie_apart() -> None:
     "text", [GLOBALS, BETWEEN.replace("get_global @other", "get_global @table")]
 )
 def test_what_may_be_written_under_another_name_is_left(text: str) -> None:
-    with pytest.raises(ScheduleError, match="may read or write elsewhere what it writes"):
+    with pytest.raises(ScheduleError, match="may access its results at other places"):
         lx.Schedule(lx.parse(text)).raise_loops()

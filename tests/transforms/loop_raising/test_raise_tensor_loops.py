@@ -255,19 +255,19 @@ def test_what_is_inside_is_raised_where_the_rest_cannot_be() -> None:
     module = lx.parse(text)
     report = lx.transforms.raise_loops(module)
     assert str(module).count("scf.for") == str(module).count("linalg.generic") == 1
-    assert "it hands on another tensor than the one that it was given (scf.for at" in str(report)
+    assert "the loop yields another tensor than the one that it carries (scf.for at" in str(report)
     same_effect(text, module, (8,), (8,))
 
 
 LEFT = {
     "in_memory": (
         "%m = arith.subi %i, %c1 : index\n%x = tensor.extract %u[%m] : tensor<8xf32>",
-        "may read or write elsewhere what it writes",
+        "may access its results at other places",
     ),
     "as it was": (
         "%w = tensor.insert %one into %u[%c0] : tensor<8xf32>\n"
         "%x = tensor.extract %u[%i] : tensor<8xf32>",
-        "reads a tensor as it was before an element was put in",
+        "reads a tensor as it was before an insertion",
     ),
     "slices": (
         "%l = tensor.extract_slice %t[%i] [1] [1] : tensor<8xf32> to tensor<1xf32>\n"
@@ -277,7 +277,7 @@ LEFT = {
     "another": (
         "%l = tensor.insert %one into %t[%i] : tensor<8xf32>\n"
         "%x = tensor.extract %l[%c0] : tensor<8xf32>",
-        "puts elements into a tensor that it does not carry",
+        "inserts elements into a tensor that the loop does not carry",
     ),
     "a call": ("%x = func.call @g(%one) : (f32) -> f32", "func.call in it does more than compute"),
     "a place from a tensor": (

@@ -49,20 +49,20 @@ LARGE = f"{file.BUFFER_LIMIT_BYTES // 4 + 1}xf32"
         ),
         (
             {"type": "?xf32", "open": "%n", "freed": "memref.dealloc %a : memref<?xf32>"},
-            "it is large, or of open size",
+            "the buffer is large, or of open size",
         ),
         (
             {"type": LARGE, "freed": f"memref.dealloc %a : memref<{LARGE}>"},
-            "it is large, or of open size",
+            "the buffer is large, or of open size",
         ),
-        ({"freed": ""}, "it may live on beyond its block"),
+        ({"freed": ""}, "the buffer may outlive its block"),
         (
             {
                 "before": "%k = memref.alloc() : memref<memref<8xf32>>",
                 "freed": "memref.store %a, %k[] : memref<memref<8xf32>>\n"
                 "memref.dealloc %a : memref<8xf32>",
             },
-            "it may live on beyond its block",
+            "the buffer may outlive its block",
         ),
         (
             {
@@ -70,7 +70,7 @@ LARGE = f"{file.BUFFER_LIMIT_BYTES // 4 + 1}xf32"
                 "end": "scf.reduce(%zero : f32) {\n^bb0(%p: f32, %q: f32):\n"
                 "scf.reduce.return %p : f32\n}",
             },
-            "several threads may allocate it",
+            "several threads may allocate the buffer",
         ),
     ],
 )

@@ -26,7 +26,7 @@ def test_whose_address_is_taken_keeps_its_types() -> None:
     before = str(module)
     report = file.pass_narrow_floats_as_integers(module)
     assert str(module) == before
-    assert "its address is taken" in str(report)
+    assert "the address of the function is taken" in str(report)
 
 
 def test_a_declaration_keeps_its_types() -> None:

@@ -186,7 +186,7 @@ LEFT = {
         memref.copy %v, %w : memref<7x8xf32, strided<[8, 1], offset: 8>>
           to memref<7x8xf32, strided<[8, 1]>>
         """,
-        "along one axis alone",
+        "along one axis of the written memory alone",
     ),
     "a sum over all": (
         """
@@ -196,7 +196,7 @@ LEFT = {
             %s = arith.addf %x, %y : f32
             linalg.yield %s : f32 }
         """,
-        "along one axis alone",
+        "along one axis of the written memory alone",
     ),
     "a read of a neighbour": (
         """
@@ -222,7 +222,7 @@ LEFT = {
             %s = arith.sitofp %l : i64 to f32
             linalg.yield %s : f32 }
         """,
-        "along one axis alone",
+        "along one axis of the written memory alone",
     ),
 }
 

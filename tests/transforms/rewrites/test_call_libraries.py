@@ -265,8 +265,8 @@ def test_sizes_are_checked_even_where_checks_are_not_wanted(shapes, native: Path
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("tensor<4x8xf64>", "operand 0: its elements are f64, and the function takes f32"),
-        ("memref<?x?xbf16>", "operand 0: its elements are bf16, and the function takes f32"),
+        ("tensor<4x8xf64>", "operand 0: the elements are f64, and the function takes f32"),
+        ("memref<?x?xbf16>", "operand 0: the elements are bf16, and the function takes f32"),
     ],
 )
 def test_a_function_that_does_not_take_the_operands(kind: str, message: str) -> None:

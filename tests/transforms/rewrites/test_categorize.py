@@ -171,7 +171,7 @@ def test_a_category_op_that_has_no_name_is_left(said: str) -> None:
     categorize(module)
     before = str(module)
     report = name_categories(module)
-    assert report.left == {"linalg.elementwise": {"no named op computes the same"}}
+    assert report.left == {"linalg.elementwise": {"the op has no named equivalent"}}
     assert str(module) == before
 
 

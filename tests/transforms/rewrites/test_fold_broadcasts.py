@@ -128,7 +128,7 @@ def test_a_dimension_that_only_the_broadcast_has_is_left() -> None:
       return %r : tensor<5xf32>
     }"""
     report = transforms.fold_broadcasts(Module.parse(text, trusted=True))
-    assert report.left == {"linalg.generic": {"no operand is indexed by d1 any more"}}
+    assert report.left == {"linalg.generic": {"dimension d1 would index no operand"}}
 
 
 def test_a_contract_keeps_what_it_sums_over() -> None:
@@ -180,6 +180,4 @@ def test_a_sum_is_not_repeated() -> None:
       return %r : tensor<5x8x3xf32>
     }"""
     report = transforms.fold_broadcasts(Module.parse(text, trusted=True))
-    assert report.left == {
-        "linalg.matmul": {"to write its result broadcast would repeat its reduction"}
-    }
+    assert report.left == {"linalg.matmul": {"a broadcast result would repeat the reduction"}}

@@ -83,7 +83,7 @@ def test_a_result_on_a_destination_that_is_read_is_left() -> None:
     report = transforms.fold_transposes(module)
     assert not report
     assert report.left == {
-        "linalg.matmul": {"what it adds to would have to be arranged like its result"}
+        "linalg.matmul": {"the destination would have to be arranged like the result"}
     }
 
 
@@ -184,7 +184,7 @@ def test_what_a_batch_matmul_cannot_hold_is_left() -> None:
     report = transforms.fold_transposes(module)
     assert str(module) == before
     (reason,) = report.left["linalg.batch_matmul"]
-    assert "it has no map" in reason
+    assert "allows no map" in reason
     assert "operand 0" in reason
 
 
@@ -332,4 +332,4 @@ def test_an_op_that_names_a_library_function_is_left(rewrite: str) -> None:
     module = parsed(body, "%a: tensor<4x5xf32>", "tensor<5x4xf32>")
     report = getattr(transforms, rewrite)(module)
     assert not report
-    assert report.left == {"linalg.generic": {"it names the library function that it calls"}}
+    assert report.left == {"linalg.generic": {"the op names the library function that it calls"}}

@@ -89,7 +89,7 @@ def test_what_has_no_body_is_left() -> None:
     report = generalize(module)
     assert not report
     assert report.left == {
-        "linalg.softmax": {"it has no body: linalg-ext-decompose-structured-ops is for it"}
+        "linalg.softmax": {"the op has no body: run linalg-ext-decompose-structured-ops"}
     }
     assert str(module) == before
 

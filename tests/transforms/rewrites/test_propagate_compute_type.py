@@ -97,7 +97,7 @@ def test_quantized_integers_between_floats_stay() -> None:
     module = Module.parse(chain(middle))
     report = propagate(module)
     # The first only rounds; the second is never reached.
-    assert report.left == {"linalg.generic": {"it does nothing but round"}}
+    assert report.left == {"linalg.generic": {"the op only rounds"}}
     assert str(module).count("compute_type") == 1
 
 
@@ -118,8 +118,8 @@ def test_one_that_says_another_type_is_not_crossed() -> None:
     before = str(module)
     report = propagate(module)
     assert report.left == {
-        "linalg.tanh": {"it has another compute type"},
-        "linalg.exp": {"it has another compute type"},
+        "linalg.tanh": {"the op has another compute type"},
+        "linalg.exp": {"the op has another compute type"},
     }
     assert str(module) == before
 

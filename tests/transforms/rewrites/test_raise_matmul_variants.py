@@ -116,7 +116,9 @@ def test_what_is_no_product_of_matrices_is_left(operands: tuple[str, str, str]) 
     before = str(module)
     report = raise_variants(module)
     assert not report
-    assert report.left["linalg.generic"] == {"no matrix product of upstream has its dimensions"}
+    assert report.left["linalg.generic"] == {
+        "the dimensions are those of no matrix product upstream"
+    }
     assert str(module) == before
 
 
@@ -169,7 +171,7 @@ def test_a_library_call_is_left() -> None:
     named = text.replace("linalg.generic {", 'linalg.generic {library_call = "gemm", ')
     assert raise_variants(parsed(text))
     assert raise_variants(parsed(named)).left == {
-        "linalg.generic": {"it names the library function that it calls"}
+        "linalg.generic": {"the op names the library function that it calls"}
     }
 
 

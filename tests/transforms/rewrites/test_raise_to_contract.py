@@ -114,7 +114,7 @@ def test_every_semiring_is_found(kind: str) -> None:
 NEAR_MISSES = {
     "booleans that are the last bits": (
         op("linalg.matmul", ["tensor<4x3xi32>", "tensor<3x2xi32>"], "tensor<4x2xi1>"),
-        "cuts off to a bit",
+        "keeps one bit of a number",
     ),
     "a greatest difference": (
         generic(
@@ -130,7 +130,7 @@ NEAR_MISSES = {
     ),
     "a product of all": (
         generic(["d0, d2", "d2, d1"], "d0, d1", ADDED.replace("addf", "mulf")),
-        "no semiring",
+        "the sum of no known semiring",
     ),
     "a rounding in the middle": (
         generic(
@@ -139,7 +139,7 @@ NEAR_MISSES = {
             "%q = arith.mulf %xa, %xb : f32\n %h = arith.truncf %q : f32 to bf16\n"
             "%p = arith.extf %h : bf16 to f32\n %y = arith.addf %xo, %p : f32",
         ),
-        "rounds in the middle",
+        "rounded midway",
     ),
     "a factor that is a function": (
         generic(
@@ -178,7 +178,7 @@ NEAR_MISSES = {
     ),
     "a sum of one operand": (
         generic(["d0, d1, d2"], "d0, d1", "%y = arith.addf %xo, %xa : f32"),
-        "nothing is multiplied",
+        "the op multiplies no two operands",
     ),
 }
 

@@ -46,7 +46,11 @@ def test_ops_are_chosen(given: dict[str, Any], expected: dict[str, int]) -> None
 
 
 MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
-    (lambda s: s.match("conv"), ScheduleError, r"no op is called 'conv'\n.*linalg.matmul \(1\)"),
+    (
+        lambda s: s.match("conv"),
+        ScheduleError,
+        r"the module has no op called 'conv'\n.*linalg.matmul \(1\)",
+    ),
     (lambda s: s.match(cast(Any, ["matmul"])), ArgumentError, r"op is \['matmul'\]"),
     (lambda s: s.match(attributes=cast(Any, "label")), ArgumentError, "attributes is 'label'"),
     (lambda s: s.match(position=cast(Any, "last")), ArgumentError, "position is"),
@@ -102,10 +106,10 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.pad([8, 8, 9], 1.0), ScheduleError, "pads the reduction 2 with 1"),
     (lambda s: s.hoist_pads(), ScheduleError, "hoist_pads needs a loop"),
     (lambda s: s.specialize(), ScheduleError, "is specialized already"),
-    (lambda s: s.call_library(), ScheduleError, "no library is in force"),
+    (lambda s: s.call_library(), ScheduleError, "the step has no library to call"),
     (lambda s: s.tile_evenly(4, 3), ScheduleError, "loop is 4"),
     (lambda s: s.tile_continuously(0, 64), ScheduleError, "range of loop 0 is 20"),
-    (lambda s: s.vectorize([32, 32, 16]).tile([4]), ScheduleError, "func.func is none"),
+    (lambda s: s.vectorize([32, 32, 16]).tile([4]), ScheduleError, "func.func is not one"),
 ]
 
 
@@ -211,7 +215,7 @@ def test_a_replay_takes_all_steps_or_none() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"linalg_ext.schedule": 1, "steps": [{}]}'])
 def test_what_is_no_schedule_is_refused(text: str) -> None:
-    with pytest.raises(NotationError, match="no schedule"):
+    with pytest.raises(NotationError, match="not a schedule"):
         lx.Schedule.from_json(text, module("matmul"))
 
 

@@ -92,7 +92,7 @@ def find_attention(op: Any) -> Attention | str | None:
     """The attention that an op is the end of.
 
     Returns:
-        The attention; why it is left where it is nearly one; None where it is none.
+        The attention; why it is left where it is nearly one; None if it is not one.
     """
     if not has_maps_and_body(op) or len(op.operands) < 3:
         return None
@@ -122,7 +122,7 @@ class _Finder:
             return None
         weights, value = split
         if not self._starts_from_zeros():
-            raise NotAttention("its result is added to something")
+            raise NotAttention("the result does not start from zeros")
         (keys,) = outer.loops
         is_zero, changed = self._softmax(weights, keys)
         score, products = self._scores(changed, keys)
@@ -193,18 +193,24 @@ class _Finder:
             condition, zero, weights = weights.operands
             weights = unrounded(weights)
             if number(widened(zero)) != 0:
-                raise NotAttention("its weights are chosen among")
+                raise NotAttention(
+                    "the weights are selected by something other than the mask of whole rows"
+                )
         if not isinstance(weights, Applied) or weights.name != "arith.divf":
-            raise NotAttention("its weights are not divided by their sum")
+            raise NotAttention("the weights are not divided by their sum")
         exponential, total = weights.operands
         if not isinstance(exponential, Applied) or exponential.name != "math.exp":
-            raise NotAttention("what is divided is no exponential")
+            raise NotAttention("the dividend is not an exponential")
         (difference,) = exponential.operands
         if not isinstance(difference, Applied) or difference.name != "arith.subf":
-            raise NotAttention("no maximum is subtracted before the exponential")
+            raise NotAttention("the exponent is not a difference from a maximum")
         changed, maximum = difference.operands
-        self._require(total, keys, ("arith.addf",), exponential, "the divisor is not their sum")
-        found = self._require(maximum, keys, _MAXIMA, changed, "what is subtracted is no maximum")
+        self._require(
+            total, keys, ("arith.addf",), exponential, "the divisor is not the sum of the weights"
+        )
+        found = self._require(
+            maximum, keys, _MAXIMA, changed, "the subtracted value is not a maximum"
+        )
         self._check_lowest(found)
         if condition is not None:
             self._require_masked(condition, keys, changed)
@@ -231,14 +237,14 @@ class _Finder:
         start = number(maximum.initial)
         is_nan = start is not None and start != start
         if start is None or (is_nan and maximum.function != "arith.maxnumf"):
-            raise NotAttention("its maximum starts from something")
+            raise NotAttention("the maximum does not start from the lowest value")
         if not is_nan and start > _LOWEST[self._element_type()]:
-            raise NotAttention("its maximum starts from something")
+            raise NotAttention("the maximum does not start from the lowest value")
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
         """Check that a condition says that all scores of a row are -inf."""
         found = self._reader.reduced(condition, [keys])
-        otherwise = "its weights are chosen among"
+        otherwise = "the weights are selected by something other than the mask of whole rows"
         if found is None or found.function != "arith.andi" or number(found.initial) != 1:
             raise NotAttention(otherwise)
         compared = self._reader.full(found.operand)
@@ -264,7 +270,7 @@ class _Finder:
             else:
                 del self._reader.seen[before:]
         if len(found) != 1:
-            raise NotAttention("its scores are no product of two operands")
+            raise NotAttention("the scores are not a product of two operands")
         return found[0]
 
     def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
@@ -318,7 +324,7 @@ class _Finder:
         if keys in query.at:
             query, key = key, query
         if keys in query.at or keys not in key.at or keys not in value.at:
-            raise NotAttention("queries and keys are not told apart")
+            raise NotAttention("the queries and keys cannot be distinguished")
         scored = [loop for loop in self._at if loop is not None and loop in score.at]
         columns = [loop for loop in self._at if loop is not None and loop not in score.at]
         batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
@@ -326,26 +332,26 @@ class _Finder:
         known = {*batch, *rows, keys, *depth}
         reached = {loop for each in (query, key, score) for loop in each.at if loop is not None}
         if not reached <= known or not all(loop in query.at for loop in rows):
-            raise NotAttention("its operands have a dimension of their own")
+            raise NotAttention("the queries or keys have a dimension of their own")
         if not {loop for loop in value.at if loop is not None} <= {*batch, keys, *columns}:
-            raise NotAttention("its values have a dimension of their own")
+            raise NotAttention("the values have a dimension of their own")
         if not columns or not all(loop in value.at for loop in columns) or not depth:
-            raise NotAttention("its vectors have one element")
+            raise NotAttention("the keys or values have one element each")
         if not all(loop in query.at and loop in key.at for loop in depth):
-            raise NotAttention("its operands have a dimension of their own")
+            raise NotAttention("the queries and keys do not share the summed dimensions")
         sizes = self._reader.sizes
         if 0 in sizes.values():
-            raise NotAttention("it is empty")
+            raise NotAttention("a dimension of the attention is empty")
         if any(sizes[loop] is None for loop in (*depth, *columns)):
-            raise NotAttention("how long its vectors are is not known")
+            raise NotAttention("the lengths of keys and values are not known")
         if is_few([sizes[loop] for loop in rows]):
-            raise NotAttention("it has few queries")
+            raise NotAttention("the queries are few")
         element = self._element_type()
         if type_of(score) not in ELEMENTS:
-            raise NotAttention("its scores are no f32 or f64")
+            raise NotAttention("the scores are not f32 or f64")
         for each in (query, key, value, score):
             if type_of(each) != element and not (element == WIDE and type_of(each) in NARROW):
-                raise NotAttention("its element types are mixed")
+                raise NotAttention("the element types are mixed")
         check_on_vectors(changed, {*batch, *rows, keys})
         ops = in_order(self._reader.seen)
         check_alone(ops, writer(score.value), self._op)

@@ -29,21 +29,21 @@ def is_few(rows: Sequence[int | None]) -> bool:
 def check_on_vectors(changed: Expression, loops: set[int]) -> None:
     for each in walk(changed):
         if is_seen_as_bits(each):
-            raise NotAttention("its scores are seen as bits")
+            raise NotAttention("the scores are read as bits")
         if isinstance(each, Applied):
             if not has_vector_form(each.name, each.type):
-                raise NotAttention(f"its scores go through {each.name}")
+                raise NotAttention(f"the scores go through {each.name}")
         elif isinstance(each, Element):
             if not {loop for loop in each.at if loop is not None} <= loops:
-                raise NotAttention("its mask has a dimension of its own")
+                raise NotAttention("the mask has a dimension of its own")
         elif isinstance(each, Position) and each.loop is not None and each.loop not in loops:
-            raise NotAttention("its mask asks for another position")
+            raise NotAttention("the mask depends on another position")
 
 
 def in_order(ops: list[Any]) -> tuple[Any, ...]:
     """The ops in the order of their block, in which all must be."""
     if any(op.block != ops[0].block for op in ops):
-        raise NotAttention("its ops are in several blocks")
+        raise NotAttention("the ops are in several blocks")
     order = [other.operation for other in ops[0].block.operations]
     return tuple(sorted(ops, key=order.index))
 
@@ -63,7 +63,7 @@ def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
             user = use.owner.operation
             fills = len(user.operands) == 1 and has_maps_and_body(user)
             if user not in ops and user.name != "memref.dealloc" and not fills:
-                raise NotAttention("its scores or weights are read by others")
+                raise NotAttention("the scores or weights are read by other ops")
 
 
 def _comes_of(value: Any, ops: list[Any]) -> bool:

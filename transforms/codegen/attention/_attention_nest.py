@@ -157,7 +157,7 @@ class AttentionNest(Nest):
         self, first: Index, row: Index, here: Index, key: Index, extent: Index, skipped: Index,
         is_even: bool,
     ) -> None:  # fmt: skip
-        """Do a block of rows with some keys, so many after the first of those that are packed."""
+        """Do a block of rows with some keys, `skipped` behind the first packed key."""
         self._write_scores(self._w.add(first, row), here, key, extent, skipped)
         self._softmax.write(first, row, here, key, extent, is_even=is_even)
         self._write_sums(row, here, key, extent, skipped)

@@ -149,12 +149,12 @@ def plan_attention(
     bytes_ = int(element[1:]) // 8
     depth, columns = loops.key_length, loops.value_length
     if depth > _MOST_DEPTH:
-        return "its keys are long"
+        return "the keys are long"
     keys, rows = loops.sizes[loops.keys], loops.count(loops.rows)
     room = None if keys is None or rows is None else keys * rows * bytes_
     is_short = columns < machine.vector_bytes // bytes_
     if is_short and room is not None and room <= machine.l1_bytes // _FEW_SCORES:
-        return "its values are shorter than a vector, and its scores few"
+        return "the values are shorter than a vector, and the scores few"
     fitting = machine.l2_bytes // 4 // bytes_ // (depth + columns)
     most = max(_LEAST_KEYS, min(_MOST_KEYS, fitting))
 
@@ -179,7 +179,7 @@ def plan_attention(
 
     tiles = [make_plan(problem, machine) for problem in problems(_even(keys, most, 1))]
     if any(plan.is_inner for plan in tiles):
-        return "its operands are thin"
+        return "the operands are thin"
     width = tiles[0].tile.columns
     key_block = _even(keys, most, width)
     height = math.lcm(*(plan.tile.rows for plan in tiles))

@@ -282,7 +282,7 @@ def output_of(op: Any) -> Any:
 
 
 def writer(value: Any) -> Any:
-    """The op that computes a tensor, or a buffer that is written once; None where there is none.
+    """The op that computes a tensor, or a buffer that is written once; None if absent.
 
     What fills a buffer before something is added to it does not count.
     """

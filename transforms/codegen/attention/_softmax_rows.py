@@ -64,7 +64,7 @@ class SoftmaxRows:
         self._together = max(1, min(plan.row_block, _NEAR_BYTES // bytes_))
 
     def begin(self, count: Index) -> None:
-        """Begin a span of so many rows."""
+        """Begin a span of rows."""
         w = self._w
         with w.loop(0, count) as row:
             self._maxima.store(self._lowest(self._element), row)

@@ -1,4 +1,4 @@
-"""Attention on buffers becomes one nest, in which scores live for a block of them alone.
+"""Turn attention on buffers into one nest, which holds one block of scores at a time.
 
 before:
     linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%s : memref<8x9xf32>) {
@@ -123,13 +123,13 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     """Replace the ops of attention; None, or the reason why they stay."""
     machine = this_machine()
     if not machine.has_fma:
-        return "this machine has no FMA"
+        return "the machine has no FMA"
     if not may_be_fused(*attention.ops):
-        return "its ops are of several groups"
+        return "the ops are of several groups"
     last, output = attention.op, output_of(attention.op)
     zeros = preceding_zeros(last)
     if not _is_together(attention, zeros):
-        return "its ops are among others"
+        return "other ops are between the ops of the attention"
     others = _others(attention)
     operands = [
         attention.query, attention.key, attention.value, Element(output, attention.result), *others
@@ -234,9 +234,9 @@ def _obstacle(argument: Argument, keys: int) -> str | None:
     if f"d{keys}" not in strides:
         return None
     if strides[f"d{keys}"] != 1:
-        return "its mask does not lie along the keys"
+        return "the mask is not contiguous along the keys"
     if argument.element not in _VECTORS:
-        return f"its mask is of {argument.element}"
+        return f"the mask is of {argument.element}"
     return None
 
 

@@ -41,7 +41,7 @@ def gather_attention(module: ir.Operation) -> Report:
         if isinstance(found, str):
             report.leave("attention", found)
         elif found is not None and not this_machine().has_fma:
-            report.leave("attention", "this machine has no FMA")
+            report.leave("attention", "the machine has no FMA")
         elif found is not None:
             report.changed["attention"] += 1
             _gather(found)

@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Variation:
-    """The differences from the plan that the model gives; 0 where there is none.
+    """The differences from the plan that the model gives; 0 if absent.
 
     Attributes:
         rows, vectors: of the tile.

@@ -111,7 +111,7 @@ def dots_of(target: Target) -> tuple[Dot, ...]:
 
 
 def choose_dot(dots: tuple[Dot, ...], a: str, b: str, accumulator: str) -> Dot | None:
-    """The instruction for factors of two types; None where there is none.
+    """The instruction for factors of two types; None if absent.
 
     Args:
         dots: those that there are, the best first.

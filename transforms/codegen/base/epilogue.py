@@ -49,7 +49,7 @@ class FoundEpilogue:
 
 
 def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | None:
-    """The op after a contraction that may be done with it; None where there is none.
+    """The op after a contraction that may be done with it; None if absent.
 
     Args:
         op: the contraction; its result goes to a buffer that no other op needs, or is overwritten.
@@ -84,7 +84,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
             known[inside] = 0
         elif operand in scalars:
             continue
-        elif operand != destination:  # what it held before: whoever reads that is no epilogue
+        elif operand != destination:  # its old content is read: not an epilogue
             argument = _extra(operand, map_, names)
             if argument is None:
                 return None
@@ -155,7 +155,7 @@ def _move_all_before(values: Iterable[Any], op: Any) -> None:
 
 
 def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
-    """Erase an op that is done elsewhere now, and the buffer that it read, where that is another.
+    """Erase an op that is done elsewhere now, and the buffer that it read, if it is another.
 
     Args:
         found: what was found.
@@ -243,7 +243,7 @@ class Finisher:
         return all(seen_in_vectors(self._groups[1], each, lanes) for each in self._body.arguments)
 
     def wide(self, lanes: int) -> Finisher:
-        """The same for vectors of so many lanes."""
+        """The same for vectors of `lanes` lanes."""
         operands = [operand.with_lanes(lanes) for operand in self._operands]
         return Finisher(self._w, self._groups, self._body, operands, lanes, self._scalars)
 

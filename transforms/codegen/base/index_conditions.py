@@ -94,15 +94,15 @@ def conditional_step(op: Any) -> ConditionalStep | str:
     before = body.arguments[len(body.arguments) - 1]
     combiner = inside(body.operations[len(body.operations) - 1].operation.operands[0], body)
     if combiner is None or list(combiner.operands).count(before) != 1:
-        return "it reduces nothing"
+        return "the op reduces no value"
     if sum(1 for _ in before.uses) != 1:
-        return "what is taken depends on the result so far"
+        return "the selected value depends on the result so far"
     (chosen,) = (value for value in combiner.operands if value != before)
     choice = inside(chosen, body)
     if choice is None or choice.name != "arith.select":
-        return "it does not choose"
+        return "the body selects no value"
     if loops_of(choice.operands[1]):
-        return "what is taken depends on its position"
+        return "the selected value depends on its position"
     return ConditionalStep(combiner, choice)
 
 

@@ -35,7 +35,7 @@ def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:
     """A memref whose axes are the dimensions given, or why it cannot be walked over."""
     type_ = ir.MemRefType(value.type)
     if type_.memory_space is not None:
-        return "it is in a memory space of its own"
+        return "the operand is in a memory space of its own"
     try:
         strides = type_.get_strides_and_offset()[0]
     except (ir.MLIRError, ValueError, RuntimeError):

@@ -24,7 +24,7 @@ from .vectorizable import unfit
 from .writer import Writer
 
 _FEW_STEPS = 6
-"""So many steps are written out for each vector of a tile; more of them in a loop."""
+"""The most steps that are written out for each vector of a tile; more are put in a loop."""
 
 _FMA = "vector.fma"
 
@@ -183,7 +183,7 @@ def read_payload(
     *body, end = (each.operation for each in op.regions[0].blocks[0].operations)
     if wanted is None:
         if len(end.operands) != 1:
-            return "it has several results"
+            return "the op has several results"
         (wanted,) = end.operands
     needed = needed_for(wanted)
     for inner in body:
@@ -206,7 +206,7 @@ def read_payload(
         values[inner.results[0]] = inputs + len(steps) - 1
     result = values.get(wanted)
     if not isinstance(result, int):
-        return "it yields a constant"
+        return "the body yields a constant"
     return Payload(inputs, tuple(steps), result)
 
 

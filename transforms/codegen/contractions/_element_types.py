@@ -50,7 +50,7 @@ def plan_of_types(
     }
     if prologues:
         if has_zero_points:
-            return "zero points beside what is computed otherwise"
+            return "zero points and a prologue on one operand"
         computed = replace(
             converted,
             converted=converted.converted | frozenset(prologues),

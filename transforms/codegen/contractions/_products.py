@@ -89,7 +89,7 @@ class Product:
 
 
 def read_product(op: Any) -> Product | str:
-    """An op as a sum of products, or why it is none."""
+    """An op as a sum of products, or why it is not one."""
     output = op.operands[len(op.operands) - 1]
     target = str(output.type.element_type)
     elements = [str(value.type.element_type) for value in op.operands if _is_buffer(value)]
@@ -105,7 +105,7 @@ def read_product(op: Any) -> Product | str:
     contraction = contraction_of(recognized)
     if contraction is None:
         read = _read_body(op)
-        return "it is no contraction of two operands" if read is None else read
+        return "the op is not a contraction of two operands" if read is None else read
     casts = [
         cast_between(element, target, unsigned=contraction.unsigned) for element in elements[:2]
     ]

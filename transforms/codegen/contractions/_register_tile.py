@@ -71,7 +71,7 @@ def _storing(problem: Problem, tile: Tile) -> float:
 
 
 def _copying(problem: Problem, tile: Tile) -> float:
-    """Cycles for copying a vector of B, where that is how it is packed."""
+    """Cycles for copying a vector of B; 0 if B is packed another way."""
     if packing_of_b(problem, tile.lanes) != "rows":
         return 0.0
     run, pieces = problem.columns.run("B"), problem.columns.pieces("B", tile.lanes)

@@ -18,7 +18,7 @@ copies one element at a time.
 
 
 _LINES = 1024
-"""Rows apart by a multiple of so many bytes soon meet in one set of L1."""
+"""A row distance in bytes whose multiples soon meet in one set of L1."""
 
 
 @dataclass(frozen=True)

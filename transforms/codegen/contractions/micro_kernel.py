@@ -38,7 +38,7 @@ def multiply(
         extent: how deep the block is.
         elements_of_a: loads an element for each row, at a step of the depth.
         vectors_of_b: loads the vectors of the columns, at a step of the depth.
-        first_sums: where the sums begin; at 0 where that is not said.
+        first_sums: where the sums begin; at 0 by default.
     """
     tile, element, packed = plan.tile, plan.problem.element, plan.problem.packed
     vector = f"vector<{tile.lanes}x{element}>"

@@ -1,4 +1,4 @@
-"""An operand that is the same in every round of a loop is packed for its products before the loop.
+"""Pack the invariant operand of products in a loop before the loop.
 
 before:
     %r = scf.for %i = %c0 to %c4096 step %c128 iter_args(%o = %c) -> (tensor<4096x640xf32>) {
@@ -76,7 +76,7 @@ _ELEMENTS = ("f32", "f64")
 
 @module_pass(NAME, on=_LOOPS)
 def pack_before_loops(module: ir.Operation) -> Report:
-    """Have products in loops read what does not change there in strips of their tiles."""
+    """Have products in loops read their invariant operand in packed strips."""
     report = Report(NAME)
     machine = this_machine()
     strips: dict[tuple[Any, ...], Any] = {}
@@ -139,23 +139,23 @@ class _Found:
 def _found(op: Any, loops: Sequence[Any], machine: Machine) -> _Found | str:
     """Return the product with the operand to pack before loops, or why nothing is packed."""
     if not machine.has_fma or not all(_is_plain(v, op.results[0].type) for v in op.operands):
-        return "its elements are no f32 or f64 of known sizes, or this machine has no FMA"
+        return "the operands are not of f32 or f64 with known sizes, or the machine has no FMA"
     try:
         contraction = contraction_of(recognize(op))
     except RecognitionError:
         contraction = None
     if contraction is None:
-        return "it is no contraction of two operands"
+        return "the op is not a contraction of two operands"
     reader = _reader(op, contraction)
     if reader is None:
-        return "no operand alone has the innermost columns"
+        return "the innermost columns belong to no operand alone"
     operand = op.operands[reader.number]
     steady = [loop for loop in loops if _is_before(operand, loop)]
     if not steady:
-        return "what has the columns changes in the loop"
+        return "the operand with the columns changes in the loop"
     width = _width(reader, operand.type, machine)
     if not width:
-        return "it is best read where it lies"
+        return "the operand is best read in place"
     axes = tuple(reader.own.index(dim) for dim in reader.dims)
     return _Found(reader, operand, axes, steady[0], width)
 

@@ -1,4 +1,4 @@
-"""Contractions on buffers become packed nests around a register-tiled micro-kernel.
+"""Turn contractions on buffers into packed nests around a register-tiled micro-kernel.
 
 before:
     linalg.matmul ins(%a, %b : memref<1000x500xf32>, memref<500x800xf32>)
@@ -18,8 +18,9 @@ they are packed; those of bf16 take subnormal numbers for zeros on x86. What is 
 operand, a dequantization say, is done while packing, too.
 
 Where the output was just filled with zeros, it is written without being read, and the fill is gone.
-Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile
-in registers, and the result goes where the op would have put it, in the type that it has there.
+If its only reader is an element-wise op (a bias and an activation, for example), that op is
+computed on the tile in registers. The result goes to the op's destination, in the type that it has
+there.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def _rewrite(
             None where it does a part itself.
     """
     if not functions.machine.has_fma:
-        return "this machine has no FMA"
+        return "the machine has no FMA"
     product = read_product(op)
     if isinstance(product, str):
         return product
@@ -158,9 +159,9 @@ def _rewrite(
         return made
     arguments, plan = made
     if _is_small(plan.problem):
-        return "it is small"
+        return "the product is small"
     if _uses_all_once(plan):
-        return "it is a sum of products element by element: nothing is used twice"
+        return "the product is element by element: each value is used once"
     if blocks is not None and _is_long(plan, op):
         made_of_it = _split(op, plan.problem, zeros, found)
         blocks += made_of_it
@@ -188,14 +189,14 @@ def _rewrite(
 
 
 def _is_long(plan: Plan, op: Any) -> bool:
-    """Return whether so many blocks of the depth may be added to C that sums lose too much."""
+    """Return whether the depth may be so long that its sums lose too much precision."""
     depth = plan.problem.depth.size
     is_short = depth is not None and depth <= _LONG
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
 def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
-    """Have a contraction done in blocks of its depth, where that is long; the ops to go on with.
+    """Cut a contraction with a long depth into blocks of it; return the ops to go on with.
 
     Args:
         op: the contraction; erased, or moved to where the run finds its depth to be short.

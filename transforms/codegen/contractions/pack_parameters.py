@@ -1,4 +1,4 @@
-"""Parameters of products are taken as the nests read them: packed once, not at every call.
+"""Take parameters of products in packed form: packed once, not at every call.
 
 before:
     %t = linalg.transpose ins(%w : tensor<640x320xf32>) outs(%e : tensor<320x640xf32>)
@@ -81,15 +81,15 @@ def _found(parameter: Any, machine: Machine) -> _Found | str:
     """The products that a parameter can be packed for, or why it cannot."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or type_.rank < 2 or not type_.has_static_shape:
-        return "it is no tensor of two axes or more, of known sizes"
+        return "the parameter is not a tensor of two axes or more, of known sizes"
     if str(type_.element_type) not in _ELEMENTS or not machine.has_fma:
-        return "its elements are no f32 or f64, or this machine has no FMA"
+        return "the elements are not f32 or f64, or the machine has no FMA"
     readers = list(readers_of(parameter, tuple(range(type_.rank)), ()))
     products = [reader for reader in readers if isinstance(reader, Reader)]
     if len(products) < len(readers) or not products:
         return "something else than a product reads it"
     width = _width(products, type_, machine)
-    return _Found(tuple(products), width) if width else "it is best read where it lies"
+    return _Found(tuple(products), width) if width else "the parameter is best read in place"
 
 
 def _width(readers: Sequence[Reader], type_: Any, machine: Machine) -> int:

@@ -92,7 +92,7 @@ def store_square(
         w: where the code is written.
         plan: how wide a strip is.
         packed: where the strips are.
-        square: the vectors, one for each of so many columns as each has lanes.
+        square: the vectors, one for each column, as many as each has lanes.
         target: where the strip begins.
         k: the first step of the depth.
         at: the first of the columns, within the tile.
@@ -230,7 +230,7 @@ def _along_depth(
 
 
 def within(w: Writer, index: Index, size: Index, tile: int) -> Index:
-    """An index, or the last one where that is beyond the edge."""
+    """An index, or the last one if the index is beyond the edge."""
     return index if divides(tile, size) else w.min(index, w.sub(size, 1))
 
 

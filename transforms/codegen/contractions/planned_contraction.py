@@ -68,7 +68,7 @@ class PlannedContraction:
     def _model(self, plan: Plan) -> Rows:
         time = estimate(plan, self.target)
         if time is None:
-            return [("model", "none: sizes are known to the run alone")]
+            return [("model", "none: sizes are known at run time only")]
         share = time.peak / time.seconds if time.seconds else 0.0
         clock = cycles_per_second() / 1e9
         rows = [

@@ -56,7 +56,7 @@ NAME = "linalg-ext-separate-factors"
 
 _ELEMENTS = ("f32", "f64")
 
-_CONVERTED = "its factors are converted while they are packed"
+_CONVERTED = "the factors are converted while they are packed"
 
 
 @module_pass(NAME)
@@ -124,7 +124,7 @@ def _separate(op: Any, product: Any) -> str | None:
     """Compute the factors of a product before its sum; None, or why that is left."""
     sizes = _sizes(op)
     if any(size is None for size in sizes):
-        return "its sizes are not known"
+        return "the sizes are not known"
     factors = [_factor(op, value) for value in product.operands]
     for factor in factors:
         if isinstance(factor, str):
@@ -133,7 +133,7 @@ def _separate(op: Any, product: Any) -> str | None:
     if any(factor.ops and len(factor.loops) == len(sizes) for factor in pair):
         return "a factor depends on all dimensions"
     if any(str(factor.value.type) not in _ELEMENTS for factor in pair):
-        return "its elements are no f32 or f64"
+        return "the elements are not f32 or f64"
     if all(not factor.ops or _is_converted(op, factor) for factor in pair):
         return _CONVERTED
     with op.location, ir.InsertionPoint(op):

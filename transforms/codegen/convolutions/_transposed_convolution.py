@@ -88,16 +88,16 @@ class TransposedConvolution:
 
 
 def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
-    """The transposed convolution that an op is, or why it is none."""
+    """The transposed convolution that an op is, or why it is not one."""
     if not all(_is_static(value) for value in op.operands):
-        return "its sizes are not known"
+        return "the sizes are not known"
     if any(0 in value.type.shape for value in op.operands if _is_shaped(value)):
-        return "it is empty"
+        return "an operand is empty"
     maps = indexing_maps(op)
     inputs, _ = split_operands(op)
     images = [n for n in range(len(inputs)) if not _is_plain(maps[n])]
     if len(images) != 1 or not _is_plain(maps[-1]):
-        return "more than one operand is read or written along sums of loops"
+        return "the operands along sums of loops are not one input alone"
     (image,) = images
     sizes = _sizes(op, maps)
     conditions = Conditions.of(op, sizes)
@@ -117,7 +117,7 @@ def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
     if len(set(plain)) != len(plain) or not _are_apart(maps, axes):
         return "an operand is read along a loop twice"
     if len(axes) != len(conditions.by_loops):
-        return "its conditions are not that a tap is met"
+        return "the conditions are not those of taps"
     maps[image] = AffineMap(maps[image].dims, maps[image].symbols, tuple(plain))
     return TransposedConvolution(op, tuple(maps), image, axes, conditions.product)
 
@@ -181,7 +181,7 @@ class Conditions:
         if isinstance(step, str):
             return step
         if step.combiner.name not in _ADDITIONS or not _is_zero(step.otherwise):
-            return "it does not sum a product or 0"
+            return "the body does not sum a product or 0"
         dims = indexing_maps(op)[0].dims
         parts = [(_names(part, dims), part) for part in step.conditions]
         largest = {loops for loops, _ in parts if not any(loops < other for other, _ in parts)}
@@ -189,7 +189,7 @@ class Conditions:
         return cls(step.value, by_loops, sizes, dims)
 
     def axis(self, index: AffineExpr, size: int, output: AffineMap) -> Axis | str:
-        """The direction that an index of the image runs in, or why it is none."""
+        """The direction that an index of the image runs in, or why it is not one."""
         written = {each.name for each in output.results if isinstance(each, AffineDim)}
         outs = [name for name in index.dims if name in written]
         taps = [name for name in index.dims if name not in written]
@@ -199,7 +199,7 @@ class Conditions:
         places = {self.dims.index(out): self.sizes[out], self.dims.index(tap): self.sizes[tap]}
         positions = grid(places)
         if positions is None:
-            return "it is too large to look at"
+            return "the loops are too long to be checked point by point"
         met = np.ones(tuple(places.values()), bool)
         for condition in self.by_loops.get(frozenset((out, tap)), ()):
             holds = evaluated(condition, positions)
@@ -209,7 +209,7 @@ class Conditions:
         met = np.moveaxis(met, list(places).index(self.dims.index(out)), 0)
         axis = Axis(out, tap, size, self.sizes[tap], *_steps(met))
         if axis.reach > self.sizes[out]:
-            return "its result is cut"
+            return "the result is shorter than the taps reach"
         expected = np.zeros_like(met)
         expected[: axis.reach] = axis.is_met()
         way, taken = np.nonzero(expected)
@@ -217,7 +217,7 @@ class Conditions:
         if not np.array_equal(met, expected) or not np.array_equal(
             read, (way - taken * axis.dilation) // axis.stride
         ):
-            return "its conditions are not that a tap is met"
+            return "the conditions are not those of taps"
         return axis
 
 

@@ -37,7 +37,7 @@ class WindowNest(OperandsNest):
     def _outer(
         self, loops: Sequence[str], operands: Operands, counts: dict[str, int], lanes: Lanes
     ) -> None:
-        """The loops that are left, around a tile of so many results along the others."""
+        """The loops around a tile of results along the other loops."""
         if not loops:
             self._tile(operands, counts, lanes)
             return
@@ -96,7 +96,7 @@ class WindowNest(OperandsNest):
         problem, plan = self._problem, self._plan
         # An element meets all vectors before the next one is read.
         counts = dict(sorted(counts.items(), key=lambda each: each[0] == plan.vector))
-        # A vector further on is so many rounds of its loop further on.
+        # The next vector is `plan.rounds` rounds of its loop further on.
         steps = [plan.rounds if name == plan.vector else 1 for name in counts]
         tile = [
             {name: at * step for name, at, step in zip(counts, chosen, steps, strict=True)}

@@ -18,7 +18,7 @@ from linalg_ext.transforms.codegen.base.machine import Machine
 from ._window_problem import WindowProblem
 
 MOST_STEP = 4
-"""A vector of every so-manieth element is put together from that many vectors."""
+"""The largest stride at which a vector is put together from contiguous vectors."""
 
 SHORTEST = 4
 """Fewer elements than these are no vector."""
@@ -45,7 +45,7 @@ class Pitch:
     What is computed of the elements between is not stored.
 
     Attributes:
-        rows: the loop over rows; the one over vectors goes on where it would begin anew.
+        rows: the loop over rows; the one over vectors goes on across the ends of rows.
         period: elements from one row to the next.
         valid: how many of them are results.
         pieces: in how many rows a vector may lie.
@@ -134,7 +134,7 @@ def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | s
     if (found := repeating(problem, machine)) is not None:
         vector, repeats = found
     if vector is None:
-        return "no loop runs along the memory of the result and of the windows"
+        return "the result and the windows have no loop along memory in common"
     lanes = lanes_of(problem, vector, machine, repeats.count if repeats else 1)
     unrolled = _unrolled(problem)
     order = [name for name in problem.parallel if repeats is None or name != repeats.loop]

@@ -138,7 +138,7 @@ class Reader:
         Args:
             lane: how far the vector is from the first of the tile.
             step: elements from one lane's element to the next.
-            first: what is read begins so many elements after that of the first lane.
+            first: the offset of the read from that of the first lane, in elements.
         """
         count, w, plan = self._lanes.count, self._w, self._plan
         if count is None or self._is_whole(lane):
@@ -168,7 +168,7 @@ class Reader:
         return w.op(f"vector.shuffle {loaded}, {loaded} {picks} : {few.vector}, {few.vector}")
 
     def _every(self, memory: Memory, where: Index, step: Index, lane: int) -> str:
-        """A vector of every so-manieth element: nothing after the last of them is read."""
+        """A strided load: nothing after its last element is read."""
         w, lanes = self._w, self._plan.lanes
         if not isinstance(step, int):
             raise AssertionError("a plan steps over a known number of elements")

@@ -71,7 +71,7 @@ def plane_of(rows: int, pitch: int) -> int:
 
 
 def _spread(size: int) -> int:
-    """A distance of so many elements or more, an odd number of lines: it meets all sets of L1."""
+    """A distance of `size` elements or more, an odd number of lines: it meets all sets of L1."""
     return (-(-size // _LINE) | 1) * _LINE
 
 

@@ -1,4 +1,4 @@
-"""The plan of a convolution by Winograd's F(2x2, 3x3), where that is quicker than multiplying out.
+"""The plan of a convolution by Winograd's F(2x2, 3x3), if it is quicker than multiplying out.
 
 Blocks of tiles are transformed, multiplied and transformed back while they are in L2: 16 matrices
 of tiles by channels, each of which meets one of channels by filters. A model of cycles weighs that

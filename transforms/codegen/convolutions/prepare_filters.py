@@ -1,4 +1,4 @@
-"""Parameters that are filters of convolutions bring what Winograd's algorithm makes of them along.
+"""Take filters of convolutions as parameters with their Winograd transform, computed once.
 
 before:
     %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x32x18x18xf32>, tensor<32x32x3x3xf32>)
@@ -12,8 +12,8 @@ after:
                                   outs(%c : tensor<1x32x16x16xf32>) -> tensor<1x32x16x16xf32>
 
 The transform of the filters is then done once, not at every call. The function's argument is of
-another type: who calls it gives the filters, row by row, as many zeros as fill the last row, and
-after them the 16 factors of each 3 x 3, `u[strip, point, channel, filter]`, in strips of as many
+another type. The caller gives the filters, row by row, with zeros that fill the last row. After
+them come the 16 factors of each 3 x 3, `u[strip, point, channel, filter]`, in strips of as many
 filters as a row has elements. That holds for arguments with the attribute `linalg_ext.parameter`
 alone, which get the attribute `linalg_ext.factors`.
 """
@@ -64,9 +64,9 @@ def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | st
     """A plan whose strips do for all convolutions that read a parameter; or why there is none."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
-        return "it is no tensor of known sizes"
+        return "the parameter is not a tensor of known sizes"
     if type_.rank != 4 or list(type_.shape)[2:] != [TAPS, TAPS]:
-        return "it has no filters of 3 x 3"
+        return "the parameter has no filters of 3 x 3"
     plans = [_plan_of(use, machine, target) for use in parameter.uses]
     found = [plan for plan in plans if plan is not None]
     if not found or len(found) < len(plans) or len({plan.strip for plan in found}) > 1:

@@ -1,4 +1,4 @@
-"""Transposed convolutions as loops over their taps, each of which is spread to where it goes.
+"""Compute transposed convolutions tap by tap, each a plain contraction into strided results.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(w, f, k, c) ->
@@ -82,7 +82,7 @@ NAME = "linalg-ext-spread-transposed-convolutions"
 
 @module_pass(NAME, on="linalg.generic")
 def spread_transposed_convolutions(module: ir.Operation) -> Report:
-    """Make of transposed convolutions a contraction for each tap, or for a whole stride of taps."""
+    """Replace transposed convolutions by contractions, one for each tap or stride of taps."""
     return replace_each(NAME, select(module, _divides_positions), _spread)
 
 

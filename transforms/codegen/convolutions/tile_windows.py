@@ -119,7 +119,7 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     found = None
     if fill is not None and len(op.operands) == 3:
         found = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
-    plan: _Plan | str = "there is no epilogue"
+    plan: _Plan | str = "the op has no epilogue"
     given = operands
     if found is not None:
         finished = _finished(problem, operands, found, machine)
@@ -189,7 +189,7 @@ def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
     plan = None
     if machine.has_fma and elements in ({"f32"}, {"f64"}):
         plan = make_product_plan(problem, machine)
-    return plan or "it multiplies matrices that are best packed"
+    return plan or "the op multiplies matrices that are best packed"
 
 
 def _multiplies_matrices(op: Any) -> bool:
@@ -213,10 +213,10 @@ def _multiplies_matrices(op: Any) -> bool:
 
 
 def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, list[Any]] | str:
-    """Return the problem that an op computes and the operands of its body, or why it is none."""
+    """Return the problem that an op computes and the operands of its body, or why it is not one."""
     inputs, outputs = split_operands(op)
     if len(outputs) != 1:
-        return "it has several results"
+        return "the op has several results"
     if any(is_memory(v) and buffer_of(v) == buffer_of(outputs[0]) for v in inputs):
         return "the output is an input"
     maps = maps_of(op)

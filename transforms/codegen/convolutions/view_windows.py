@@ -110,7 +110,7 @@ def _rewrite(op: Any) -> str | None:
         if isinstance(found, str):
             return found
         if not lengths.keys() >= found.steps.keys():
-            return "no operand is as long as one of its loops"
+            return "a loop is the size of no operand"
         reached[number] = found
     with op.location, ir.InsertionPoint(op):
         sizes: dict[str, Any] = {}

@@ -93,7 +93,7 @@ def _with_cases(floats: Floats, x: Any, y: Any, magnitude: Any) -> Any:
 
 
 def _normal_magnitude(floats: Floats, size: Any, y: Any) -> tuple[Any, Any]:
-    """`size^y`, and where that is it: where size and the result are normal numbers."""
+    """`size^y`, and where it is right: where size and the result are normal numbers."""
     form, integers = floats.format, floats.integers
     logarithm = _logarithm(floats, *split(floats, size, subnormal=False))
     power = _product_with(floats, logarithm, y)

@@ -142,7 +142,7 @@ def _obstacle(name: str, type_: ir.VectorType) -> str | None:
     if element not in FORMATS:
         return f"elements of {element}"
     if name not in EXPANSIONS[element]:
-        return f"no expansion for {element}"
+        return f"elements of {element}, which have no expansion"
     if type_.scalable:
         return "a scalable vector"
     if name in _OF_ROWS and type_.rank != 1:

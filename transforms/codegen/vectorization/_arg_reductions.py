@@ -110,7 +110,7 @@ class Choice:
     def predicate(self) -> Any | None:
         """The comparison that says the same of floats where `old` is a number, and it must be one.
 
-        None where there is none.
+        None if absent.
         """
         if not isinstance(self.old.type, ir.FloatType):
             return None

@@ -176,7 +176,7 @@ def reduction_of(
         outputs: the arguments of the body for the old elements of the outputs.
         yielded: their new elements.
         inner: the loop.
-        length: of it, where that is known.
+        length: of it, if known.
     """
     combiners = [combiner_of(*each) for each in zip(outputs, yielded, strict=True)]
     known = tuple(each for each in combiners if each is not None)

@@ -207,7 +207,7 @@ class VectorLoop:
         """One loop; gives what the reductions have so far, as vectors of `lanes` elements at most.
 
         Args:
-            low, high: where it begins and ends: a number where that is known.
+            low, high: where it begins and ends: a number if known.
             masked: where the row ends for this loop, if its vectors may reach beyond.
         """
         is_first = carried is None

@@ -1,4 +1,4 @@
-"""Reductions over all that stands before, or after, an element become loops that carry the result.
+"""Turn reductions over the elements before, or after, each one into loops that carry the result.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
@@ -75,7 +75,7 @@ _CHOOSING = frozenset(
 
 @module_pass(NAME, on="linalg.generic")
 def carry_prefixes(module: ir.Operation) -> Report:
-    """Make of sums, products and extrema over prefixes loops that carry them."""
+    """Replace sums, products and extrema over prefixes by loops that carry them."""
     return replace_each(NAME, select(module, _chooses_by_position), _carried)
 
 
@@ -111,7 +111,7 @@ class _Prefixes:
 
 
 def _read(op: Any) -> _Prefixes | str:
-    """The reduction over prefixes that an op is, or why it is none."""
+    """The reduction over prefixes that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step
@@ -119,7 +119,7 @@ def _read(op: Any) -> _Prefixes | str:
     if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
         return "an operand is not read along plain loops"
     if not all(_is_static(value) for value in op.operands):
-        return "its sizes are not known"
+        return "the sizes are not known"
     sizes = {
         each.name: value.type.get_dim_size(place)
         for value, map_ in zip(op.operands, maps, strict=True)
@@ -132,12 +132,14 @@ def _read(op: Any) -> _Prefixes | str:
     reduced = [dims[loop] for loop in asked if dims[loop] not in written]
     along = [dims[loop] for loop in asked if dims[loop] in written]
     if len(asked) != 2 or len(reduced) != 1 or sizes.keys() != set(dims) or 0 in sizes.values():
-        return "its conditions are not on one loop of the result and the reduction"
+        return "the conditions are not on one loop of the result and the reduction"
     is_backward = _direction(step, dims, along[0], reduced[0], sizes)
     if is_backward is None:
-        return "its conditions are not that an element stands before another"
+        return "the conditions do not compare two positions"
     found = _Prefixes(op, maps, step, along[0], reduced[0], sizes, is_backward)
-    return found if _changes_nothing_elsewhere(found) else "it takes something elsewhere, too"
+    if not _changes_nothing_elsewhere(found):
+        return "the op selects values at other positions, too"
+    return found
 
 
 def _is_static(value: Any) -> bool:

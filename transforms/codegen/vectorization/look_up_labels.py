@@ -1,4 +1,4 @@
-"""Sums over all positions of which one is meant become look-ups.
+"""Turn sums over positions, of which a label selects one, into look-ups.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, n)>,
@@ -66,7 +66,7 @@ NAME = "linalg-ext-look-up-labels"
 
 @module_pass(NAME, on="linalg.generic")
 def look_up_labels(module: ir.Operation) -> Report:
-    """Make of sums over one loop, of which a label names the position that counts, look-ups."""
+    """Replace sums over one loop, of which a label selects one position, by look-ups."""
     return replace_each(NAME, select(module, _compares_positions), _looked_up)
 
 
@@ -99,21 +99,21 @@ class _LookUp:
 
 
 def _read(op: Any) -> _LookUp | str:
-    """The look-up that an op is, or why it is none."""
+    """The look-up that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step
     loop = parallel_loops(op).index(False)
     size = extents_of(op).get(loop)
     if not size:
-        return "the length of its reduction is not known, or is 0"
+        return "the length of the reduction is not known, or is 0"
     if len(step.conditions) != 1 or not step.is_neutral_elsewhere:
-        return "it takes something of other positions, too"
+        return "the op selects values of other positions, too"
     label = _label(producer(step.conditions[0]), loop)
     if label is None or loops_of(label):
-        return "no label names the position of its reduction"
+        return "the position of the reduction is not compared with a label"
     if isinstance(label.type, ir.IntegerType) and size > 1 << (label.type.width - 1):
-        return "its labels cannot name all positions"
+        return "the labels cannot name all positions"
     maps = indexing_maps(op)
     if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
         return "an operand is not read along plain loops"
@@ -153,7 +153,7 @@ def _depends(value: Any, on: set[Any]) -> bool:
 
 
 def _looked_up(op: Any) -> Any:
-    """The result, by look-ups; or why it is none of them."""
+    """The result, by look-ups; or the reason why there are none."""
     found = _read(op)
     if isinstance(found, str):
         return found

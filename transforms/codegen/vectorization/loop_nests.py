@@ -75,7 +75,7 @@ class Nest:
         inputs: how many of them are inputs.
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
-        reduction: how its innermost loop reduces; None where that is parallel.
+        reduction: how its innermost loop reduces; None if it is parallel.
         loads: the memory that the body loads from, at indices that it computes.
         is_crossed: whether an input lies across the rows of the innermost loop.
     """
@@ -141,9 +141,9 @@ class Nest:
 
 
 def read_nest(op: Any) -> Nest | MatchFailure:
-    """A `linalg.generic` as a nest, or why it is none."""
+    """A `linalg.generic` as a nest, or why it is not one."""
     if len(op.results):
-        return MatchFailure("it is on tensors")
+        return MatchFailure("the operands are tensors, not buffers")
     maps = maps_of(op)
     operands: list[Access | Any] = []
     for value, map_ in zip(op.operands, maps, strict=True):
@@ -258,7 +258,7 @@ def _loaded(body: Any) -> list[Access] | MatchFailure:
         if op.name != LOAD:
             reason = unfit(op)
         elif inside(op.operands[0], body) is not None:
-            reason = "it loads what it makes itself"
+            reason = "the body loads from a buffer that it makes"
         else:
             reason = unfit_memory(op.operands[0].type)
         if reason is not None:
@@ -313,7 +313,7 @@ def _overlap(nest: Nest) -> MatchFailure | None:
             if access.buffer == written.buffer and access.key != written.key:
                 return MatchFailure("an input may overlap the output")
         if any(may_alias(load.buffer, written.buffer) for load in nest.loads):
-            return MatchFailure("it may write to what it loads")
+            return MatchFailure("the op may write to memory that it loads")
     return None
 
 
@@ -325,7 +325,7 @@ def _single_questions(nest: Nest) -> MatchFailure | None:
     varying = {value for values in _on_vectors(nest) for value in values}
     if varying.isdisjoint(question.operands[0] for question in questions):
         return None
-    return MatchFailure("it asserts something else of each element")
+    return MatchFailure("the assertion differs from element to element")
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:

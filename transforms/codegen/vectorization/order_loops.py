@@ -136,7 +136,7 @@ def _score(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
 
 
 def _step(type_: Any, map_: AffineMap, dim: int) -> int | None:
-    """By how many elements an access moves with `dim`; None where that is not known."""
+    """The stride of an access along `dim`, in elements; None if unknown."""
     if not isinstance(type_, ir.MemRefType):
         return 0
     try:

@@ -70,7 +70,9 @@ def split_index_sets(module: ir.Operation) -> Report:
         if _split(op):
             report.changed[_OP] += 1
         else:
-            report.leave(_OP, "no loop falls into a few parts on which all indices are linear")
+            report.leave(
+                _OP, "the loops do not split into a few parts on which all indices are linear"
+            )
     return report
 
 

@@ -1,4 +1,4 @@
-"""Add up in blocks what is added up by loops over scalars.
+"""Split long sums in loops over scalars into blocks.
 
 before:
     linalg.generic {indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> ()>],
@@ -80,7 +80,7 @@ NAME = "linalg-ext-split-long-sums"
 
 @module_pass(NAME, on="linalg.generic")
 def split_long_sums(module: ir.Operation) -> Report:
-    """Have structured ops on buffers add up floats in blocks, where they are long."""
+    """Split long sums of floats in structured ops on buffers into blocks."""
     report = Report(NAME)
     for op in operations(module, {"linalg.generic"}):
         if len(op.results) or not can_be_split(op):

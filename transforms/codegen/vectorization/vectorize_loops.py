@@ -1,4 +1,4 @@
-"""Turn structured ops on buffers into loops over vectors, several ops in one where they may.
+"""Turn structured ops on buffers into loops over vectors, several ops in one loop if legal.
 
 before:
     linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
@@ -21,11 +21,11 @@ Element-wise ops and reductions whose innermost loop runs along memory in unit s
 element-wise ops, inputs may lie across, as in a transpose. Consecutive
 ops over the same rows share the loop over these rows (a softmax reads its input from memory once,
 and once more from the cache), and a buffer between them shrinks to one row. A reduction along the
-innermost loop adds up in as many accumulators as the vectors have elements, in an order that
-depends on the shape and the width of the vectors alone, and so does a sum of rows of a known length
-that are short: as many of them at a time as fill registers. Other rows are added up a few at a
-time. Long sums are added up in blocks, whose sums are added with compensation. Sums of f16 and bf16
-keep their order: they round too much for another.
+innermost loop adds up in as many accumulators as the vectors have elements. The order depends on
+the shape and the width of the vectors alone. A sum of short rows of a known length does the same,
+with as many rows at a time as fill registers. Other rows are added up a few at a time. Long sums
+are added up in blocks, whose sums are added with compensation. Sums of f16 and bf16 keep their
+order: they round too much for another.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ _IN_ORDER = ("arith.mulf",)
 
 @module_pass(NAME, on=_FOR)
 def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
-    """Make of loops that carry one sum, or extremum, along rows loops over vectors.
+    """Vectorize loops that carry one sum, or extremum, along rows.
 
     Args:
         vector_bits: of a register; 0 for what this machine has.
@@ -278,7 +278,7 @@ def _following(ops: Sequence[Any], before: Any) -> list[Any]:
 
 
 def _read(loop: Any) -> _Scan | str:
-    """The scan that a loop is, or why it is none."""
+    """The scan that a loop is, or why it is not one."""
     body = loop.regions[0].blocks[0]
     position, before = body.arguments
     ops = [each.operation for each in body.operations]
@@ -286,7 +286,7 @@ def _read(loop: Any) -> _Scan | str:
     last = inside(total, body)
     combine = None if last is None else combiner_by(last, before)
     if last is None or combine is None:
-        return "what it carries is no sum and no extremum"
+        return "the carried value is neither a sum nor an extremum"
     if combine.name in _IN_ORDER:
         return "a part of a product may leave the format where the whole does not"
     one, other = last.operands
@@ -294,9 +294,9 @@ def _read(loop: Any) -> _Scan | str:
     waiting = _following(ops, before)
     made = inside(value, body)
     if made is None and value != before:
-        return "what it takes in is made outside of it"
+        return "the combined value is made outside of the loop"
     if value == before or made in waiting:
-        return "what it takes in depends on what it carries"
+        return "the combined value depends on the carried one"
     reason = _obstacle(ops, position) or _overlap(ops)
     return _Scan(loop, combine, total, value) if reason is None else reason
 
@@ -359,10 +359,10 @@ def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
         elif op.name == "arith.addi" and position in list(op.operands):
             addends = [each for each in op.operands if each != position]
             is_offset = len(addends) == 1 and inside(addends[0], body) is None
-            reason = None if is_offset else "it computes with its position"
+            reason = None if is_offset else "the body computes with its position"
             places.add(op.results[0])
         elif not places.isdisjoint(op.operands):
-            reason = "it computes with its position"
+            reason = "the body computes with its position"
         else:
             reason = unfit(op)
         if reason is not None:
@@ -374,7 +374,7 @@ def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
     """Why what a body loads or stores is no vector; None where it is one."""
     is_load = op.name == _LOAD
     if not is_load and op.operands[0] in places:
-        return "it computes with its position"
+        return "the body computes with its position"
     source, *where = list(op.operands)[not is_load :]
     reason = unfit_memory(source.type)
     if reason is not None:
@@ -383,7 +383,7 @@ def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
         return "memory of indices, or of the loop's own"
     is_row = bool(where) and where[-1] in places and is_in_rows(source.type)
     if not is_row or any(each in places or inside(each, body) for each in where[:-1]):
-        return "it does not run along memory"
+        return "the access does not run along memory"
     return None
 
 
@@ -397,7 +397,7 @@ def _overlap(ops: Sequence[Any]) -> str | None:
             if op == store or not may_alias(buffer_of(memory), buffer_of(target)):
                 continue
             if memory != target or where != there or number > ops.index(store):
-                return "what it writes may be read or written in another round"
+                return "the written memory may be accessed in another iteration"
     return None
 
 

@@ -1,8 +1,8 @@
 """Nodes of ONNX written as others, where torch-mlir has no way for them.
 
-A model is gone through until nothing changes: what is known of its values is computed, functions
-and branches that are known become their nodes, loops of known lengths are unrolled, and what is
-left of ops without a way is written by ONNX's own, in words that every opset since 13 has.
+The rewrites run until nothing changes. Values that are known are computed, functions and branches
+that are known become their nodes, and loops of known lengths are unrolled. Other ops that
+torch-mlir lacks are written by ops of ONNX that every opset since 13 has.
 
 versions      models of older opsets
 rounds        the rounds over a model

@@ -18,7 +18,7 @@ _WANTED = 17
 
 
 def newer(model: Any) -> Any:
-    """A model in an opset that rewrites know; itself where that is so, or ONNX cannot do it."""
+    """A model in an opset that rewrites know; itself if in one, or if ONNX cannot convert it."""
     own = [each for each in model.opset_import if each.domain in ("", "ai.onnx")]
     if len(own) != 1 or own[0].version >= _OLDEST or model.functions:
         return model

@@ -288,12 +288,12 @@ def test_results_in_a_given_array() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("arith.divf", "arith.mulf", "its weights are not divided by their sum"),
-        ("arith.subf", "arith.addf", "no maximum is subtracted before the exponential"),
-        ("arith.maximumf", "arith.minimumf", "what is subtracted is no maximum"),
-        ("0xFF800000", "1.0", "its maximum starts from something"),
-        ("math.exp %s", "math.exp %x0", "no maximum is subtracted before the exponential"),
-        ("arith.addf %x0, %o", "arith.mulf %x0, %o", "the divisor is not their sum"),
+        ("arith.divf", "arith.mulf", "the weights are not divided by their sum"),
+        ("arith.subf", "arith.addf", "the exponent is not a difference from a maximum"),
+        ("arith.maximumf", "arith.minimumf", "the subtracted value is not a maximum"),
+        ("0xFF800000", "1.0", "the maximum does not start from the lowest value"),
+        ("math.exp %s", "math.exp %x0", "the exponent is not a difference from a maximum"),
+        ("arith.addf %x0, %o", "arith.mulf %x0, %o", "the divisor is not the sum of the weights"),
     ],
 )
 def test_what_is_nearly_attention_is_left(old: str, new: str, reason: str) -> None:
@@ -334,7 +334,7 @@ def test_scores_that_others_read_are_left() -> None:
     module = Module.parse(text)
     lower_to_llvm(module.ir, stages=("linalg",))
     report = gather_attention(module)
-    assert report.left == {"attention": {"its scores or weights are read by others"}}
+    assert report.left == {"attention": {"the scores or weights are read by other ops"}}
 
 
 def test_gathered_ops_stand_together_with_destinations_of_their_own() -> None:

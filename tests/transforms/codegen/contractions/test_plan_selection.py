@@ -127,7 +127,7 @@ def test_open_sizes_have_no_estimate_and_no_candidates() -> None:
         assert estimate(planned.plan, planned.target) is None
         assert candidates(planned.plan, planned.target) == []
         assert varied(planned.plan, Variation(rows=4, vectors=2)) is None
-        assert ("model", "none: sizes are known to the run alone") in planned.rows()
+        assert ("model", "none: sizes are known at run time only") in planned.rows()
 
 
 def test_a_choice_is_of_one_problem() -> None:

@@ -109,12 +109,16 @@ def test_nothing_to_spread(shape: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("%c8 :", "%c2 :", "its conditions are not that a tap is met"),
-        ("cmpi eq", "cmpi ne", "its conditions are not that a tap is met"),
-        ("floordiv 2", "floordiv 3", "its conditions are not that a tap is met"),
-        ("%met, %p, %zero", "%met, %p, %x", "it does not sum a product or 0"),
-        ("arith.addf %o, %s", "arith.maximumf %o, %s", "it does not sum a product or 0"),
-        ("arith.mulf %x, %y", "arith.mulf %x, %o", "what is taken depends on the result so far"),
+        ("%c8 :", "%c2 :", "the conditions are not those of taps"),
+        ("cmpi eq", "cmpi ne", "the conditions are not those of taps"),
+        ("floordiv 2", "floordiv 3", "the conditions are not those of taps"),
+        ("%met, %p, %zero", "%met, %p, %x", "the body does not sum a product or 0"),
+        ("arith.addf %o, %s", "arith.maximumf %o, %s", "the body does not sum a product or 0"),
+        (
+            "arith.mulf %x, %y",
+            "arith.mulf %x, %o",
+            "the selected value depends on the result so far",
+        ),
         ("arith.remsi", "arith.divsi", "more than sums and comparisons"),
     ],
 )
@@ -138,4 +142,6 @@ def test_a_result_that_is_cut_stays() -> None:
     constants += "%c8 = arith.constant 8 : index\n%zero = arith.constant 0.0 : f32\n"
     around = AROUND.replace("tensor<11x8xf32>", "tensor<10x8xf32>")
     module = lx.parse(around.replace("{}", constants + before, 1))
-    assert "its result is cut" in str(file.spread_transposed_convolutions(module))
+    assert "the result is shorter than the taps reach" in str(
+        file.spread_transposed_convolutions(module)
+    )

@@ -295,12 +295,12 @@ def of_type(windows: Windows, *shapes: str, element: str = "f32") -> str:
     ("why", "text"),
     [
         (
-            "it multiplies matrices that are best packed",
+            "the op multiplies matrices that are best packed",
             of_type(Windows("nwc", "fwc", "nwf"), "1x9x8", "16x3x8", "1x7x16"),
         ),
-        ("no loop runs along", of_type(SUMS, "1x9x9x3", "3x3", "1x7x7x3")),
+        ("no loop along memory in common", of_type(SUMS, "1x9x9x3", "3x3", "1x7x7x3")),
         (
-            "no loop runs along",
+            "no loop along memory in common",
             of_type(pooling(("hwc", "hw", "chw"), "sum"), "9x9x16", "3x3", "16x7x7"),
         ),
         (

@@ -66,13 +66,13 @@ def test_suffixes_of_what_is_computed() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("cmpi sle", "cmpi slt", "not that an element stands before another"),
-        ("cmpi sle", "cmpi ne", "not that an element stands before another"),
+        ("cmpi sle", "cmpi slt", "do not compare two positions"),
+        ("cmpi sle", "cmpi ne", "do not compare two positions"),
         ("%a, %zero", "%a, %o", "depends on the result so far"),
-        ("%a, %zero", "%a, %a", "takes something elsewhere"),
-        ("arith.addf", "arith.mulf", "takes something elsewhere"),
-        ("arith.addf %o, %b", "arith.subf %o, %b", "takes something elsewhere"),
-        ("%n = linalg.index 1", "%n = linalg.index 0", "not that an element stands before"),
+        ("%a, %zero", "%a, %a", "selects values at other positions"),
+        ("arith.addf", "arith.mulf", "selects values at other positions"),
+        ("arith.addf %o, %b", "arith.subf %o, %b", "selects values at other positions"),
+        ("%n = linalg.index 1", "%n = linalg.index 0", "do not compare two positions"),
     ],
 )
 def test_what_means_something_else_stays(old: str, new: str, reason: str) -> None:

@@ -75,10 +75,10 @@ def test_what_is_computed_is_looked_up() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("cmpi eq", "cmpi ne", "no label names"),
-        ("%a, %zero", "%a, %a", "takes something of other positions"),
+        ("cmpi eq", "cmpi ne", "not compared with a label"),
+        ("%a, %zero", "%a, %a", "selects values of other positions"),
         ("%a, %zero", "%a, %o", "depends on the result so far"),
-        ("linalg.index 2", "linalg.index 1", "no label names"),
+        ("linalg.index 2", "linalg.index 1", "not compared with a label"),
     ],
 )
 def test_what_is_left_alone(old: str, new: str, reason: str) -> None:

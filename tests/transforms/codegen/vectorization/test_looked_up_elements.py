@@ -206,4 +206,4 @@ def test_a_table_may_have_gaps() -> None:
 def test_what_an_op_writes_it_looks_up_one_by_one() -> None:
     kernel = lx.compile(lx.parse(on_buffers("%o[%p] : memref<40xf32>")), checked=False)
     assert "vector.gather" not in loops(kernel)
-    assert "it may write to what it loads" in str(kernel.explain())
+    assert "the op may write to memory that it loads" in str(kernel.explain())

@@ -88,7 +88,7 @@ def test_what_is_left_alone(index: str, out: str) -> None:
     report = split_index_sets(module)
     assert not report
     assert str(module.ir) == before
-    assert "no loop falls into a few parts" in str(report)
+    assert "the loops do not split into a few parts" in str(report)
 
 
 def test_positions_are_those_of_the_whole_loop() -> None:

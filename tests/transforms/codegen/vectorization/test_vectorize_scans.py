@@ -175,33 +175,33 @@ def test_many_small_numbers_beside_a_large_one() -> None:
     ("text", "reason"),
     [
         (scan("mulf", "f32"), "a part of a product may leave the format where the whole does not"),
-        (scan("addf", "f16"), "what it carries is no sum and no extremum"),
-        (scan("subf", "f32"), "what it carries is no sum and no extremum"),
-        (scan("addf", "f32", taken="sum"), "what it takes in depends on what it carries"),
+        (scan("addf", "f16"), "the carried value is neither a sum nor an extremum"),
+        (scan("subf", "f32"), "the carried value is neither a sum nor an extremum"),
+        (scan("addf", "f32", taken="sum"), "the combined value depends on the carried one"),
         (
             scan("addf", "f32", "%y = arith.mulf %x, %sum : f32", taken="y"),
-            "what it takes in depends on what it carries",
+            "the combined value depends on the carried one",
         ),
-        (scan("addf", "f32", taken="first"), "what it takes in is made outside of it"),
+        (scan("addf", "f32", taken="first"), "the combined value is made outside of the loop"),
         (
             scan("addi", "i32", "%p = arith.index_cast %i : index to i32", taken="p"),
-            "it computes with its position",
+            "the body computes with its position",
         ),
         (
             scan("addf", "f32", "%j = arith.addi %i, %c1 : index", target="a", at="j"),
-            "what it writes may be read or written in another round",
+            "the written memory may be accessed in another iteration",
         ),
         (
             scan("addf", "f32", "%j = arith.subi %n, %i : index", at="j"),
-            "it computes with its position",
+            "the body computes with its position",
         ),
         (
             scan("addf", "f32", "%j = arith.addi %i, %i : index", at="j"),
-            "it computes with its position",
+            "the body computes with its position",
         ),
         (
             scan("addf", "f32").replace("%b[%r, %i]", "%b[%i, %r]"),
-            "it does not run along memory",
+            "the access does not run along memory",
         ),
         (scan("addf", "f32", size=3), "the loop is short"),
     ],
@@ -235,5 +235,5 @@ def test_memory_that_may_be_the_same() -> None:
       return %last : f32
     }"""
     report = file.vectorize_scans(Module.parse(text, trusted=True))
-    reason = "what it writes may be read or written in another round"
+    reason = "the written memory may be accessed in another iteration"
     assert reason in set.union(*report.left.values())

@@ -1,0 +1,148 @@
+"""Rules for sentences that a machine can see, in docstrings, messages and pages.
+
+`sentences.toml` has the rules, the page "Glossary" the words to avoid; CONTRIBUTING says the rest.
+`python -m sentences` lists what breaks a rule, as `make lint` does.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from resources import REPOSITORY, project_files
+
+RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+GLOSSARY = REPOSITORY / "docs" / "glossary.md"
+
+_SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Warns):$")
+_ITEM = re.compile(r"^(?=\s*(?:[-*]|\d+\.|[\w`*., ]+:) )", re.MULTILINE)
+_END = re.compile(r"(?<=[.!?:;])[\"')]*\s+(?=[A-Z`*\"(])|(?<=[;])\s+")
+_LAID_OUT = re.compile(r"^ {4}|^>>>|\S {3,}\S")
+_CODE = re.compile(r"```.*?```|<!--.*?-->|^(?: {4}|\||#).*?$", re.DOTALL | re.MULTILINE)
+_BEGINS = {
+    "docstring": ["docstring_begins"],
+    "page": [],
+    "text": ["text_begins"],
+    "message": ["text_begins", "message_begins"],
+}
+
+
+class Text(NamedTuple):
+    """A text with its line and its kind: `docstring`, `page`, `text`, or `message`."""
+
+    line: int
+    kind: str
+    content: str
+
+
+@functools.cache
+def avoided() -> dict[str, str]:
+    """Return the words to avoid, each with those to write instead, as the glossary has them."""
+    _, _, table = GLOSSARY.read_text(encoding="utf-8").partition("| instead of | write |\n")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)
+    return {word: better for words, better in rows for word in words.split(", ")}
+
+
+def faults(text: Text) -> Iterator[str]:
+    """Yield the rules that a text breaks, each as a sentence."""
+    forbidden = [word for kind in _BEGINS[text.kind] for word in RULES[kind]]
+    first = re.match(r"\w+\b(?! of\b)", text.content)
+    if first is not None and first[0] in forbidden:
+        yield f"begins with `{first[0]}`: begin with the noun that the sentence is about"
+    prose = " ".join(re.sub(r"`[^`]+`", "`x`", text.content).split())
+    for word, better in avoided().items():
+        if re.search(rf"\b{word}\b", prose, re.IGNORECASE):
+            yield f"has `{word}`: write {better}"
+    if text.kind in ("docstring", "page"):
+        for sentence in sentences(text.content):
+            if (count := len(re.findall(r"\S*[a-z]\S*", sentence))) > RULES["longest"]:
+                yield f"has a sentence of {count} words: {sentence[:60]}..."
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a docstring or a page, without code, tables and headings."""
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        lines = paragraph.splitlines()
+        if lines and _SECTION.match(lines[0]):
+            lines = lines[1:]
+        elif any(_LAID_OUT.search(line) for line in lines):
+            continue
+        for item in _ITEM.split("\n".join(lines)):
+            shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]+`", "`x`", item))
+            yield from _END.split(" ".join(shown.split()))
+
+
+def texts(source: str) -> Iterator[Text]:
+    """Yield the docstrings and the strings of several words of a module."""
+    tree = ast.parse(source)
+    inner: set[ast.AST] = set()
+    reasons: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                inner.add(node.value)
+                yield Text(node.lineno, "docstring", text.strip())
+            case ast.JoinedStr():
+                inner.update(node.values)
+            case ast.BinOp():
+                inner.update(ast.walk(node.right))
+            case ast.Return(value=ast.expr() as returned):
+                reasons.update(_choices(returned))
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[*_, last]):
+                if name.endswith("Error") or name in RULES["makers"]:
+                    reasons.update(_choices(last if name == "leave" else node.args[0]))
+        if isinstance(node, ast.expr) and node not in inner and " " in (text := _written(node)):
+            yield Text(node.lineno, "message" if node in reasons else "text", text)
+
+
+def _choices(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.IfExp):
+        yield from (*_choices(node.body), *_choices(node.orelse))
+    yield node.left if isinstance(node, ast.BinOp) else node
+
+
+def _written(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_written(each) or "X" for each in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def broken(files: Iterable[Path]) -> Iterator[str]:
+    """Yield a line for each rule that is broken in files, which are relative to the repository."""
+    for path in files:
+        for text in _texts_of(path):
+            yield from (f"{path}:{text.line}: {fault}" for fault in faults(text))
+
+
+def _texts_of(path: Path) -> Iterator[Text]:
+    folder = path.parts[0]
+    is_text = path.suffix in (".py", ".md", ".ipynb")
+    content = (REPOSITORY / path).read_text(encoding="utf-8") if is_text else ""
+    if path.suffix == ".py" and folder in RULES["docstrings"]:
+        kinds = _BEGINS if folder in RULES["messages"] else ("docstring",)
+        yield from (text for text in texts(content) if text.kind in kinds)
+    elif path.suffix == ".md" and (folder == "docs" or path.name in RULES["pages"]):
+        yield from _paragraphs(content.partition("\n## Words to avoid")[0])
+    elif path.suffix == ".ipynb" and folder in RULES["docstrings"]:
+        for cell in json.loads(content)["cells"]:
+            if cell["cell_type"] == "markdown":
+                yield from _paragraphs("".join(cell["source"]))
+
+
+def _paragraphs(page: str) -> Iterator[Text]:
+    blank = _CODE.sub(lambda code: "\n" * code[0].count("\n"), page)
+    for found in re.finditer(r"(?:.+\n?)+", blank):
+        yield Text(blank.count("\n", 0, found.start()) + 1, "page", found[0])
+
+
+if __name__ == "__main__":
+    listed = list(broken(project_files()))
+    sys.exit("\n".join(listed) if listed else 0)
