@@ -8,12 +8,14 @@ from typing import NoReturn
 from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.utils import hooks
 
+_BY_VALUES = "the shape of the result depends on the values"
+
 _INSTEAD = {
-    "unique": "the shape of the result depends on the values: say how many, lx.unique(x, size=n)",
-    "nonzero": "the shape of the result depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
-    "flatnonzero": "the shape of the result depends on the values: say how many, lx.flatnonzero(x, size=n)",
-    "argwhere": "the shape of the result depends on the values: say how many, lx.argwhere(x, size=n)",
-    "extract": "the shape of the result depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
+    "unique": f"{_BY_VALUES}: say how many, lx.unique(x, size=n)",
+    "nonzero": f"{_BY_VALUES}: lx.nonzero(x, size=n), or np.where(mask, x, y)",
+    "flatnonzero": f"{_BY_VALUES}: say how many, lx.flatnonzero(x, size=n)",
+    "argwhere": f"{_BY_VALUES}: say how many, lx.argwhere(x, size=n)",
+    "extract": f"{_BY_VALUES}: x[lx.nonzero(mask, size=n)], or np.where",
     "vectorize": "write the function on whole arrays",
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
@@ -23,11 +25,11 @@ _INSTEAD = {
     ),
     **dict.fromkeys(
         ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
-        "the shape of the result depends on the values: say how many, lx.unique(x, size=n)",
+        f"{_BY_VALUES}: say how many, lx.unique(x, size=n)",
     ),
     **dict.fromkeys(
         ("intersect1d", "setdiff1d", "setxor1d", "union1d"),
-        "the shape of the result depends on the values: np.isin(x, y) tells which are in both",
+        f"{_BY_VALUES}: np.isin(x, y) tells which are in both",
     ),
     **dict.fromkeys(
         ("polydiv", "roots", "trim_zeros"),
