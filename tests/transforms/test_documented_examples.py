@@ -78,6 +78,8 @@ CONTEXTS: dict[str, Context] = {
         "false false\n" + "\n".join(f"c{number} {number} : index" for number in (0, 1, 2, 4, 9)),
     ),
     "outline-long-entries": Context(options={"longest": 0, "least": 1}),
+    "outline-repeated-layers": Context(options={"least": 2}),
+    "outline-repeated-parts": Context(options={"least": 1}),
     "pack-before-loops": Context(target="avx2"),
     "set-target": Context(target="generic-x86-64"),
     "specialize-matmul": Context(options={"explicit_transposes": True}),

@@ -8,20 +8,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen import outline_repeated_parts as parts
-from linalg_ext.transforms.fusion import inline_repeated_layers as inlining
 from linalg_ext.transforms.legalization import outline_repeated_layers as file
-
-
-def test_the_example() -> None:
-    check_example(file.outline_repeated_layers, examples(file)[0], least=2)
-
-
-def test_the_layers_are_put_back() -> None:
-    check_example(inlining.inline_repeated_layers, examples(inlining)[0])
-
 
 LAYER = """
   %y{n} = linalg.matmul ins(%{a}, %{b} : tensor<8x8xf32>, tensor<8x8xf32>)
