@@ -9,11 +9,11 @@ from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.utils import hooks
 
 _INSTEAD = {
-    "unique": "the shape of the result depends on the values: say how many, lx.unique(x, size=n)",
-    "nonzero": "the shape of the result depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
-    "flatnonzero": "the shape of the result depends on the values: say how many, lx.flatnonzero(x, size=n)",
-    "argwhere": "the shape of the result depends on the values: say how many, lx.argwhere(x, size=n)",
-    "extract": "the shape of the result depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
+    "unique": "the shape depends on the values: say how many, lx.unique(x, size=n)",
+    "nonzero": "the shape depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
+    "flatnonzero": "the shape depends on the values: say how many, lx.flatnonzero(x, size=n)",
+    "argwhere": "the shape depends on the values: say how many, lx.argwhere(x, size=n)",
+    "extract": "the shape depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
     "vectorize": "write the function on whole arrays",
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
@@ -23,7 +23,7 @@ _INSTEAD = {
     ),
     **dict.fromkeys(
         ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
-        "the shape of the result depends on the values: say how many, lx.unique(x, size=n)",
+        "the shape depends on the values: say how many, lx.unique(x, size=n)",
     ),
     **dict.fromkeys(
         ("intersect1d", "setdiff1d", "setxor1d", "union1d"),
@@ -31,7 +31,7 @@ _INSTEAD = {
     ),
     **dict.fromkeys(
         ("polydiv", "roots", "trim_zeros"),
-        "its shape depends on the values, for zeros at the ends are dropped: call it outside",
+        "the shape depends on the values, as zeros at the ends are dropped: call it outside",
     ),
     **dict.fromkeys(
         ("busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat"),
@@ -42,7 +42,7 @@ _INSTEAD = {
     ),
     "poly": "multiply the factors of a row of roots by np.polymul",
     "common_type": "np.result_type gives the dtype of arrays together",
-    "real_if_close": "its dtype depends on the values: take np.real(x)",
+    "real_if_close": "the dtype depends on the values: take np.real(x)",
     "einsum_path": "ask for the path of arrays outside, and give it as optimize=",
 }
 """For functions that are not recorded the reason, and what may stand in their place."""
