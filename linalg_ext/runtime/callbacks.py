@@ -33,7 +33,7 @@ Kind = tuple[DType, int]
 
 _known: weakref.WeakValueDictionary[int, Callback] = weakref.WeakValueDictionary()
 _raised: dict[tuple[int, int], BaseException] = {}
-"""Exceptions of functions that nobody asked for yet, by the key and the thread."""
+"""Exceptions of functions that were not asked for yet, by the key and the thread."""
 
 
 class Callback:
@@ -79,7 +79,7 @@ class Callback:
 
 
 def raised_by(message: str) -> BaseException | None:
-    """Return the exception behind the message of a failure, once; None where there is none."""
+    """Return the exception behind the message of a failure, once; None if absent."""
     if not message.startswith(PREFIX):
         return None
     key = int(message.removeprefix(PREFIX).partition(" ")[0])
@@ -91,7 +91,7 @@ def raised_by(message: str) -> BaseException | None:
 
 @cache
 def _trampoline(count: int) -> Any:
-    """The function of C that calls functions of so many arrays. It lives for ever."""
+    """The function of C that calls functions of a number of arrays. It lives for ever."""
 
     def call(key: int, *descriptors: int) -> int:
         try:

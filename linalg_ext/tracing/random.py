@@ -365,7 +365,7 @@ def _pairs(words: Words) -> list[Element]:
 
 
 def _scaled(x: Element, digits: int, dtype: DType) -> Element:
-    """An integer of so many binary digits as a float from 0 to below 1."""
+    """An integer of a number of binary digits as a float from 0 to below 1."""
     wide = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
     x = x.to(UINT64) if digits == 32 else x
     return (as_float(x, wide) * 2.0**-digits).to(dtype)

@@ -8,14 +8,12 @@ from typing import NoReturn
 from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.utils import hooks
 
-_BY_VALUES = "the shape of the result depends on the values"
-
 _INSTEAD = {
-    "unique": f"{_BY_VALUES}: say how many, lx.unique(x, size=n)",
-    "nonzero": f"{_BY_VALUES}: lx.nonzero(x, size=n), or np.where(mask, x, y)",
-    "flatnonzero": f"{_BY_VALUES}: say how many, lx.flatnonzero(x, size=n)",
-    "argwhere": f"{_BY_VALUES}: say how many, lx.argwhere(x, size=n)",
-    "extract": f"{_BY_VALUES}: x[lx.nonzero(mask, size=n)], or np.where",
+    "unique": "the shape depends on the values: say how many, lx.unique(x, size=n)",
+    "nonzero": "the shape depends on the values: lx.nonzero(x, size=n), or np.where(mask, x, y)",
+    "flatnonzero": "the shape depends on the values: say how many, lx.flatnonzero(x, size=n)",
+    "argwhere": "the shape depends on the values: say how many, lx.argwhere(x, size=n)",
+    "extract": "the shape depends on the values: x[lx.nonzero(mask, size=n)], or np.where",
     "vectorize": "write the function on whole arrays",
     "array2string": "print the result outside the function, or x.shape and x.dtype inside",
     "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
@@ -25,15 +23,15 @@ _INSTEAD = {
     ),
     **dict.fromkeys(
         ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
-        f"{_BY_VALUES}: say how many, lx.unique(x, size=n)",
+        "the shape depends on the values: say how many, lx.unique(x, size=n)",
     ),
     **dict.fromkeys(
         ("intersect1d", "setdiff1d", "setxor1d", "union1d"),
-        f"{_BY_VALUES}: np.isin(x, y) tells which are in both",
+        "the shape of the result depends on the values: np.isin(x, y) tells which are in both",
     ),
     **dict.fromkeys(
         ("polydiv", "roots", "trim_zeros"),
-        "its shape depends on the values, for zeros at the ends are dropped: call it outside",
+        "the shape depends on the values, as zeros at the ends are dropped: call it outside",
     ),
     **dict.fromkeys(
         ("busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat"),
@@ -44,7 +42,7 @@ _INSTEAD = {
     ),
     "poly": "multiply the factors of a row of roots by np.polymul",
     "common_type": "np.result_type gives the dtype of arrays together",
-    "real_if_close": "its dtype depends on the values: take np.real(x)",
+    "real_if_close": "the dtype depends on the values: take np.real(x)",
     "einsum_path": "ask for the path of arrays outside, and give it as optimize=",
 }
 """For functions that are not recorded the reason, and what may stand in their place."""

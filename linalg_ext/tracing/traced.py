@@ -409,7 +409,7 @@ class View:
     Attributes:
         read: makes the part of the array; None where NumPy has a view of some layouts in memory,
             and a copy of others.
-        write: makes the array with other values for the part; None where that is refused.
+        write: makes the array with other values for the part; None if that is refused.
         reason: the error where it is, and its hint.
         index: by which the part was taken.
     """
@@ -589,7 +589,7 @@ class Traced(ArrayMethods):
                 shown._take_from(self)
 
     def _take_from(self, base: Traced) -> None:
-        """Show what the array has become; not where nobody knows whether this is a view of it."""
+        """Show what the array has become; not if it is unknown whether this is a view of it."""
         if self.view is not None and self.view.read is not None:
             self._take(self.view.read(base))
         elif self.view is not None:

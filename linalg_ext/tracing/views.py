@@ -92,7 +92,7 @@ def is_view(function: Any) -> bool:
 
 
 def shown(function: Any, result: Any, values: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Make the results of a function views of its arguments, as far as NumPy's are."""
+    """Make the results of a function views of its arguments, where NumPy makes views."""
     if function in _PARTS:
         return result
     if isinstance(result, tuple):  # of several arrays, one each
