@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.bindings import ir
 from linalg_ext.ir.context import borrowed_context, kept_with, new_context
 from linalg_ext.runtime.passes import pass_manager, sound
 
@@ -118,3 +119,24 @@ def test_a_context_that_is_not_lent_again_keeps_none() -> None:
         pass_manager("builtin.module", loan.context, "cse")
         loan.keep = False
     assert kept_with(loan.context) is None
+
+
+def test_a_pass_that_keeps_its_functions_runs_anew() -> None:
+    """Powers of integers become calls of a function of their own module."""
+    texts = [
+        f"""
+        func.func @f(%a: {type_}, %b: {type_}) -> {type_} {{
+          %r = math.ipowi %a, %b : {type_}
+          return %r : {type_}
+        }}"""
+        for type_ in ("i32", "i64", "i32")
+    ]
+    with borrowed_context() as loan:
+        for text in texts:
+            module = ir.Module.parse(text, loan.context)
+            pass_manager("builtin.module", loan.context, "convert-math-to-funcs").run(
+                module.operation
+            )
+            assert "func.func private @__mlir_math_ipowi" in str(module)
+            assert module.operation.verify()
+            del module
