@@ -72,6 +72,8 @@ def lower_scan(op: Any) -> list[Any]:
         for axis, size in enumerate(rest):
             demands.equal(size_of(scan.initial, axis), size)
     demands.emit()
+    if 0 in sizes:
+        return [scan.init, scan.initial][: len(op.results)]
     is_wanted = len(op.results) > 1 and any(True for _ in op.results[1].uses)
     kind = _Rows if scan.dimension == len(sizes) - 1 else _Planes
     result, last = kind(scan, sizes).results(is_wanted)

@@ -64,6 +64,19 @@ def test_without_one_the_first_element_is_itself(axis: int) -> None:
         np.testing.assert_allclose(kernel(x), wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_of_nothing(shape: tuple[int, int], axis: int) -> None:
+    (rest,) = np.delete(shape, axis)
+    types = f"tensor<{shape[0]}x{shape[1]}xf32>", f"tensor<{rest}xf32>"
+    x, start = np.zeros(shape, np.float32), np.full(rest, 7, np.float32)
+    result, last = call(
+        lambda x, t: scan(x, combine=add, initial=t, dimension=axis), types, x, start
+    )
+    assert result.shape == shape
+    np.testing.assert_array_equal(last, start)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_recurrence_of_two_inputs(axis: int) -> None:
     def step(before: Any, factor: Any, new: Any) -> Any:
