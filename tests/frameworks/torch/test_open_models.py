@@ -93,7 +93,7 @@ def test_sizes_of_which_only_a_multiple_is_given() -> None:
     )  # fmt: skip
     x = torch.randn(20, 3)
     torch.testing.assert_close(net(x), x.view(5, 4, 3).sum(1))
-    for size, reason in ((22, "gives"), (40, "is 2 to 9")):
+    for size, reason in ((22, "holds for no"), (40, "is 2 to 9")):
         with pytest.raises(errors.ShapeError, match=reason):
             net(torch.ones(size, 3))
 
