@@ -49,7 +49,7 @@ def test_all_is_removed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_it_can_be_off(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv(FOLDER, "off")
     assert main(["cache", "clear"]) == 0
-    assert "nothing is kept" in capsys.readouterr().out
+    assert "compiled code is not kept" in capsys.readouterr().out
 
 
 def test_what_cannot_be_used_is_told(

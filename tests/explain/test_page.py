@@ -91,7 +91,7 @@ def test_a_schedule_and_its_steps_are_on_it() -> None:
     html = lx.explain.page(lx.compile(module), schedule=schedule).html
     assert "linalg.add 1" in html
     assert "went through no schedule" not in html
-    assert "linalg-fuse-elementwise-ops" in html
+    assert "linalg-ext-fuse-producers" in html
 
 
 def test_an_exported_kernel_has_a_page_too(tmp_path: Path) -> None:

@@ -39,10 +39,10 @@ def test_the_types_of_mlir_are_read() -> None:
         ("add(tensor<4xf32>)", "`tensor<4xf32>` is no type"),
         ("add(f32) -> void", "`void` is no type"),
         ("add(bf16)", "`bf16` is no type that can be passed"),
-        ("add(memref<?xf32, strided<[?, ?]>>)", "the layout `strided<[?,?]>` is none"),
-        ("add(memref<?x?xf32, strided<[1, ?]>>)", "the layout `strided<[1,?]>` is none"),
-        ("add(memref<?xf32, strided<[2]>>)", "the layout `strided<[2]>` is none"),
-        ("add(memref<?xf32, 1>)", "the layout `1` is none"),
+        ("add(memref<?xf32, strided<[?, ?]>>)", "the layout `strided<[?,?]>` is not one"),
+        ("add(memref<?x?xf32, strided<[1, ?]>>)", "the layout `strided<[1,?]>` is not one"),
+        ("add(memref<?xf32, strided<[2]>>)", "the layout `strided<[2]>` is not one"),
+        ("add(memref<?xf32, 1>)", "the layout `1` is not one"),
     ],
 )
 def test_what_cannot_be_understood_is_named(text: str, message: str) -> None:

@@ -56,7 +56,7 @@ func.func @f(%x: memref<4x3xf32>) {
         ("fold_subset_questions", FROM_ELSEWHERE, "argument 0 of the block"),
         ("collapse_materialize", FILTERED, "no rectangle"),
         ("collapse_shapes", ROWS, "some of the leading dimensions"),
-        ("collapse_shapes", NUMBERED, "asks for its indices"),
+        ("collapse_shapes", NUMBERED, "reads its indices"),
         ("collapse_shapes", BUFFERS, "works on memory"),
     ],
 )

@@ -291,7 +291,7 @@ def test_one_function_does_for_all_contractions_of_a_plan() -> None:
         ("small", static(MATMUL, "4x4", "4x4", "4x4")),
         ("one operand alone", static("mkj,kn->mn", "32x32x2", "32x32", "32x32")),
         (
-            "no contraction",
+            "not a contraction",
             static(MATMUL, "32x32", "32x32", "32x32").replace("arith.mulf", "arith.maximumf"),
         ),
         (

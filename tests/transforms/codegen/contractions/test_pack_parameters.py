@@ -123,13 +123,13 @@ def test_an_epilogue_is_still_done_on_the_tile() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (contraction(maps("mk", "nk", "mn"), "64x480xf32", "190x480xf32", "64x190xf32"), "where"),
+        (contraction(maps("mk", "nk", "mn"), "64x480xf32", "190x480xf32", "64x190xf32"), "place"),
         (contraction(maps("mk", "kn", "mn"), "64x480xf32", "480x192xf32", "64x192xf32"), "else"),
         (contraction(maps("mk", "nk", "nm"), "64x480xf32", "192x480xf32", "192x64xf32"), "else"),
-        (contraction(maps("mk", "nk", "mn"), "1x960xf32", "960x960xf32", "1x960xf32"), "where it"),
-        (contraction(maps("mk", "nk", "mn"), "9x5xf32", "192x5xf32", "9x192xf32"), "where it"),
-        (contraction(maps("mk", "nk", "mn"), "9999x96xf32", "192x96xf32", "9999x192xf32"), "wh"),
-        (contraction(maps("mkl", "nlk", "mn"), "99x8x96xf32", "192x96x8xf32", "99x192xf32"), "wh"),
+        (contraction(maps("mk", "nk", "mn"), "1x960xf32", "960x960xf32", "1x960xf32"), "place"),
+        (contraction(maps("mk", "nk", "mn"), "9x5xf32", "192x5xf32", "9x192xf32"), "place"),
+        (contraction(maps("mk", "nk", "mn"), "9999x96xf32", "192x96xf32", "9999x192xf32"), "place"),
+        (contraction(maps("mkl", "nlk", "mn"), "99x8x96xf32", "192x96x8xf32", "99x192xf32"), "place"),
     ],
 )
 def test_what_is_left(text: str, why: str) -> None:
