@@ -201,7 +201,9 @@ def _compiled(
 
 
 def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> list[str | Path]:
-    """Return the files of libraries; those of registered ones are loaded already.
+    """Return the files of libraries but for registered ones, whose functions have addresses.
+
+    A file that is opened for code gives its names to all that is opened later.
 
     Raises:
         ArgumentError: one is none.
@@ -223,7 +225,6 @@ def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> 
                 f"the library `{one.name}` is closed",
                 hint="compile inside its `with` block",
             )
-        files += [one.file] if one.file else []
     return files
 
 
