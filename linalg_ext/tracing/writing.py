@@ -74,10 +74,11 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         index = index % size
     elif mode != "raise":
         refuse(f"numpy.put with mode={mode!r}", "use raise, clip or wrap")
+    values = fitted(v, target.dtype)
     if not index.shape[0]:
         return
     flat = reshape(target, (size,))
-    new = updated(flat, index, replaced, resize(fitted(v, target.dtype), index.shape))
+    new = updated(flat, index, replaced, resize(values, index.shape))
     target.become(reshape(new, target.shape))
 
 
@@ -123,9 +124,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     flat = reshape(target, (target.size,))
     index = slice(None, end, step)
     count = len(range(*index.indices(target.size)))
+    values = fitted(val, target.dtype)
     if not count:
         return
-    new = updated(flat, index, replaced, resize(fitted(val, target.dtype), (count,)))
+    new = updated(flat, index, replaced, resize(values, (count,)))
     target.become(reshape(new, target.shape))
 
 
