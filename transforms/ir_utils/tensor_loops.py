@@ -8,6 +8,7 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
 
 from .arithmetic import index
+from .generics import iterators
 from .walking import replace_operands
 
 
@@ -104,42 +105,40 @@ def parallel_generic(
     body: Callable[[Sequence[Any]], Any],
 ) -> Any:
     """`linalg.generic` that writes each element of `output` once; maps are those of the inputs."""
-    type_ = output.type
-    all_maps = [*maps, ir.AffineMap.get_identity(type_.rank)]
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    generic = linalg.GenericOp(
-        [type_],
-        list(inputs),
-        [output],
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in all_maps]),
-        ir.ArrayAttr.get([parallel] * type_.rank),
-    )
-    elements = [value.type.element_type for value in (*inputs, output)]
-    block = generic.regions[0].blocks.append(*elements)
-    with ir.InsertionPoint(block):
-        linalg.YieldOp([body(list(block.arguments))])
+    generic = _generic(inputs, [output], maps, lambda *elements: [body(elements)])
     return generic.results[0]
 
 
 def elementwise(
     inputs: Sequence[Any], outputs: Sequence[Any], body: Callable[..., Sequence[Any]]
-) -> list[Any]:
-    """Outputs with new elements, from those of all operands, which are tensors of one shape."""
-    operands = [*inputs, *outputs]
-    rank = outputs[0].type.rank
-    map_ = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+) -> Any:
+    """`linalg.generic` that makes the elements of outputs new from those of all operands.
+
+    The operands are tensors of one shape, or buffers of one.
+    """
+    identity = ir.AffineMap.get_identity(outputs[0].type.rank)
+    return _generic(inputs, outputs, [identity] * len(inputs), body)
+
+
+def _generic(
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    maps: Sequence[Any],
+    body: Callable[..., Sequence[Any]],
+) -> Any:
+    operands, rank = [*inputs, *outputs], outputs[0].type.rank
+    all_maps = [*maps, *[ir.AffineMap.get_identity(rank)] * len(outputs)]
     generic = linalg.GenericOp(
-        [output.type for output in outputs],
+        [each.type for each in outputs if isinstance(each.type, ir.RankedTensorType)],
         list(inputs),
         list(outputs),
-        ir.ArrayAttr.get([map_] * len(operands)),
-        ir.ArrayAttr.get([parallel] * rank),
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in all_maps]),
+        iterators(["parallel"] * rank),
     )
     block = generic.regions[0].blocks.append(*(each.type.element_type for each in operands))
     with ir.InsertionPoint(block):
         linalg.YieldOp(list(body(*block.arguments)))
-    return list(generic.results)
+    return generic.operation
 
 
 def transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:

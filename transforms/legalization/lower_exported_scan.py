@@ -70,7 +70,7 @@ def lower_exported_scan(op: Any) -> list[Any]:
             return [arith.extf(wide, elements[0])]
 
         read = [] if is_inclusive else [accumulator]
-        (initial,) = elementwise(read, [tensor.empty(rest, wide)], first)
+        initial = elementwise(read, [tensor.empty(rest, wide)], first).results[0]
     result = scan(
         source,
         combine=combine,

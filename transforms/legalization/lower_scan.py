@@ -198,18 +198,18 @@ class _Planes(_Steps):
                     return compensated(total, error[0], given[added])
                 return [self.joined(total, given)]
 
-            return elementwise(new, before, step)
+            return list(elementwise(new, before, step).results)
 
         def put(new: Any, at: Any, into: Any) -> Any:
             if carried != self.element:
-                (new,) = elementwise(
-                    [new], [tensor.empty(rest, self.element)], lambda old, _: [self.rounded(old)]
-                )
+                narrow = [tensor.empty(rest, self.element)]
+                new = elementwise([new], narrow, lambda old, _: [self.rounded(old)]).results[0]
             return insert_slice(new, into, *self._bounds(at))
 
         start = [tensor.empty(rest, carried) if scan.initial is None else scan.initial]
         if added is not None:
-            start += elementwise([], [tensor.empty(rest, carried)], lambda _: [nothing(carried)])
+            errors = [tensor.empty(rest, carried)]
+            start += elementwise([], errors, lambda _: [nothing(carried)]).results
         total, *_, target = self.along(start, scan.init, take=self._planes, join=join, put=put)
         return [target, total]
 

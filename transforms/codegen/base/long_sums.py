@@ -16,12 +16,12 @@ float, whichever of them is larger).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from linalg_ext.bindings import arith, complex, ir, linalg, memref
+from linalg_ext.bindings import arith, complex, ir, memref
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.generics import iterators
+from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 
 from .writer import Writer
 
@@ -94,7 +94,7 @@ class PartialSums:
 
     def forget(self) -> Any:
         """Nothing is lost yet."""
-        return _on_elements([], [self.errors], lambda old: [nothing(old.type)])
+        return elementwise([], [self.errors], lambda old: [nothing(old.type)])
 
     def begin(self, *, with_zeros: bool = False) -> Any:
         """Nothing is added up yet of a block.
@@ -102,7 +102,7 @@ class PartialSums:
         Args:
             with_zeros: for sums of floats that begin at 0, and then need not read it.
         """
-        return _on_elements(
+        return elementwise(
             [],
             [self.parts],
             lambda old: [constant(old.type, 0) if with_zeros else nothing(old.type)],
@@ -110,7 +110,7 @@ class PartialSums:
 
     def add(self) -> Any:
         """The sums of a block are added to those before."""
-        return _on_elements(
+        return elementwise(
             [self.parts],
             [self.totals, self.errors],
             lambda part, total, error: compensated(total, error, part),
@@ -145,21 +145,6 @@ def part_of(buffer: Any, offsets: Mapping[int, Any]) -> Any:
         [1 if axis in offsets else type_.shape[axis] for axis in range(rank)],
         [1] * rank,
     ).result
-
-
-def _on_elements(
-    inputs: Sequence[Any], outputs: Sequence[Any], body: Callable[..., Sequence[Any]]
-) -> Any:
-    """A structured op on buffers of one shape."""
-    operands = [*inputs, *outputs]
-    rank = operands[0].type.rank
-    map_ = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
-    maps = ir.ArrayAttr.get([map_] * len(operands))
-    op = linalg.GenericOp([], inputs, outputs, maps, iterators(["parallel"] * rank))
-    types = [operand.type.element_type for operand in operands]
-    with ir.InsertionPoint(op.regions[0].blocks.append(*types)) as at:
-        linalg.YieldOp(list(body(*at.block.arguments)))
-    return op.operation
 
 
 def written_nothing(w: Writer, type_: str) -> str:
