@@ -351,17 +351,20 @@ _CELL = re.compile(r"/ipykernel_\d+/[^/]+$|^<ipython-input-")
 
 def caller_location() -> SourceLocation | None:
     """The innermost line outside this library that led here: the user's own line."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_own_frame(frame):
-        frame = frame.f_back
+    frame = users_frame()
     if frame is None:
         return None
     return SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
-def is_own_frame(frame: FrameType) -> bool:
-    """Return whether a frame is of this library, or of what stands between it and its user."""
-    return _is_own_file(frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")))
+def users_frame() -> FrameType | None:
+    """Return the innermost frame outside this library; None if all frames are of it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own_file(
+        frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
+    ):
+        frame = frame.f_back
+    return frame
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from linalg_ext.tracing.control import cond, loop
 from linalg_ext.tracing.dynamic_slices import dynamic_slice, dynamic_update_slice
 from linalg_ext.tracing.jit_function import JitFunction, jit
 from linalg_ext.tracing.lowered import Compiled, Lowered
-from linalg_ext.tracing.selecting import argwhere, flatnonzero, nonzero, unique
+from linalg_ext.tracing.sized_results import argwhere, flatnonzero, nonzero, unique
 from linalg_ext.tracing.sizes import Dim
 from linalg_ext.tracing.specs import ShapeDtype
 from linalg_ext.tracing.static import Static

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ast
 import linecache
-import sys
-from types import FrameType
 
 import numpy as np
 
-from linalg_ext.errors import is_own_frame
+from linalg_ext.errors import users_frame
 
 _OF_MATH = {
     "acos": "arccos",
@@ -35,9 +33,7 @@ _WIDE = {"min": "minimum", "max": "maximum"}
 
 def instead() -> str | None:
     """Return the replacement of the expression that is evaluated now, if there is one."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_own_frame(frame):
-        frame = frame.f_back
+    frame = users_frame()
     if frame is None:
         return None
     positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]

@@ -21,8 +21,8 @@ from linalg_ext.tracing.containers import flatten, mapped
 from linalg_ext.tracing.emission import broadcast_shapes
 from linalg_ext.tracing.indexing import expanded, indexed, is_array, is_whole
 from linalg_ext.tracing.known import Known, computed, is_known, is_traced, revealed
+from linalg_ext.tracing.masked_selection import Selection
 from linalg_ext.tracing.numpy_functions import record_function
-from linalg_ext.tracing.selection import Selection
 from linalg_ext.tracing.slicing import line_of_result
 from linalg_ext.tracing.traced import Traced, View, xp
 from linalg_ext.tracing.ufuncs import record_ufunc

@@ -22,7 +22,7 @@ from linalg_ext.tracing.containers import Structure, flatten
 from linalg_ext.tracing.elements import element_type
 from linalg_ext.tracing.emission import materialized
 from linalg_ext.tracing.lowered import Compiled, Recording
-from linalg_ext.tracing.selection import Selection
+from linalg_ext.tracing.masked_selection import Selection
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import Trace, new_trace, static_sizes
 from linalg_ext.tracing.traced import Traced
