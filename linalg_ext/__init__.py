@@ -208,7 +208,11 @@ def _load(target: str) -> Any:
 def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
+    from linalg_ext.utils.other_libraries import MODULE
+
     message = f"module {__name__!r} has no attribute {name!r}"
+    if name in MODULE:
+        return f"{message}; here: {MODULE[name]}"
     if near := get_close_matches(name, _LAZY, n=3):
         return f"{message}; did you mean {' or '.join(near)}?"
     if name.startswith("_"):

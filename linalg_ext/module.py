@@ -12,7 +12,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import linalg_ext.dialects  # noqa: F401  # registers them for every context
 from linalg_ext.asm import SPELLED, resolve, to_text, translated
@@ -30,7 +30,7 @@ from linalg_ext.ir.context import ensure_dialects, new_context
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting
-from linalg_ext.utils import hooks
+from linalg_ext.utils import hooks, other_libraries
 from linalg_ext.utils.display import Shown
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
@@ -173,6 +173,11 @@ class Module(Shown, shown_as="module"):
         for name in named:
             scripts[name].erase()
         return bare
+
+    if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise other_libraries.no_attribute("a Module", name, other_libraries.OF_A_MODULE)
 
     @property
     def ir(self) -> mlir.Module:

@@ -12,6 +12,7 @@ from mkdocs.structure.pages import Page as SitePage
 
 from docs.generator import (
     errors,
+    habits,
     numpy_functions,
     ops,
     reference,
@@ -42,6 +43,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: SitePage, config: MkDocsConfig, files: Files) -> str:
     """Put under each mistake what the library says of it."""
     name = PurePosixPath(page.file.src_uri)
+    if name.name == "habits.md":
+        return habits.with_messages(markdown)
     if name.name == "first_mistakes.md":
         return errors.with_each_message(markdown)
     if page.file.src_uri in {each.path for each in errors.written()}:

@@ -19,6 +19,7 @@ from linalg_ext.cli._options import File, Output
 from linalg_ext.cli._progress import waiting
 from linalg_ext.cli.files import STDIN, read_module, write_text
 from linalg_ext.errors import ArgumentError, LinalgExtError
+from linalg_ext.utils import other_libraries
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.passes import IRPrinting
@@ -213,6 +214,7 @@ def opt(
     if sugar and (locations or generic or elide is not None):
         raise typer.BadParameter("--sugar writes a form of its own: not with --mlir-print ones")
     file, passes = _file_and_passes(file, context.args)
+    passes = list(_without_options(passes))
     if pipeline is not None and passes:
         raise typer.BadParameter(f"give the passes with -p or as {passes[0]}, not both")
     from linalg_ext.runtime.passes import IRPrinting
@@ -359,6 +361,27 @@ def _list(*, as_json: bool) -> None:
     width = max(map(len, passes), default=0)
     for name, entry in passes.items():
         typer.echo(f"{name:{width}}  {entry.summary}".rstrip())
+
+
+def _without_options(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the passes among arguments with dashes; the other ones are options of mlir-opt.
+
+    Raises:
+        BadParameter: an option is not here, and something else serves.
+    """
+    for argument in arguments:
+        name = argument.lstrip("-").partition("=")[0]
+        if name in other_libraries.MLIR_OPT:
+            instead = other_libraries.MLIR_OPT[name]
+            raise typer.BadParameter(f"mlir-opt's --{name} is not here: {instead}")
+        if name not in _WITHOUT_EFFECT:
+            yield argument
+
+
+_WITHOUT_EFFECT = frozenset(
+    {"verify-each", "mlir-disable-threading", "mlir-very-unsafe-disable-verifier-on-parsing"}
+)
+"""Options of mlir-opt that are taken and change nothing: every pass is verified."""
 
 
 def _file_and_passes(file: str, extra: list[str]) -> tuple[str, list[str]]:

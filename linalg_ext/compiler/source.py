@@ -59,12 +59,21 @@ def _module_of(source: Any) -> ir.Operation:
             f"{operation.name} is not a module",
             expected="the builtin.module around it",
         )
-    is_path = isinstance(source, os.PathLike)
     raise ArgumentError(
         f"a {type(source).__name__} is not a module",
         expected="MLIR text, a Module, or upstream's ir.Module",
-        hint="read the file: Path(...).read_text()" if is_path else None,
+        hint=_way_to_a_module(source),
     )
+
+
+def _way_to_a_module(source: Any) -> str | None:
+    if isinstance(source, os.PathLike):
+        return "read the file: Path(...).read_text()"
+    if hasattr(type(source), "state_dict"):  # torch.nn.Module, which is not imported for this
+        return "lx.from_torch(model, arguments) compiles a model of PyTorch"
+    if callable(source):
+        return "lx.jit(f) compiles a function of NumPy's, lx.from_jax(f, x) one of JAX's"
+    return None
 
 
 def _copied(operation: Any, context: ir.Context) -> Module:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from linalg_ext.bindings import ir, rewrite
 from linalg_ext.errors import RewriteError
+from linalg_ext.utils import other_libraries
 
 Replacement: TypeAlias = "ir.Operation | ir.OpView | Sequence[ir.Value] | ir.Value"
 
@@ -22,6 +23,11 @@ class Rewriter:
         self._upstream: rewrite.PatternRewriter | None = upstream
         self._pass_name = pass_name
         self._gone: list[tuple[ir.Operation, list[ir.Value] | None]] = []
+
+    if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise other_libraries.no_attribute("a Rewriter", name, other_libraries.REWRITER)
 
     @property
     def ip(self) -> ir.InsertionPoint:

@@ -268,6 +268,8 @@ class Parameters:
         return f"argument {plain} of {self._name}"
 
     def _read(self, leaf: Any, name: str, specs: bool) -> tuple[Any, Argument]:
+        if type(leaf).__name__ == "ShapeDtypeStruct":  # JAX's, which is not imported for this
+            leaf = ShapeDtype(leaf.shape, leaf.dtype)
         if isinstance(leaf, ShapeDtype):
             if not specs:
                 raise ArgumentError(

@@ -27,6 +27,9 @@ from linalg_ext.tracing.trace import running
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _STANDARD = sysconfig.get_path("stdlib")
+_TIMING = frozenset({"jax", "jaxlib", "linalg_ext", "torch"})
+"""Packages that take the time of their own work."""
+
 _MOST = 1000
 """The most objects that are searched for generators."""
 
@@ -98,10 +101,10 @@ def _guarded(original: Any, *, shown: str) -> Any:
 
 
 def _is_of_python(frame: types.FrameType) -> bool:
-    """Tell whether Python's own library calls, or this one: for a log, say."""
+    """Return whether Python's library, a framework or this library calls: for a log, say."""
     file = frame.f_code.co_filename
     is_standard = file.startswith(_STANDARD) and "site-packages" not in file
-    return is_standard or file.startswith("<frozen") or package_of(frame) == "linalg_ext"
+    return is_standard or file.startswith("<frozen") or package_of(frame) in _TIMING
 
 
 def _watch(frame: types.FrameType, event: str, called: Any) -> None:

@@ -14,6 +14,7 @@ from typing import (
     Any,
     Concatenate,
     Generic,
+    NoReturn,
     ParamSpec,
     Protocol,
     TypeGuard,
@@ -39,7 +40,7 @@ from linalg_ext.tracing.recording import compiled, record
 from linalg_ext.tracing.trace import running
 from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.tuning import Tuning
-from linalg_ext.utils import hooks
+from linalg_ext.utils import hooks, other_libraries
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.unpickling import Arrivals
@@ -200,12 +201,17 @@ class JitFunction(Generic[P, R]):
         """As a method: called with the instance, which a dataclass of arrays can be."""
         return self if instance is None else functools.partial(self, instance)
 
+    if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise other_libraries.no_attribute("a jitted function", name, other_libraries.FUNCTION)
+
     def lower(self, *arguments: Any, **named: Any) -> Lowered:
         """Trace the function for arguments of these dtypes and shapes; nothing is run.
 
         Args:
-            arguments, named: as of a call; a `ShapeDtype` may stand for any array. None at all
-                where `jit` was given a signature.
+            arguments, named: as of a call; a `ShapeDtype`, or JAX's `ShapeDtypeStruct`, may
+                stand for any array. None at all where `jit` was given a signature.
 
         Raises:
             ArgumentError: as for a call.
@@ -422,11 +428,12 @@ def jit(
         name = next(iter(unknown))
         known = [each for each in inspect.signature(jit).parameters if each != "unknown"][1:]
         near = difflib.get_close_matches(name, known, n=1)
+        similar = f"did you mean {near[0]}?" if near else None
         raise ArgumentError(
             f"jit has no keyword {name!r}",
             where=caller_location(),
             expected=f"one of {', '.join(known)}",
-            hint=f"did you mean {near[0]}?" if near else None,
+            hint=other_libraries.KEYWORDS.get(name, similar),
         )
     tuning = Tuning.of(tune)
     asked = asked_search(search)

@@ -32,7 +32,7 @@ _UNWRITABLE = (
     "a view of an array that was made inside is written in place",
     "write into the array itself, x[...] = v",
 )
-_COMPUTING = ("numpy", "scipy", "linalg_ext")
+_COMPUTING = ("numpy", "scipy", "linalg_ext", "jax", "jaxlib", "torch")
 """Packages whose own calls get arrays."""
 
 

@@ -117,6 +117,24 @@ def _called(
         if isinstance(error.__cause__, TraceError):
             raise error.__cause__ from None
         raise
+    except TypeError as error:
+        if "is not a valid JAX type" not in str(error):
+            raise
+        raise TraceError(
+            "a traced value is given to a function of JAX's",
+            where=_line_of(error),
+            hint="use NumPy's function of that name; lx.from_jax(f, x) compiles code of JAX's",
+        ) from None
+
+
+def _line_of(error: Exception) -> SourceLocation | None:
+    """Return the line of the recorded function in which an error was raised."""
+    traceback = error.__traceback__
+    frame = traceback.tb_next if traceback is not None else None
+    if frame is None:
+        return None
+    code = frame.tb_frame.f_code
+    return SourceLocation(code.co_filename, frame.tb_lineno, code.co_name)
 
 
 def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:

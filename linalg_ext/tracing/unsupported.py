@@ -33,6 +33,14 @@ class Unrecorded:
             f"use the value as it is: x.astype(float) for np.float64(x); {_INSIDE}",
         )
 
+    @classmethod
+    def __torch_function__(cls, function: Any, *_: Any) -> NoReturn:
+        name = getattr(function, "__name__", "a function")
+        refuse(
+            f"a traced value is given to PyTorch's {name}",
+            "use NumPy's function; lx.from_torch(model, arguments) compiles a model of PyTorch's",
+        )
+
     def __float__(self) -> NoReturn:
         known = _instead()
         refuse(

@@ -17,7 +17,7 @@ PAGES = [
     path
     for path in sorted(DOCS.rglob("*.md"))
     if path.parent.name != "errors"
-    and path.stem != "first_mistakes"
+    and path.stem not in ("first_mistakes", "habits")
     and "```python\n" in path.read_text(encoding="utf-8")
 ]
 EXTRAS = {"torch", "jax", "onnx"}

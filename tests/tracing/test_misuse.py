@@ -12,6 +12,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, TraceError
+from resources import package
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -131,3 +132,16 @@ def test_arguments_are_bound_as_pythons_are() -> None:
 def test_a_number_that_does_not_fit_is_refused() -> None:
     with pytest.raises(DTypeError, match="300 does not fit the dtype int8"):
         lx.jit(lambda x: x + 300)(np.ones(3, np.int8))
+
+
+def test_functions_of_jax_and_pytorch_refuse_traced_values_with_what_serves() -> None:
+    jax_numpy = package("jax.numpy", "jax")
+    torch = package("torch", "torch")
+    for function, name in ((jax_numpy.sin, "JAX's"), (torch.sin, "PyTorch's sin")):
+        with pytest.raises(TraceError, match=name) as raised:
+            lx.jit(lambda x, call=function: call(x))(np.ones(3))
+        assert "lx.from_" in str(raised.value.hint)
+    constant = lx.jit(lambda x: jax_numpy.ones(3) + x)  # JAX computes with its own arrays
+    np.testing.assert_array_equal(constant(np.ones(3)), np.full(3, 2.0))
+    struct = package("jax", "jax").ShapeDtypeStruct((3,), "float64")
+    assert lx.jit(lambda x: x + 1).lower(struct).compile()(np.ones(3)).tolist() == [2, 2, 2]
