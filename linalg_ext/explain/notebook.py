@@ -6,10 +6,12 @@ before an object is displayed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.executable.description.explanation import Row
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain import page_parts
 from linalg_ext.explain.located_text import LocatedText, of_module, of_operation
@@ -21,8 +23,11 @@ from linalg_ext.transforms.schedules.schedule import Schedule
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from linalg_ext.rewriting import Report
     from linalg_ext.structured.contraction.explanation import ContractionExplanation
     from linalg_ext.structured.interfaces.footprints import Footprint
+    from linalg_ext.target import Target
+    from linalg_ext.tracing.jit_function import JitFunction
     from linalg_ext.transforms.grouping import State
 
 
@@ -57,6 +62,36 @@ def kernel_rich(kernel: Kernel) -> RenderableType:
 
     told: RenderableType = Text(repr(kernel)) if kernel.explanation is None else kernel.explain()
     return Group(told, nests_of_stages(kernel.steps))
+
+
+def jitted_html(function: JitFunction[..., Any]) -> str:
+    """A jitted function as the table of its kernels."""
+    return _table_html(*_of_function(function))
+
+
+def jitted_rich(function: JitFunction[..., Any]) -> RenderableType:
+    """The same for a terminal."""
+    return _table_rich(*_of_function(function))
+
+
+def report_html(report: Report) -> str:
+    """A report as a table of op names."""
+    return _table_html(report.pass_name, list(report.rows()))
+
+
+def report_rich(report: Report) -> RenderableType:
+    """The same for a terminal."""
+    return _table_rich(report.pass_name, list(report.rows()))
+
+
+def target_html(target: Target) -> str:
+    """A machine as a table."""
+    return _table_html(f"target {target.name}", list(target.description().items()))
+
+
+def target_rich(target: Target) -> RenderableType:
+    """The same for a terminal."""
+    return _table_rich(f"target {target.name}", list(target.description().items()))
 
 
 def schedule_html(schedule: Schedule) -> str:
@@ -105,6 +140,28 @@ def load_ipython_extension(ipython: Any) -> None:
     for kind in (ir.Operation, ir.OpView):
         formatter.for_type(kind, operation_html)
     formatter.for_type(ir.Module, lambda module: operation_html(module.operation))
+
+
+def _of_function(function: JitFunction[..., Any]) -> tuple[str, list[Row]]:
+    """The title and the rows of a jitted function."""
+    rows = [
+        (repr(kernel).partition("\n")[0], f"{1e3 * sum(kernel.times.values()):.1f} ms to compile")
+        for kernel in function.kernels
+    ]
+    return f"jit {function.__name__}", rows or [("no kernel yet", "the first call compiles one")]
+
+
+def _table_html(title: str, rows: Sequence[Row]) -> str:
+    return styled(table(title, rows))
+
+
+def _table_rich(title: str, rows: Sequence[Row]) -> RenderableType:
+    from rich.table import Table
+
+    shown = Table(title=title, show_header=False)
+    for name, text in rows:
+        shown.add_row(name, text)
+    return shown
 
 
 def _highlighted(text: LocatedText) -> RenderableType:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linalg_ext.executable.description.explanation import Decision
+from linalg_ext.utils.display import Shown
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
@@ -28,7 +29,7 @@ class MatchFailure:
 
 
 @dataclass
-class Report:
+class Report(Shown, shown_as="report"):
     """The ops that one run of a transformation matched, changed and left.
 
     Attributes:
@@ -73,21 +74,23 @@ class Report:
             self.left.setdefault(op_name, set()).update(reasons)
 
     def __repr__(self) -> str:
-        names = sorted({*self.matched, *self.changed, *self.folded, *self.left})
-        if not names:
-            rows = [f"{self.pass_name}: nothing matched"]
+        rows = dict(self.rows())
+        if not rows:
+            lines = [f"{self.pass_name}: nothing matched"]
         else:
-            width = max(len(name) for name in names)
-            rows = [f"{self.pass_name}:", *self._rows(names, width)]
+            width = max(len(name) for name in rows)
+            lines = [f"{self.pass_name}:"]
+            lines += [f"  {name:{width}}  {text}" for name, text in rows.items()]
         if self.uncounted:
-            rows.append("  the transformation changed the module, and reported no change")
-        return "\n".join(rows)
+            lines.append("  the transformation changed the module, and reported no change")
+        return "\n".join(lines)
 
-    def _rows(self, names: list[str], width: int) -> Iterator[str]:
-        for name in names:
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Yield for each op name the counts, and the reasons why ops were left."""
+        for name in sorted({*self.matched, *self.changed, *self.folded, *self.left}):
             counts = f"{self.matched[name]:>5} matched  {self.changed[name]:>5} changed"
             if self.folded[name]:
                 counts += f"  {self.folded[name]:>5} folded"
             reasons = sorted(self.left.get(name, ()))
             left = f"  left: {'; '.join(reasons)}" if reasons else ""
-            yield f"  {name:{width}}  {counts}{left}"
+            yield name, f"{counts}{left}"

@@ -21,6 +21,7 @@ from linalg_ext.target.features import (
 )
 from linalg_ext.target.notes import Notes, NoteValue, check_note, note, with_note
 from linalg_ext.target.text import bytes_text, table
+from linalg_ext.utils.display import Shown
 
 if TYPE_CHECKING:
     from linalg_ext.target.performance import Figures
@@ -81,7 +82,7 @@ class Cache:
 
 
 @dataclass(frozen=True, eq=True)
-class Target:
+class Target(Shown, shown_as="target"):
     """A machine to generate code for.
 
     Attributes:
@@ -262,7 +263,8 @@ class Target:
             return (self.architecture,)
         return tuple(sorted(self.features - machine.features))
 
-    def __repr__(self) -> str:
+    def description(self) -> dict[str, str]:
+        """Return the facts about the machine as rows of a table: a name and a text each."""
         lanes = ", ".join(f"{self.lanes(dtype)} {dtype}" for dtype in ("f32", "f64"))
         unit = "FMA" if self.has_fma else "multiplication and addition"
         huge = "no huge ones"
@@ -280,7 +282,10 @@ class Target:
         }
         if self.notes:
             rows["notes"] = "; ".join(f"{name} = {value!r}" for name, value in self.notes)
-        described = table(rows.items())
+        return rows
+
+    def __repr__(self) -> str:
+        described = table(self.description().items())
         return described if self.figures is None else f"{described}\n{self.figures}"
 
 

@@ -33,6 +33,7 @@ uint8, uint16, uint32, uint64 = (np.dtype(f"uint{width}") for width in (8, 16, 3
 float32, float64 = np.dtype(np.float32), np.dtype(np.float64)
 complex64, complex128 = np.dtype(np.complex64), np.dtype(np.complex128)
 finfo, iinfo, isdtype, result_type = np.finfo, np.iinfo, np.isdtype, np.result_type
+__array_namespace_info__ = np.__array_namespace_info__
 
 _ONE = (
     "abs acos acosh asin asinh atan atanh bitwise_invert ceil conj cos cosh exp expm1 floor imag "
@@ -42,17 +43,26 @@ _ONE = (
 _TWO = (
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign "
     "divide equal floor_divide greater greater_equal hypot less less_equal logaddexp logical_and "
-    "logical_or logical_xor maximum minimum multiply not_equal pow remainder subtract"
+    "logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract"
 )
 _SHAPED = (
     "all any argmax argmin broadcast_to count_nonzero cumulative_prod cumulative_sum diff "
     "expand_dims flip matmul matrix_transpose max mean min moveaxis permute_dims prod repeat "
-    "reshape roll squeeze std sum take take_along_axis tensordot tile tril triu var vecdot"
+    "reshape roll searchsorted squeeze std sum take take_along_axis tensordot tile tril triu var "
+    "vecdot"
 )
+_LINALG = (
+    "cholesky cross det diagonal eigh eigvalsh inv matrix_norm matrix_power matrix_rank outer pinv "
+    "qr slogdet solve svd svdvals trace vector_norm"
+)
+_FFT = "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftn"
 _LISTS = "broadcast_arrays concat meshgrid stack where clip"
 
 linalg = SimpleNamespace()
-"""The extension of linear algebra: its functions that are sums of products."""
+"""The extension of linear algebra; decompositions are NumPy's, called from the kernel."""
+
+fft = SimpleNamespace()
+"""The extension of Fourier transforms: NumPy's, called from the kernel."""
 
 
 def _recorded(function: Any) -> Callable[..., Any]:
@@ -71,8 +81,12 @@ for _name in (_ONE + " " + _TWO + " " + _SHAPED).split():
     globals()[_name] = _recorded(getattr(np, _name))
 for _name in _LISTS.split():
     globals()[_name] = getattr(np, _name)
-for _name in ("cross", "diagonal", "matrix_norm", "matrix_power", "outer", "trace", "vector_norm"):
+for _name in _LINALG.split():
     setattr(linalg, _name, _recorded(getattr(np.linalg, _name)))
+for _name in _FFT.split():
+    setattr(fft, _name, _recorded(getattr(np.fft, _name)))
+for _name in ("fftfreq", "rfftfreq"):
+    setattr(fft, _name, getattr(np.fft, _name))
 for _name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
     setattr(linalg, _name, globals()[_name])
 
@@ -85,6 +99,11 @@ empty, empty_like = creation.zeros, creation.zeros_like
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:
     """A traced value of an array, a number, or a list of these."""
     return as_traced(obj) if dtype is None else cast_to(obj, dtype)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
+    """A traced value of an array of another library."""
+    return as_traced(np.from_dlpack(x))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Traced:

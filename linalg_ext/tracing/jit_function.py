@@ -41,12 +41,14 @@ from linalg_ext.tracing.trace import running
 from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.tuning import Tuning
 from linalg_ext.utils import hooks, other_libraries
+from linalg_ext.utils.display import Shown
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.unpickling import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
+    from linalg_ext.executable.kernel import Kernel
     from linalg_ext.transforms.grouping import Search
 
 Key = tuple[Target | None, Libraries, tuple[Tuning | None, ...], Any]
@@ -64,7 +66,7 @@ _MOST_KNOWN = 4096
 
 
 @quickly_called
-class JitFunction(Generic[P, R]):
+class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
     """A function that is traced, fused and compiled at the first call with each set of shapes.
 
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
@@ -302,6 +304,11 @@ class JitFunction(Generic[P, R]):
 
     def __deepcopy__(self, memo: object) -> JitFunction[P, R]:
         return self
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels that calls have compiled, or found on disk, in their order."""
+        return tuple(compiled.kernel for compiled in self._compiled.values())
 
     def __repr__(self) -> str:
         return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"

@@ -164,3 +164,26 @@ def test_words_are_coloured_by_what_they_are(language: Any, text: str, words: li
 def test_the_terminals_lexer_loses_nothing() -> None:
     text = str(lx.parse(TEXT))
     assert "".join(words for _, words in MlirLexer().get_tokens(text)).strip() == text.strip()
+
+
+def test_a_jitted_function_shows_its_kernels() -> None:
+    function = lx.jit(lambda x: x + 1)
+    assert "no kernel yet" in shown(function).text
+    function(np.ones(3))
+    assert len(function.kernels) == 1
+    for text in (shown(function).text, printed(function)):
+        assert "tensor<3xf64>" in text
+        assert "ms to compile" in text
+
+
+def test_a_report_shows_op_names_and_reasons() -> None:
+    report = lx.transforms.fold_transposes(lx.parse(TEXT))
+    for text in (shown(report).text, printed(report)):
+        assert "linalg-ext-fold-transposes" in text
+    report.leave("linalg.add", "the <reason>")
+    assert "left: the <reason>" in shown(report).text
+
+
+def test_a_target_shows_its_registers() -> None:
+    for text in (shown(lx.target.named("avx2")).text, printed(lx.target.named("avx2"))):
+        assert "16 of 256 bits: 8 f32, 4 f64" in text
