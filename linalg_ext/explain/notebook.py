@@ -21,8 +21,8 @@ from linalg_ext.transforms.schedules.schedule import Schedule
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from linalg_ext.structured.contraction.explanation import ContractionExplanation
-    from linalg_ext.structured.interfaces.footprints import Footprint
+    from linalg_ext.structured.contraction import ContractionExplanation
+    from linalg_ext.structured.footprints import Footprint
     from linalg_ext.transforms.grouping import State
 
 

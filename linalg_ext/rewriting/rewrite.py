@@ -25,7 +25,7 @@ from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import MatchFailure, Report
 from linalg_ext.rewriting.rewriter import Rewriter
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.structured.destination_ops.group import GROUPS, in_preserved_group
+from linalg_ext.structured.group import GROUPS, in_preserved_group
 
 Pattern: TypeAlias = Callable[..., "bool | MatchFailure"]
 Driver: TypeAlias = Literal["greedy", "walk"]

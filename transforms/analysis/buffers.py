@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.utils.values import producer
-from linalg_ext.structured.views import view_ops
-from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
+from linalg_ext.structured import views as view_ops
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.views import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
 from linalg_ext.transforms.ir_utils.entry_status import APART, STATUS
 from linalg_ext.transforms.ir_utils.generics import input_count

@@ -25,8 +25,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.maps import split_operands
-from linalg_ext.structured.utils.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.maps import split_operands
+from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.transforms.ir_utils.walking import functions, operations, select
 
 NAME = "linalg-ext-own-destinations"

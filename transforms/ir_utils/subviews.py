@@ -7,11 +7,10 @@ from typing import Any
 
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.mixed import mixed_attribute
-from linalg_ext.structured.indices.sizes import SizeEmitter
-from linalg_ext.structured.views.placement import Placement
-from linalg_ext.structured.views.types import view_type
+from linalg_ext.structured.indices import Emitter
+from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.sizes import SizeEmitter
+from linalg_ext.structured.views import Placement, view_type
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, any_of, at_most, select
 

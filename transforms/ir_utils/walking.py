@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.utils import values
-from linalg_ext.structured.utils.place import line_of
+from linalg_ext.structured import operands as structured_operands
+from linalg_ext.structured.maps import line_of
 
-producer: Callable[[Any], Any] = values.producer
+producer: Callable[[Any], Any] = structured_operands.producer
 """The op that a value is a result of; None for an argument of a block."""
 
 

@@ -14,7 +14,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.notations.affine_text import affine_map
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.target import Figures, Level, Target, current
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.clock import USUAL

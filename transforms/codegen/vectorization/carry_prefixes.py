@@ -51,7 +51,7 @@ import numpy as np
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.maps import indexing_maps, split_operands
+from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
