@@ -14,7 +14,7 @@ from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
     from linalg_ext.structured.contraction import ContractionExplanation, explain_contraction
-    from linalg_ext.structured.destination_style import (
+    from linalg_ext.structured.destination_style_interface import (
         DestinationStyle,
         check_destination_style,
         destination_style,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "contraction": "ContractionExplanation explain_contraction",
-    "destination_style": (
+    "destination_style_interface": (
         "DestinationStyle check_destination_style destination_style is_destination_style"
     ),
     "destinations": "declare_destination_style",

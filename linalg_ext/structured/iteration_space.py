@@ -36,7 +36,7 @@ from linalg_ext.definition.scalar import Access
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured import maps as live_maps
-from linalg_ext.structured.destination_style import DestinationStyle
+from linalg_ext.structured.destination_style_interface import DestinationStyle
 from linalg_ext.structured.interface_dispatch import OperandLike, listed, position_of
 from linalg_ext.structured.invariants import is_shaped
 from linalg_ext.structured.maps import INDEXING_MAPS, place_of

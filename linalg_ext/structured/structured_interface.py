@@ -13,7 +13,7 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured import extension as extension_ops
 from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured import payload
-from linalg_ext.structured.destination_style import is_destination_style
+from linalg_ext.structured.destination_style_interface import is_destination_style
 from linalg_ext.structured.destinations import rule_of
 from linalg_ext.structured.footprints import (
     Footprint,
