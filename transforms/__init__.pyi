@@ -1,6 +1,6 @@
 # Written by `make stubs`; do not edit.
 
-from linalg_ext.rewriting.resolve import NamedPipeline
+from linalg_ext.rewriting.pipeline_text import NamedPipeline
 
 from linalg_ext.transforms import analysis as analysis
 from linalg_ext.transforms import bufferization as bufferization

@@ -35,7 +35,7 @@ from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
-from linalg_ext.transforms.ir_utils.python_calls import calls_python
+from linalg_ext.transforms.ir_utils.module_functions import calls_python
 from linalg_ext.transforms.llvm.set_target import confine
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, DTypeError, ShapeError
 from linalg_ext.structured.extension import integers
-from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.interface_dispatch import as_value
 from linalg_ext.structured.maps import groups_of, place_of
 from linalg_ext.structured.mixed import (
@@ -28,10 +28,11 @@ from linalg_ext.structured.mixed import (
     STATIC_STRIDES,
     Size,
     mixed,
+    mixed_attribute,
     segments,
 )
 from linalg_ext.structured.operands import producer, static_sizes
-from linalg_ext.structured.sizes import sizes_of
+from linalg_ext.structured.sizes import SizeEmitter, sizes_of
 from linalg_ext.symbolic.index_sets import (
     Tile,
     check_within,
@@ -45,11 +46,14 @@ from linalg_ext.symbolic.integers import (
     Number,
     Operand,
     Symbol,
+    any_of,
     as_number,
+    at_most,
     ceildiv,
     is_eq,
     maximum,
     minimum,
+    select,
     substitute,
 )
 
@@ -766,3 +770,37 @@ _RESHAPES: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], _Layout]]
         "memref.view": _viewed,
     }
 )
+
+
+def subview(found: Placement, emitter: Emitter | None = None) -> ir.Value:
+    """A part of a memref as a view of its own, at the insertion point.
+
+    Args:
+        found: the part.
+        emitter: what computes its numbers, and knows those that were computed before.
+
+    Raises:
+        ArgumentError: its dimensions are not in the order of those that it is a part of.
+    """
+    if list(found.dims) != sorted(found.dims):
+        raise ArgumentError(
+            f"the view has dimensions {found.dims} of what it is a view of",
+            expected="ascending ones",
+            hint="combine the views before they are transposed",
+        )
+    tile = _begun_at_0(found.tile)
+    sizes = [size if isinstance(size, int) else None for size in tile.sizes]
+    type_ = view_type(ir.MemRefType(found.base.type), tile, sizes, found.dims)
+    emitter = SizeEmitter() if emitter is None else emitter
+    columns = [emitter.mixed(column) for column in (tile.offsets, tile.sizes, tile.strides)]
+    dynamic = [[each for each in column if not isinstance(each, int)] for column in columns]
+    numbers: list[Any] = [*dynamic, *map(mixed_attribute, columns)]
+    view: ir.Value = memref.SubViewOp(type_, found.base, *numbers).result
+    return view
+
+
+def _begun_at_0(tile: Tile) -> Tile:
+    """A tile that begins at 0 where it is empty: upstream refuses an empty one at the end."""
+    is_empty = any_of(*(at_most(size, 0) for size in tile.sizes))
+    offsets: Sequence[Number] = [select(is_empty, 0, offset) for offset in tile.offsets]
+    return Tile(offsets, tile.sizes, tile.strides)

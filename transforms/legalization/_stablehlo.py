@@ -12,9 +12,8 @@ from typing import Any
 
 from linalg_ext.bindings import builtin, ir, tensor
 from linalg_ext.rewriting import Report
-from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.tensor_loops import inlined
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import operations, replace_each
 
 
 def signless(type_: Any) -> Any:

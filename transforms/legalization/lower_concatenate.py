@@ -20,9 +20,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops import Concatenate
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
-from linalg_ext.transforms.ir_utils.tensor_loops import Demands, add, size_of
-from linalg_ext.transforms.ir_utils.tensor_slices import insert_slice
+from linalg_ext.transforms.ir_utils.tensor_loops import Demands, add, insert_slice, size_of
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-concatenate"
 OP = "linalg_ext.concatenate"

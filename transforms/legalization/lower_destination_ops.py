@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.replacing import builds_of, replace_all
+from linalg_ext.transforms.ir_utils.walking import builds_of, replace_all
 from linalg_ext.transforms.sorting.lower_sort import lower_sort
 
 from .lower_concatenate import lower_concatenate

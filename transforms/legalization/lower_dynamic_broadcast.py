@@ -23,8 +23,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.structured.destination_ops import DynamicBroadcast
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import Demands, compare, parallel_generic, size_of
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-dynamic-broadcast"
 OP = "linalg_ext.dynamic_broadcast_in_dim"

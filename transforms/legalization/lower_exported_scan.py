@@ -31,9 +31,14 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.dialects.linalg_ext import scan
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
-from linalg_ext.transforms.ir_utils.tensor_loops import elementwise, inlined, size_of, sub
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice
+from linalg_ext.transforms.ir_utils.tensor_loops import (
+    elementwise,
+    extract_slice,
+    inlined,
+    size_of,
+    sub,
+)
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-exported-scan"
 

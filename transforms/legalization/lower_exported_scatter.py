@@ -32,8 +32,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import as_index, inlined, nest, size_of
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-exported-scatter"
 

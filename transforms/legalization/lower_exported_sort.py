@@ -33,8 +33,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import inlined
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-exported-sort"
 

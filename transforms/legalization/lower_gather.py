@@ -24,7 +24,6 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.structured.destination_ops import Gather
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     add,
@@ -34,6 +33,7 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     size_of,
     sub,
 )
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-gather"
 OP = "linalg_ext.gather"

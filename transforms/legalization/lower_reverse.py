@@ -22,8 +22,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.structured.destination_ops import Reverse
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import Demands, parallel_generic, size_of, sub
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-reverse"
 OP = "linalg_ext.reverse"

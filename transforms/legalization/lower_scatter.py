@@ -41,18 +41,19 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, scf, tensor
 from linalg_ext.structured.destination_ops import Scatter
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     as_index,
     compare,
     counted,
+    extract_slice,
     inlined,
+    insert_slice,
     parallel_generic,
     size_of,
     sub,
 )
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-scatter"
 OP = "linalg_ext.scatter"

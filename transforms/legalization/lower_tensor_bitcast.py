@@ -12,8 +12,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import LoweringError
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
-from linalg_ext.transforms.ir_utils.walking import element_type, place
+from linalg_ext.transforms.ir_utils.walking import element_type, lowering_pass, place
 
 NAME = "linalg-ext-lower-tensor-bitcast"
 

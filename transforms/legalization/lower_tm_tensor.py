@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.replacing import builds_of, replace_all
+from linalg_ext.transforms.ir_utils.walking import builds_of, replace_all
 
 from .lower_exported_scan import lower_exported_scan
 from .lower_exported_scatter import lower_exported_scatter

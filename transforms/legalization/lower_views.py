@@ -30,8 +30,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.sizes import SizeEmitter
-from linalg_ext.structured.views import ViewReader, step_of
-from linalg_ext.transforms.ir_utils.subviews import subview
+from linalg_ext.structured.views import ViewReader, step_of, subview
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 NAME = "linalg-ext-lower-views"

@@ -79,7 +79,7 @@ from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
-from linalg_ext.transforms.ir_utils.plan_functions import ATTENTION, Functions
+from linalg_ext.transforms.ir_utils.module_functions import ATTENTION, Functions
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._attention import Attention, find_attention

@@ -56,7 +56,7 @@ from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_
 from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
 from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
-from linalg_ext.transforms.ir_utils.plan_functions import WINDOWS, Functions
+from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
 from ._nest import OperandsNest

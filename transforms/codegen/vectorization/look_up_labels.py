@@ -58,8 +58,7 @@ from linalg_ext.transforms.ir_utils.generics import (
     loop_of,
     parallel_loops,
 )
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.walking import producer, select
+from linalg_ext.transforms.ir_utils.walking import producer, replace_each, select
 
 NAME = "linalg-ext-look-up-labels"
 
