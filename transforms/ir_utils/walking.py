@@ -191,16 +191,5 @@ def builds_of(*passes: ModulePass) -> Mapping[str, Build]:
     return {op: build for each in passes for op, build in _BUILDS[each.pass_name].items()}
 
 
-def replace_all(name: str, module: ir.Operation, builds: Mapping[str, Build]) -> Report:
-    """Do what several lowering passes do in one walk.
-
-    Args:
-        name: of the pass that does so.
-        module: what is walked.
-        builds: as `builds_of` gives them.
-    """
-    return replace_each(name, operations(module, builds), lambda op: builds[op.name](op))
-
-
 _BUILDS: dict[str, dict[str, Build]] = {}
 """The function for each op of a lowering pass, by the name of the pass."""

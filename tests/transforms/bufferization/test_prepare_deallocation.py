@@ -6,7 +6,7 @@ import pytest
 
 from kernels import run
 from linalg_ext.module import Module
-from linalg_ext.transforms.memory import move_large_allocas_to_heap as file
+from linalg_ext.transforms.bufferization.prepare_deallocation import prepare_deallocation
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_the_limit_is_in_bytes(type_: str, moved: bool) -> None:
     module = Module.parse(
         f"func.func @f() {{ %a = memref.alloca() : {type_}  return }}", trusted=True
     )
-    assert bool(file.move_large_allocas_to_heap(module)) == moved
+    assert bool(prepare_deallocation(module)) == moved
     assert ("memref.alloc()" in str(module)) == moved
 
 
@@ -45,7 +45,7 @@ def test_in_a_loop_everything_moves() -> None:
       }
       return %r : f32
     }"""
-    assert file.move_large_allocas_to_heap(Module.parse(text, trusted=True))
+    assert prepare_deallocation(Module.parse(text, trusted=True))
     assert run(text, 20_000, 0.5) == 10_000.5
 
 
