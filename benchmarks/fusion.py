@@ -24,7 +24,7 @@ import linalg_ext as lx
 from benchmarks.peers import Array, set_threads, work
 from benchmarks.timing import compare
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.analysis.buffers import element_bytes
 from linalg_ext.transforms.ir_utils.walking import select
 
 ROWS, COLUMNS = 4096, 2048

@@ -273,7 +273,7 @@ class Module(Shown, shown_as="module"):
 
     def _check_compute_types(self, text: str = "") -> None:
         # Definitions and their notations load with it: only where a module is at hand.
-        from linalg_ext.structured.compute_type.attribute import check_compute_types
+        from linalg_ext.structured.compute_type import check_compute_types
 
         check_compute_types(self._ir.operation, text=text, filename=self.filename)
 

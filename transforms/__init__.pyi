@@ -1,6 +1,6 @@
 # Written by `make stubs`; do not edit.
 
-from linalg_ext.rewriting.resolve import NamedPipeline
+from linalg_ext.rewriting.pipeline_text import NamedPipeline
 
 from linalg_ext.transforms import analysis as analysis
 from linalg_ext.transforms import bufferization as bufferization
@@ -23,7 +23,6 @@ from linalg_ext.transforms import sorting as sorting
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate_in_memory as accumulate_in_memory
 from linalg_ext.transforms.memory.advise_huge_pages import advise_huge_pages as advise_huge_pages
 from linalg_ext.transforms.schedules.allocate import allocate as allocate
-from linalg_ext.transforms.bufferization.allocate_results_first import allocate_results_first as allocate_results_first
 from linalg_ext.transforms.schedules.bufferize import bufferize as bufferize
 from linalg_ext.transforms.rewrites.call_libraries import call_libraries as call_libraries
 from linalg_ext.transforms.schedules.call_library import call_library as call_library
@@ -40,7 +39,6 @@ from linalg_ext.transforms.legalization.crop_negative_pads import crop_negative_
 from linalg_ext.transforms.schedules.forms import decompose as decompose
 from linalg_ext.transforms.legalization.decompose_structured_ops import decompose_structured_ops as decompose_structured_ops
 from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops as distribute_loops
-from linalg_ext.transforms.bufferization.drop_deallocations import drop_deallocations as drop_deallocations
 from linalg_ext.transforms.gml_st.drop_unused_subset_loop_operands import drop_unused_subset_loop_operands as drop_unused_subset_loop_operands
 from linalg_ext.transforms.loop_raising.embed_conditionals import embed_conditionals as embed_conditionals
 from linalg_ext.transforms.numerics.expand_known_powers import expand_known_powers as expand_known_powers
@@ -82,30 +80,27 @@ from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functio
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.bufferization.link_library_calls import link_library_calls as link_library_calls
 from linalg_ext.transforms.codegen.vectorization.look_up_labels import look_up_labels as look_up_labels
-from linalg_ext.transforms.legalization.lower_concatenate import lower_concatenate as lower_concatenate
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_concatenate as lower_concatenate
 from linalg_ext.transforms.rewrites.lower_contract import lower_contract as lower_contract
 from linalg_ext.transforms.legalization.lower_destination_ops import lower_destination_ops as lower_destination_ops
-from linalg_ext.transforms.legalization.lower_dynamic_broadcast import lower_dynamic_broadcast as lower_dynamic_broadcast
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_dynamic_broadcast as lower_dynamic_broadcast
 from linalg_ext.transforms.rewrites.lower_elementwise import lower_elementwise as lower_elementwise
-from linalg_ext.transforms.legalization.lower_exported_scan import lower_exported_scan as lower_exported_scan
-from linalg_ext.transforms.legalization.lower_exported_scatter import lower_exported_scatter as lower_exported_scatter
-from linalg_ext.transforms.legalization.lower_exported_sort import lower_exported_sort as lower_exported_sort
-from linalg_ext.transforms.legalization.lower_exported_top_k import lower_exported_top_k as lower_exported_top_k
-from linalg_ext.transforms.legalization.lower_gather import lower_gather as lower_gather
-from linalg_ext.transforms.legalization.lower_gather_scatter import lower_gather_scatter as lower_gather_scatter
-from linalg_ext.transforms.legalization.lower_reverse import lower_reverse as lower_reverse
+from linalg_ext.transforms.legalization.lower_tm_tensor import lower_exported_scan as lower_exported_scan
+from linalg_ext.transforms.legalization.lower_tm_tensor import lower_exported_scatter as lower_exported_scatter
+from linalg_ext.transforms.legalization.lower_tm_tensor import lower_exported_sort as lower_exported_sort
+from linalg_ext.transforms.legalization.lower_tm_tensor import lower_exported_top_k as lower_exported_top_k
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_gather as lower_gather
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_gather_scatter as lower_gather_scatter
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_reverse as lower_reverse
 from linalg_ext.transforms.legalization.lower_scalar_tensors import lower_scalar_tensors as lower_scalar_tensors
 from linalg_ext.transforms.legalization.lower_scan import lower_scan as lower_scan
-from linalg_ext.transforms.legalization.lower_scatter import lower_scatter as lower_scatter
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_scatter as lower_scatter
 from linalg_ext.transforms.sorting.lower_sort import lower_sort as lower_sort
-from linalg_ext.transforms.legalization.lower_stablehlo_control import lower_stablehlo_control as lower_stablehlo_control
-from linalg_ext.transforms.legalization.lower_stablehlo_open_shapes import lower_stablehlo_open_shapes as lower_stablehlo_open_shapes
-from linalg_ext.transforms.legalization.lower_stablehlo_scatter import lower_stablehlo_scatter as lower_stablehlo_scatter
-from linalg_ext.transforms.legalization.lower_stablehlo_sort import lower_stablehlo_sort as lower_stablehlo_sort
+from linalg_ext.transforms.legalization.lower_stablehlo import lower_stablehlo as lower_stablehlo
 from linalg_ext.transforms.bufferization.lower_strided_copies import lower_strided_copies as lower_strided_copies
 from linalg_ext.transforms.gml_st.lower_subset_loops import lower_subset_loops as lower_subset_loops
 from linalg_ext.transforms.schedules.lower_subsets import lower_subsets as lower_subsets
-from linalg_ext.transforms.legalization.lower_tensor_bitcast import lower_tensor_bitcast as lower_tensor_bitcast
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_tensor_bitcast as lower_tensor_bitcast
 from linalg_ext.transforms.legalization.lower_tm_tensor import lower_tm_tensor as lower_tm_tensor
 from linalg_ext.transforms.schedules.lower_to_loops import lower_to_loops as lower_to_loops
 from linalg_ext.transforms.llvm.lower_vector_scan import lower_vector_scan as lower_vector_scan
@@ -115,7 +110,6 @@ from linalg_ext.transforms.llvm.make_functions_internal import make_functions_in
 from linalg_ext.transforms.rewrites.maps_to_sugar import maps_to_sugar as maps_to_sugar
 from linalg_ext.transforms.legalization.mark_masked_operations import mark_masked_operations as mark_masked_operations
 from linalg_ext.transforms.rewrites.materialize_compute_type import materialize_compute_type as materialize_compute_type
-from linalg_ext.transforms.memory.move_large_allocas_to_heap import move_large_allocas_to_heap as move_large_allocas_to_heap
 from linalg_ext.transforms.numerics.move_narrow_floats_as_integers import move_narrow_floats_as_integers as move_narrow_floats_as_integers
 from linalg_ext.transforms.memory.move_small_buffers_to_stack import move_small_buffers_to_stack as move_small_buffers_to_stack
 from linalg_ext.transforms.rewrites.name_categories import name_categories as name_categories
@@ -126,7 +120,6 @@ from linalg_ext.transforms.legalization.outline_repeated_layers import outline_r
 from linalg_ext.transforms.parallel.outline_repeated_loops import outline_repeated_loops as outline_repeated_loops
 from linalg_ext.transforms.codegen.outline_repeated_parts import outline_repeated_parts as outline_repeated_parts
 from linalg_ext.transforms.parallel.outline_shared_loops import outline_shared_loops as outline_shared_loops
-from linalg_ext.transforms.bufferization.own_destinations import own_destinations as own_destinations
 from linalg_ext.transforms.schedules.pack import pack as pack
 from linalg_ext.transforms.codegen.contractions.pack_before_loops import pack_before_loops as pack_before_loops
 from linalg_ext.transforms.codegen.contractions.pack_contractions import pack_contractions as pack_contractions
@@ -137,6 +130,8 @@ from linalg_ext.transforms.numerics.pass_narrow_floats_as_integers import pass_n
 from linalg_ext.transforms.schedules.peel import peel as peel
 from linalg_ext.transforms.gml_st.peel_subset_loops import peel_subset_loops as peel_subset_loops
 from linalg_ext.transforms.memory.poison_allocations import poison_allocations as poison_allocations
+from linalg_ext.transforms.bufferization.prepare_deallocation import prepare_deallocation as prepare_deallocation
+from linalg_ext.transforms.bufferization.prepare_destinations import prepare_destinations as prepare_destinations
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import prepare_filters as prepare_filters
 from linalg_ext.transforms.gml_st.privatize_accumulators import privatize_accumulators as privatize_accumulators
 from linalg_ext.transforms.schedules.promote import promote as promote
@@ -146,14 +141,11 @@ from linalg_ext.transforms.loop_raising.raise_loops import raise_loops as raise_
 from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_variants as raise_matmul_variants
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
 from linalg_ext.transforms.checks.refuse_constants import refuse_constants as refuse_constants
-from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion as refuse_recursion
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported as refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import refuse_untrusted as refuse_untrusted
 from linalg_ext.transforms.gml_st.remove_trivial_subset_loops import remove_trivial_subset_loops as remove_trivial_subset_loops
 from linalg_ext.transforms.llvm.report_failures import report_failures as report_failures
-from linalg_ext.transforms.checks.require_instructions import require_instructions as require_instructions
 from linalg_ext.transforms.checks.require_lowered import require_lowered as require_lowered
-from linalg_ext.transforms.bufferization.reshape_destinations import reshape_destinations as reshape_destinations
 from linalg_ext.transforms.gml_st.scalarize import scalarize as scalarize
 from linalg_ext.transforms.codegen.contractions.separate_factors import separate_factors as separate_factors
 from linalg_ext.transforms.llvm.set_target import set_target as set_target

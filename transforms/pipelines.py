@@ -24,10 +24,10 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 from linalg_ext.runtime import poison
+from linalg_ext.transforms.ir_utils.module_functions import PLAN
 
 from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
 from .ir_utils.arithmetic import known_trips
-from .ir_utils.plan_functions import PLAN
 from .ir_utils.walking import count_operations, operations
 from .llvm.report_failures import MESSAGES
 from .memory.check_allocations import OUT_OF_MEMORY

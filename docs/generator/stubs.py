@@ -60,7 +60,7 @@ def ops() -> str:
 
 def transforms() -> str:
     """The passes, under the names that they have as functions."""
-    lines = [_HEAD, "from linalg_ext.rewriting.resolve import NamedPipeline", ""]
+    lines = [_HEAD, "from linalg_ext.rewriting.pipeline_text import NamedPipeline", ""]
     for name in _ROOMS:
         lines.append(f"from linalg_ext.transforms import {name} as {name}")
     plain = []

@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Iterator
 
 from docs.generator.page import Page, fenced, table
+from linalg_ext.rewriting.pipeline_text import NamedPipeline
 from linalg_ext.rewriting.registry import Registered, all_passes
-from linalg_ext.rewriting.resolve import NamedPipeline
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.transforms.schedules.step import Step
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import linalg_ext as lx
 from docs.generator.page import REPOSITORY, Page, fenced, table
-from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.pipeline import run_in_place
 from linalg_ext.rewriting.registry import find
+from linalg_ext.rewriting.transformation import op_names
 from linalg_ext.transforms.pipelines import PHASES, stage_text
 
 TARGET = "avx2"

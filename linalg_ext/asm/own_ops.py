@@ -16,8 +16,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.renaming import Renaming
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError
-from linalg_ext.structured.destination_ops.structured_checks import check_extension_op
-from linalg_ext.structured.extension.attributes import (
+from linalg_ext.structured.extension import (
     COMPUTE_TYPE,
     ELEMENTWISE,
     KIND,
@@ -25,7 +24,8 @@ from linalg_ext.structured.extension.attributes import (
     extension_definition,
     segments,
 )
-from linalg_ext.structured.utils.operands import static_sizes
+from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.structured_checks import check_extension_op
 
 
 def build_own_op(values: SpelledValues) -> ir.Operation:

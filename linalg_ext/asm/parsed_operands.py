@@ -9,7 +9,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, integers
+from linalg_ext.structured.extension import COMPUTE_TYPE, integers
 
 from .spelled import SpelledOp
 from .spelled.syntax import COMPUTE_TYPE as COMPUTE_TYPE_WORD

@@ -23,13 +23,15 @@ from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.semiring import semiring
 from linalg_ext.notations.operand_keywords import with_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.extension.attributes import CAST, KIND, MAPS
-from linalg_ext.structured.extension.definitions import (
+from linalg_ext.structured.extension import (
+    CAST,
+    KIND,
     LETTERS,
+    MAPS,
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.forms.calls import is_mixed_type
+from linalg_ext.structured.op_builders import is_mixed_type
 
 
 @dataclass(frozen=True)

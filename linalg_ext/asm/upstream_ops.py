@@ -24,11 +24,9 @@ from linalg_ext.notations.operand_keywords import (
     take_operand_maps,
     with_operand_maps,
 )
-from linalg_ext.structured.extension.attributes import CAST, COMPUTE_TYPE, KIND, MAPS
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.forms.calls import build
-from linalg_ext.structured.forms.mapped import build_mapped
-from linalg_ext.structured.utils.operands import BoundOp, bind, static_sizes
+from linalg_ext.structured.extension import CAST, COMPUTE_TYPE, KIND, LETTERS, MAPS
+from linalg_ext.structured.op_builders import build, build_mapped
+from linalg_ext.structured.operands import BoundOp, bind, static_sizes
 
 _CATEGORIES = ("linalg.elementwise", "linalg.contract")
 

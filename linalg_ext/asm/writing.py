@@ -24,10 +24,11 @@ from linalg_ext.definition.specialization import at_rank
 from linalg_ext.gml_st import asm
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.extension.attributes import (
+from linalg_ext.structured.extension import (
     CAST,
     COMPUTE_TYPE,
     KIND,
+    LETTERS,
     MAPS,
     NAMES,
     OVERWRITE,
@@ -35,8 +36,7 @@ from linalg_ext.structured.extension.attributes import (
     own_attributes,
     segments,
 )
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.utils.maps import holds_maps, indexing_maps
+from linalg_ext.structured.maps import holds_maps, indexing_maps
 
 from . import groups
 from .spelled.printing import Spelling, spell

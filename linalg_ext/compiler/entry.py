@@ -14,7 +14,7 @@ after:
 
 Results of a known shape are written to memory that the caller brings. A tensor whose shape only
 the run can tell is put into a fresh allocation and returned, computed there where its size is known
-early enough (`linalg-ext-allocate-results-first`); memrefs are returned as they come.
+early enough (`linalg-ext-prepare-destinations`); memrefs are returned as they come.
 """
 
 from __future__ import annotations

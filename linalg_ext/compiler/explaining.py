@@ -9,7 +9,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.executable.description.explanation import Decision, Explanation, Row
 from linalg_ext.rewriting import Report
 from linalg_ext.target import Target
-from linalg_ext.transforms.ir_utils.plan_functions import PLAN
+from linalg_ext.transforms.ir_utils.module_functions import PLAN
 
 
 @dataclass(frozen=True)

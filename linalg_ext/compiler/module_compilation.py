@@ -32,10 +32,9 @@ from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.libraries import is_provided, load_libraries
 from linalg_ext.runtime.machine_code import PORTABLE
 from linalg_ext.target import Target, current, host, override
-from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
-from linalg_ext.transforms.ir_utils.python_calls import calls_python
+from linalg_ext.transforms.ir_utils.module_functions import calls_python
 from linalg_ext.transforms.llvm.set_target import confine
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
@@ -122,7 +121,6 @@ def compile_in_place(
             return found
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
-    refuse_recursion.apply(own.ir.operation)
     reports = _group_entry(own, entry, trusted=trusted)
     with own.context:
         function = find_entry(own.ir, entry)

@@ -11,9 +11,9 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.ir.context import borrowed_context
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import by_dtype
-from linalg_ext.structured.forms.calls import build, results_of
-from linalg_ext.structured.utils.operands import bind
-from linalg_ext.structured.utils.outputs import initial_tensor
+from linalg_ext.structured.op_builders import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import initial_tensor
 
 
 def compile_op(call: OpCall, key: str | None) -> Kernel:

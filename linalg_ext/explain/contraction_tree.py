@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from linalg_ext.explain.pieces import styled
-from linalg_ext.structured.contraction.explanation import ContractionExplanation
+from linalg_ext.structured.contraction import ContractionExplanation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -12,7 +12,7 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.dataflow_graph import Dataflow, dataflow, of_state
 from linalg_ext.explain.located_text import LocatedText, module_of
 from linalg_ext.explain.pieces import table
-from linalg_ext.structured.destination_ops.group import GROUPS
+from linalg_ext.structured.group import GROUPS
 from linalg_ext.target.text import seconds_text
 from linalg_ext.transforms.grouping import Found, Step
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from linalg_ext.rewriting import Report
-    from linalg_ext.structured.contraction.explanation import ContractionExplanation
-    from linalg_ext.structured.interfaces.footprints import Footprint
+    from linalg_ext.structured.contraction import ContractionExplanation
+    from linalg_ext.structured.footprints import Footprint
     from linalg_ext.target import Target
     from linalg_ext.tracing.jit_function import JitFunction
     from linalg_ext.transforms.grouping import State

@@ -10,7 +10,7 @@ from typing import Any
 
 def call_on_values(op: Any, operands: Any, keywords: Any) -> Any:
     """Build an op at the insertion point."""
-    from linalg_ext.structured.forms.calls import call_on_values as handle
+    from linalg_ext.structured.op_builders import call_on_values as handle
 
     return handle(op, operands, keywords)
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
 from linalg_ext.gml_st.ir.op_views import TileView
-from linalg_ext.structured.indices.loop_ranges import add_loop_ranges, parallel_ranges
-from linalg_ext.structured.indices.sizes import add_result_sizes, as_number, size_of
-from linalg_ext.structured.interfaces import initial_values
-from linalg_ext.structured.interfaces.destinations import DestinationRule, add_destination_rule
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured import destinations
+from linalg_ext.structured.destinations import DestinationRule, add_destination_rule
+from linalg_ext.structured.indices import add_loop_ranges, parallel_ranges
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.sizes import add_result_sizes, as_number, size_of
 from linalg_ext.symbolic.integers import Number
 
 
@@ -44,7 +44,7 @@ def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Numb
     return as_number(TileView.of(tile).sizes[axis])
 
 
-_LOOP = DestinationRule(_outputs_of_loop, initial_values.always, carried=_argument_of_loop)
+_LOOP = DestinationRule(_outputs_of_loop, destinations.always, carried=_argument_of_loop)
 
 add_destination_rule("gml_st.loop", _LOOP)
 add_destination_rule("gml_st.for", _LOOP)

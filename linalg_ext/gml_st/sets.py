@@ -20,7 +20,7 @@ from linalg_ext.gml_st.builders import (
     numbers_of,
     value_of,
 )
-from linalg_ext.structured.indices.mixed import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES, Index
+from linalg_ext.structured.mixed import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES, Index
 
 from .ir.inference import box_shape, kept_dims, materialized_type, sizes_in_type
 from .ir.op_views import PERMUTATION, REMAINING_DIMS, STATIC_INDICES

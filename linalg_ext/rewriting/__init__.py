@@ -4,13 +4,11 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.executable.description.explanation import Decision
-from linalg_ext.rewriting.module_pass import ModulePass, module_pass
 from linalg_ext.rewriting.pipeline import PipelineRun, run_in_place, run_pipeline, timed_passes
+from linalg_ext.rewriting.pipeline_text import NamedPipeline, named_pipeline
 from linalg_ext.rewriting.report import MatchFailure, Report
-from linalg_ext.rewriting.resolve import NamedPipeline, named_pipeline
-from linalg_ext.rewriting.rewrite import Rewrite, rewrite
-from linalg_ext.rewriting.rewriter import Rewriter
-from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.rewriting.rewrite import Rewrite, Rewriter, rewrite
+from linalg_ext.rewriting.transformation import ModulePass, Transformation, module_pass
 
 __all__ = [
     "Decision",

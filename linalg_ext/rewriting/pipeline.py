@@ -25,12 +25,9 @@ from linalg_ext.cache.keys import digest
 from linalg_ext.errors import ArgumentError, CrashError, PipelineError, VerificationError
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module, with_filename
-from linalg_ext.rewriting.module_pass import ModulePass
-from linalg_ext.rewriting.op_names import op_names
-from linalg_ext.rewriting.pipeline_text import MODULE, split_options
+from linalg_ext.rewriting.pipeline_text import MODULE, Resolved, resolve, split_options
 from linalg_ext.rewriting.report import Report
-from linalg_ext.rewriting.resolve import Resolved, resolve
-from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.rewriting.transformation import ModulePass, Transformation, op_names
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
 

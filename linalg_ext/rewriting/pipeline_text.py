@@ -5,17 +5,31 @@ Three spellings mean the same:
     builtin.module(func.func(canonicalize{max-iterations=3}),cse)
     func.func(canonicalize{max-iterations=3}),cse
     -pass-pipeline='...', or one argument a pass: --canonicalize=max-iterations=3 --cse
+
+Each step is then resolved: a named pipeline, a pass of ours with its options, or one of upstream's.
 """
 
 from __future__ import annotations
 
+import difflib
+import importlib.util
+import mmap
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
 
-from linalg_ext.errors import PipelineError
+from linalg_ext.bindings import ir, passmanager, provider
+from linalg_ext.errors import ArgumentError, PipelineError
+from linalg_ext.ir.context import new_context
+from linalg_ext.rewriting.options import parse_options
+from linalg_ext.rewriting.registry import all_passes, find, register
+from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.runtime import parser_process
 
 MODULE = "builtin.module"
 _NAME = re.compile(r"[\w.-]+")
@@ -247,3 +261,231 @@ def _from_arguments(arguments: list[str]) -> str:
         else:
             elements.append(f"{name}{{{value}}}" if equals else name)
     return ",".join(elements)
+
+
+# What could be a pass's name among the strings of a library.
+_WORDS = re.compile(rb"\0([a-z][a-z0-9]{1,30}(?:-[a-z0-9]+){0,9})(?=\0)")
+
+
+def similar_passes(name: str, count: int = 3) -> list[str]:
+    """Up to `count` passes of upstream's and ours whose names are near to `name`."""
+    # This one hides in another string of the library, `fcanonicalize`.
+    candidates = [*all_passes(), "canonicalize", *_words_of_the_bindings()]
+    near = difflib.get_close_matches(name, candidates, n=8 * count, cutoff=0.7)
+    ours = all_passes()
+    return [found for found in dict.fromkeys(near) if found in ours or _exists(found)][:count]
+
+
+def _exists(name: str) -> bool:
+    try:
+        passmanager.PassManager("any", new_context()).add(name)
+    except ValueError as error:
+        return "does not refer to a registered pass" not in str(error)
+    return True
+
+
+@cache
+def _words_of_the_bindings() -> tuple[str, ...]:
+    """Every string of upstream's library that may be a pass's name.
+
+    Upstream offers no list of its passes. Reading its library takes about a second and happens
+    only when an error is about to be reported.
+    """
+    spec = importlib.util.find_spec(f"{provider()}._mlir_libs")
+    folders = spec.submodule_search_locations if spec is not None else None
+    libraries = [
+        path
+        for folder in folders or ()
+        for path in Path(folder).iterdir()
+        if path.suffix in (".so", ".dylib") and "CAPI" in path.name
+    ]
+    words: set[bytes] = set()
+    for library in libraries:
+        with (
+            library.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            words.update(_WORDS.findall(content))
+    return tuple(sorted({tail for word in words for tail in _tails(word.decode())}))
+
+
+def _tails(word: str) -> list[str]:
+    """A linker keeps one string that ends in another only once: `x-cse` may hold `cse`."""
+    parts = word.split("-")
+    return ["-".join(parts[start:]) for start in range(len(parts))]
+
+
+_OURS = "linalg-ext-"
+_RESTRICTED = re.compile(r"restricted to '([\w.]+)'")
+_UNKNOWN = "does not refer to a registered pass"
+_DEEPEST_ALIAS = 16
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A step with, for one of ours, the transformation and its options. None: upstream's."""
+
+    step: Step
+    transformation: Transformation | None = None
+    options: dict[str, Any] | None = None
+
+
+class NamedPipeline:
+    """A pipeline that goes by a name in other pipelines, and the Python module that named it."""
+
+    def __init__(self, pass_name: str, text: str, summary: str, module: str) -> None:
+        self.pass_name = pass_name
+        self.text = text
+        self.summary = summary
+        self.__qualname__ = pass_name
+        self.__module__ = module
+
+    def __repr__(self) -> str:
+        return f"{self.pass_name}: {self.summary}\n  {self.text}"
+
+
+def named_pipeline(pass_name: str, text: str, summary: str) -> NamedPipeline:
+    """Give a pipeline a name, `linalg-ext-...`, by which other pipelines can hold it.
+
+    Raises:
+        ArgumentError: the name is taken, or does not begin with `linalg-ext-`.
+        PipelineError: the text cannot be read.
+    """
+    if not pass_name.startswith(_OURS):
+        raise ArgumentError(
+            f"{pass_name!r} cannot name a pipeline of this library", expected=f"{_OURS}... "
+        )
+    parse_pipeline(text)
+    module: str = sys._getframe(1).f_globals["__name__"]
+    made = NamedPipeline(pass_name, text, summary, module)
+    register(made)
+    return made
+
+
+def resolve(source: str | Sequence[str], context: ir.Context, *, trusted: bool) -> list[Resolved]:
+    """Read a pipeline and find every one of its passes before any runs.
+
+    Raises:
+        PipelineError: it cannot be read, or holds a pass, option or anchor that does not exist.
+        CrashError: building one of upstream's passes killed the guard.
+    """
+    pipeline = parse_pipeline(source)
+    resolved = _found(pipeline, 0)
+    _check_anchors(pipeline, resolved, context)
+    check = _check_here if trusted else parser_process.check_passes
+    return _checked(pipeline, resolved, check)
+
+
+def _found(pipeline: Pipeline, depth: int) -> list[Resolved]:
+    found: list[Resolved] = []
+    for step in pipeline.steps:
+        if not step.name.startswith(_OURS):
+            found.append(Resolved(step))
+            continue
+        match find(step.name):
+            case Transformation() as transformation:
+                given = split_options(step.options or "")
+                options = parse_options(given, transformation.options, step.name)
+                found.append(Resolved(step, transformation, options))
+            case NamedPipeline() as named:
+                found.extend(_expanded(pipeline, step, named, depth))
+            case _:
+                raise _unknown(pipeline, step)
+    return found
+
+
+def _expanded(pipeline: Pipeline, step: Step, named: NamedPipeline, depth: int) -> list[Resolved]:
+    if depth == _DEEPEST_ALIAS:
+        raise PipelineError(f"{named.pass_name} holds itself", pass_name=named.pass_name)
+    if step.options:
+        raise PipelineError(
+            f"{named.pass_name} takes no options",
+            where=pipeline.pointed(step.position),
+            hint=f"write its passes out: {named.text}",
+        )
+    inner = _found(parse_pipeline(named.text), depth + 1)
+    # Positions are those of the name in the text that the user wrote.
+    return [
+        replace(
+            one,
+            step=replace(
+                one.step, anchors=(*step.anchors, *one.step.anchors), position=step.position
+            ),
+        )
+        for one in inner
+    ]
+
+
+def _check_anchors(pipeline: Pipeline, resolved: list[Resolved], context: ir.Context) -> None:
+    for step in (one.step for one in resolved):
+        for anchor in step.anchors:
+            # Upstream accepts any name here, and then runs nothing.
+            known = anchor == "any" or context.is_registered_operation(anchor)
+            if not known and not context.allow_unregistered_dialects:
+                raise PipelineError(
+                    f"{step.name} is nested in {anchor!r}, which is no op",
+                    where=pipeline.pointed(step.position),
+                    expected="an op such as func.func, or any",
+                )
+
+
+def _checked(
+    pipeline: Pipeline,
+    resolved: list[Resolved],
+    check: Callable[[Sequence[tuple[str, str]]], parser_process.Refusal | None],
+) -> list[Resolved]:
+    """Have every pass of upstream's built once; nest those that run on functions only."""
+    while True:
+        upstream = [index for index, one in enumerate(resolved) if one.transformation is None]
+        steps = [resolved[index].step for index in upstream]
+        refusal = check([((MODULE, *step.anchors)[-1], step.text) for step in steps])
+        if refusal is None:
+            return resolved
+        index = upstream[refusal.index]
+        resolved[index] = Resolved(_nested(pipeline, resolved[index].step, refusal))
+
+
+def _nested(pipeline: Pipeline, step: Step, refusal: parser_process.Refusal) -> Step:
+    restricted = _RESTRICTED.search(refusal.message)
+    if restricted and step.nestable and not step.anchors:
+        return replace(step, anchors=(restricted[1],))
+    if _UNKNOWN in refusal.message:
+        raise _unknown(pipeline, step)
+    message = "\n".join(part.strip() for part in (refusal.message, refusal.output) if part.strip())
+    hint = f"write {restricted[1]}({step.text})" if restricted else None
+    raise PipelineError(
+        f"{step.text} cannot be part of this pipeline",
+        pass_name=step.text,
+        where=pipeline.pointed(step.position),
+        hint=hint,
+        diagnostics=[message],
+    )
+
+
+def _check_here(steps: Sequence[tuple[str, str]]) -> parser_process.Refusal | None:
+    new = [step for step in steps if step not in _sound_passes]
+    if not new:
+        return None
+    context = new_context()
+    for step in new:
+        anchor, text = step
+        try:
+            passmanager.PassManager(anchor, context).add(text)
+        except ValueError as error:
+            return parser_process.Refusal(message=str(error), index=list(steps).index(step))
+        _sound_passes.add(step)
+    return None
+
+
+def _unknown(pipeline: Pipeline, step: Step) -> PipelineError:
+    near = similar_passes(step.name)
+    return PipelineError(
+        f"{step.name!r} is not a pass",
+        pass_name=step.name,
+        where=pipeline.pointed(step.position),
+        hint=f"did you mean {' or '.join(near)}?" if near else "see linalg-ext opt --list",
+    )
+
+
+_sound_passes: set[tuple[str, str]] = set()
+"""Passes that were built once in this process, by anchor and text: they can be built again."""

@@ -1,4 +1,7 @@
-"""The base of rewrites and module passes: a name, options, and the run on a module."""
+"""The base of rewrites and module passes: a name, options, and the run on a module.
+
+`@module_pass` makes a function on a whole op a pass that runs on modules and in pipelines.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,68 @@ import inspect
 import io
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from functools import update_wrapper
-from typing import Any
+from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.module import ModuleLike, as_module
-from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.options import PassOption, declared_options
+from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Report
+
+Roots: TypeAlias = "str | type[ir.OpView] | Iterable[str | type[ir.OpView]] | Callable[[str], bool]"
+"""Ops to look at: a name, an op class, several of them, or a predicate on names."""
+
+
+def op_names(root: ir.Operation) -> Counter[str]:
+    """Count the ops that `root` holds by name; `root` itself is not counted."""
+    names: list[str] = []
+    advance = ir.WalkResult.ADVANCE
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        names.append(op.name)
+        return advance
+
+    for region in root.regions:
+        for block in region:
+            for op in block:
+                op.operation.walk(visit)
+    return Counter(names)
+
+
+def selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], frozenset[str]]:
+    """A predicate on op names, and the names themselves where `on` lists them.
+
+    Raises:
+        ArgumentError: `on` is none of what `Roots` may be.
+    """
+    if on is None:
+        return (lambda _: True), frozenset()
+    if isinstance(on, str) or (isinstance(on, type) and issubclass(on, ir.OpView)):
+        on = (on,)
+    if isinstance(on, Iterable):
+        names = frozenset(_name(root, pass_name) for root in on)
+        return names.__contains__, names
+    if callable(on) and not isinstance(on, type):
+        return on, frozenset()
+    raise ArgumentError(
+        f"{pass_name} cannot match on {on!r}",
+        expected="an op name, an op class, several of them, a predicate on names, or None",
+    )
+
+
+def _name(root: object, pass_name: str) -> str:
+    if isinstance(root, str):
+        return root
+    if isinstance(root, type) and issubclass(root, ir.OpView):
+        return str(getattr(root, "OPERATION_NAME", root.__name__))
+    raise ArgumentError(
+        f"{pass_name} cannot match on {root!r}", expected="an op name or an op class"
+    )
+
 
 _PASS_NAME = re.compile(r"linalg-ext(-[a-z0-9]+)+")
 
@@ -123,3 +178,52 @@ def _written(op: ir.Operation) -> bytes:
     file = io.BytesIO()
     op.clone().operation.write_bytecode(file)  # bytecode has the order of uses, which a clone sorts
     return file.getvalue()
+
+
+PassFunction: TypeAlias = Callable[..., "Report | None"]
+
+
+class ModulePass(Transformation):
+    """A function `(op, *, options)` on a whole op, with its name."""
+
+    def __init__(self, pass_name: str, function: PassFunction, *, on: Roots | None = None) -> None:
+        super().__init__(pass_name, function, reserved=1)
+        self._accepts, _ = selector(on, pass_name)
+
+    def has_work(self, names: Collection[str]) -> bool:
+        """Return whether some op of these names is one that it looks at."""
+        return any(map(self._accepts, names))
+
+    def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
+        """Run the function on `op`, in place and without verifying; handles into it go stale."""
+        with op.operation.context, op.operation.location:
+            answer = self.function(op.operation, **options)
+        if answer is None:
+            return Report(self.pass_name)
+        if not isinstance(answer, Report):
+            raise RewriteError(
+                f"the function of {self.pass_name} returned {answer!r}",
+                expected="a Report, or nothing",
+            )
+        return answer
+
+
+def module_pass(pass_name: str, *, on: Roots | None = None) -> Callable[[PassFunction], ModulePass]:
+    """Make a function on a whole op a `ModulePass`, registered by its name for pipelines.
+
+    The function gets the op that the pass is anchored on (the module, by default)
+    with its context and location current, changes it in place, and may return a `Report`. Its
+    keyword-only parameters are the pass's options.
+
+    Args:
+        pass_name: `linalg-ext-...`.
+        on: the ops that it looks at, as for `rewrite`: where a module holds none of them, it has
+            nothing to do and need not run. None: it may act on any.
+    """
+
+    def decorate(function: PassFunction) -> ModulePass:
+        made = ModulePass(pass_name, function, on=on)
+        register(made)
+        return made
+
+    return decorate

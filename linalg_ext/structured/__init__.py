@@ -13,40 +13,35 @@ from typing import TYPE_CHECKING
 from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
-    from linalg_ext.structured.contraction.explanation import (
-        ContractionExplanation,
-        explain_contraction,
-    )
-    from linalg_ext.structured.interfaces.destination_style import (
+    from linalg_ext.structured.contraction import ContractionExplanation, explain_contraction
+    from linalg_ext.structured.destination_style_interface import (
         DestinationStyle,
         check_destination_style,
         destination_style,
         is_destination_style,
     )
-    from linalg_ext.structured.interfaces.destinations import declare_destination_style
-    from linalg_ext.structured.interfaces.footprints import Footprint, OperandFootprint
-    from linalg_ext.structured.interfaces.iteration_space import LoopRange
-    from linalg_ext.structured.interfaces.loop_info import Loop
-    from linalg_ext.structured.interfaces.structured_interface import (
+    from linalg_ext.structured.destinations import declare_destination_style
+    from linalg_ext.structured.footprints import Footprint, OperandFootprint
+    from linalg_ext.structured.iteration_space import Loop, LoopRange
+    from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
+    from linalg_ext.structured.structured_interface import (
         StructuredInterface,
         interface,
         is_structured,
     )
-    from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
-    from linalg_ext.structured.views.memory import CoveredMemory, covered_memory
+    from linalg_ext.structured.views import CoveredMemory, covered_memory
 
 _HOMES = {
-    "contraction.explanation": "ContractionExplanation explain_contraction",
-    "interfaces.destination_style": (
+    "contraction": "ContractionExplanation explain_contraction",
+    "destination_style_interface": (
         "DestinationStyle check_destination_style destination_style is_destination_style"
     ),
-    "interfaces.destinations": "declare_destination_style",
-    "interfaces.footprints": "Footprint OperandFootprint",
-    "interfaces.iteration_space": "LoopRange",
-    "interfaces.loop_info": "Loop",
-    "interfaces.structured_interface": "StructuredInterface interface is_structured",
+    "destinations": "declare_destination_style",
+    "footprints": "Footprint OperandFootprint",
+    "iteration_space": "Loop LoopRange",
+    "structured_interface": "StructuredInterface interface is_structured",
     "recognition": "RecognizedOp definition_of recognize",
-    "views.memory": "CoveredMemory covered_memory",
+    "views": "CoveredMemory covered_memory",
 }
 """The files of this room, and the public names in each."""
 

@@ -10,7 +10,7 @@ from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.utils.constants import number_constant
+from linalg_ext.structured.constants import number_constant
 from linalg_ext.tracing.elements import INT64, Element, element_type, position, select
 from linalg_ext.tracing.emission import full, structured
 from linalg_ext.tracing.generics import empty

@@ -19,9 +19,9 @@ from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.notations.einsum import BROADCAST, Semiring, semiring
 from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, steps_along
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.structured.forms.calls import build, results_of
-from linalg_ext.structured.utils.operands import bind
-from linalg_ext.structured.utils.outputs import RuntimeSize, initial_tensor
+from linalg_ext.structured.op_builders import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import arrays_of, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced

@@ -12,9 +12,8 @@ from linalg_ext.bindings import complex as complex_dialect
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.errors import DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
-from linalg_ext.structured.payload.casts import Scalar, cast
-from linalg_ext.structured.payload.function_ops import emit_function
-from linalg_ext.structured.utils.constants import number_constant
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.payload import Scalar, cast, emit_function
 from linalg_ext.tracing.trace import running
 
 BOOL = np.dtype(np.bool_)

@@ -8,8 +8,8 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.structured.utils.constants import number_constant
-from linalg_ext.structured.utils.outputs import filled
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.outputs import filled
 from linalg_ext.tracing.elements import INT64, Element, constant, element_type, position
 from linalg_ext.tracing.generics import empty, generic, identity_map, is_one, read_map
 from linalg_ext.tracing.sizes import AnySize, Shape, Size

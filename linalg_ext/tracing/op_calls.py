@@ -19,11 +19,11 @@ from linalg_ext.notations.operand_keywords import (
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.structured.compute_type.attribute import as_compute_type
-from linalg_ext.structured.forms.calls import build, results_of
-from linalg_ext.structured.utils.constants import number_constant
-from linalg_ext.structured.utils.operands import bind
-from linalg_ext.structured.utils.outputs import initial_tensor, make_outputs
+from linalg_ext.structured.compute_type import as_compute_type
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.op_builders import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import initial_tensor, make_outputs
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import element_type

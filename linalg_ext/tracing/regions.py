@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.traced import current_trace
 
 Values = list[Any]

@@ -10,7 +10,7 @@ import numpy as np
 
 from linalg_ext.bindings import arith, cf, ir, tensor
 from linalg_ext.errors import ShapeError, caller_location
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.elements import INT64
 from linalg_ext.tracing.generics import empty

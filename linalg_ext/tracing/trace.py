@@ -12,7 +12,7 @@ from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import SourceLocation, caller_location
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.sizes import AnySize, Quotient, Size, same
 
 _current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ShapeError, caller_location
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import broadcast_shapes, demand, shape_text

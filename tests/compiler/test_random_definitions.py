@@ -41,9 +41,9 @@ from linalg_ext.notations import from_yaml, to_yaml
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured import definition_of
-from linalg_ext.structured.forms.calls import build, results_of
-from linalg_ext.structured.payload.generic import build_generic
-from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.op_builders import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.payload import build_generic
 
 Array = np.ndarray[Any, Any]
 

@@ -44,7 +44,7 @@ from linalg_ext.notations import from_yaml, to_yaml
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured import recognize
-from linalg_ext.structured.forms.calls import results_of
+from linalg_ext.structured.op_builders import results_of
 from resources import THOROUGH
 
 Array = np.ndarray[Any, Any]

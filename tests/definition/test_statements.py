@@ -34,8 +34,8 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 from linalg_ext.structured import definition_of
-from linalg_ext.structured.payload.generic import build_generic
-from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.payload import build_generic
 
 # an operand is declared by a call as a default, and named as upstream names it
 # mypy: allow-untyped-defs

@@ -12,7 +12,7 @@ import linalg_ext as lx
 from destination_ops import text_of
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.errors import ArgumentError, VerificationError
-from linalg_ext.structured.destination_ops.group import GROUP_YIELD, Group
+from linalg_ext.structured.group import GROUP_YIELD, Group
 
 group = lx.dialects.linalg_ext.group
 

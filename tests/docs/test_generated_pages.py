@@ -8,7 +8,7 @@ import linalg_ext as lx
 from docs.generator import numpy_functions, ops, reference, tables, transformations, tutorials
 from docs.generator.page import REPOSITORY, Page, table
 from linalg_ext.cli import COMMANDS
-from linalg_ext.rewriting.resolve import NamedPipeline
+from linalg_ext.rewriting.pipeline_text import NamedPipeline
 from linalg_ext.transforms.checks.memory_rules import RULES
 from notebooks.execution import NOTEBOOKS
 

@@ -16,7 +16,7 @@ from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtEr
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
 from linalg_ext.gml_st.ir.op_views import MaterializeView, TileView
 from linalg_ext.ir.context import new_context
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from subset_modules import add, row_sum_loop, subset_module
 
 TYPES = ["tensor<8x?xf32>", "tensor<8xf32>", "memref<8x6xf32>", "index"]

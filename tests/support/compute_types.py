@@ -16,7 +16,7 @@ from linalg_ext.definition import OpDefinition
 from linalg_ext.definition.compute_type import ComputeForm, in_compute_type
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.runtime.dtypes import by_dtype, by_mlir
-from linalg_ext.structured.compute_type.attribute import set_compute_type
+from linalg_ext.structured.compute_type import set_compute_type
 
 _CHUNK = 8
 """Ops in one compiled function: LLVM's time grows with the square of a function's size."""

@@ -70,10 +70,9 @@ def _written_out(text: str) -> str:
     return text.replace("SLOTS_16", "1" + ", 0" * 15).replace("SLOTS_64", "1" + ", 0" * 63)
 
 
-def refused(module: ModuleType) -> str | None:
-    """What the docstring of a file shows as refused, if it does."""
-    found = _REFUSED.search((module.__doc__ or "") + "\n")
-    return textwrap.dedent(found[1]) if found else None
+def refused(module: ModuleType) -> list[str]:
+    """The texts that the docstring of a file shows as refused."""
+    return [textwrap.dedent(text) for text in _REFUSED.findall((module.__doc__ or "") + "\n")]
 
 
 @dataclass(frozen=True)

@@ -114,13 +114,13 @@ def _file(each: Transformation) -> ModuleType:
 
 
 ERRORS: dict[str, type[LinalgExtError]] = {
-    "refuse-untrusted": UntrustedError,
-    "require-instructions": TargetError,
+    "refuse-untrusted-0": UntrustedError,
+    "require-lowered-1": TargetError,
 }
 """Errors of refusals, where it is no `LoweringError`."""
 
 REFUSALS = {
-    name: text for name, each in _transformations().items() if (text := refused(_file(each)))
+    name: texts for name, each in _transformations().items() if (texts := refused(_file(each)))
 }
 CASES = [
     pytest.param(name, example, id=f"{name}-{number}")
@@ -136,11 +136,15 @@ def test_before_becomes_after(name: str, example: Example) -> None:
     check_documented(_transformations()[name], example, CONTEXTS.get(name, NO_CONTEXT))
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_what_is_shown_is_refused(name: str) -> None:
-    module = Module.parse(REFUSALS[name], trusted=True, legalize=False)
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [(name, number) for name, texts in REFUSALS.items() for number in range(len(texts))],
+)
+def test_what_is_shown_is_refused(name: str, number: int) -> None:
+    module = Module.parse(REFUSALS[name][number], trusted=True, legalize=False)
     before = str(module)
-    with target.using("avx2"), pytest.raises(ERRORS.get(name, LoweringError)):
+    error = ERRORS.get(f"{name}-{number}", LoweringError)
+    with target.using("avx2"), pytest.raises(error):
         _transformations()[name](module)
     assert str(module) == before
 

@@ -11,8 +11,8 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting.pipeline_text import NamedPipeline
 from linalg_ext.rewriting.registry import find
-from linalg_ext.rewriting.resolve import NamedPipeline
 from linalg_ext.transforms.pipelines import (
     LARGE_ELEMENTS,
     PIPELINES,

@@ -9,17 +9,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.utils.values import producer
-from linalg_ext.structured.views import view_ops
-from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
+from linalg_ext.structured import views as view_ops
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.views import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
-from linalg_ext.transforms.ir_utils.entry_status import APART, STATUS
 from linalg_ext.transforms.ir_utils.generics import input_count
+from linalg_ext.transforms.ir_utils.module_functions import APART, STATUS
 from linalg_ext.transforms.ir_utils.walking import select
 
 VIEW_OPS = view_ops.VIEW_OPS | frozenset(
@@ -281,3 +282,39 @@ def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
     is_stored = op.name == "memref.store" and op.operands[0] == value
     is_carried = len(op.regions) and not op.name.startswith(("linalg.", "memref."))
     return is_stored or bool(is_carried) or not op.name.startswith(_KNOWN)
+
+
+MOST_BYTES = 1 << 62
+"""More than any machine addresses, with room above for what alignment adds."""
+
+_LARGEST_ELEMENT = 64  # a descriptor of a memref of rank 2
+
+
+def element_bytes(type_: Any) -> int:
+    """An upper bound of the bytes that an element takes in memory."""
+    if isinstance(type_, ir.VectorType):
+        # A vector is padded to a power of two.
+        return _power_of_two(math.prod(type_.shape) * element_bytes(type_.element_type))
+    if isinstance(type_, ir.ComplexType):
+        return 2 * element_bytes(type_.element_type)
+    if isinstance(type_, ir.IntegerType | ir.FloatType):
+        return _power_of_two(-(-type_.width // 8))
+    if isinstance(type_, ir.IndexType):
+        return 8
+    return _LARGEST_ELEMENT
+
+
+def static_elements(type_: Any) -> int:
+    """Return the product of the dimensions that are known from the type."""
+    return math.prod(
+        type_.get_dim_size(at) for at in range(type_.rank) if not type_.is_dynamic_dim(at)
+    )
+
+
+def static_bytes(type_: Any) -> int:
+    """Return an upper bound of the bytes of the dimensions that are known from the type."""
+    return static_elements(type_) * element_bytes(type_.element_type)
+
+
+def _power_of_two(count: int) -> int:
+    return 1 << max(0, count - 1).bit_length()

@@ -1,15 +1,75 @@
-"""Fills: ops that write a constant to all of a buffer, which no later op has accessed."""
+"""Values that are full of one number: on tensors, and fills of buffers.
+
+A fill writes a constant to all of a buffer, which no later op has accessed.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from linalg_ext.bindings import ir
-from linalg_ext.transforms.ir_utils.generics import maps_of
-from linalg_ext.transforms.ir_utils.plan_functions import NESTS
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.transforms.analysis.buffers import (
+    TOUCH_NOTHING,
+    Buffer,
+    buffer_of,
+    global_of,
+    is_memory,
+    may_alias,
+)
+from linalg_ext.transforms.ir_utils.arithmetic import element_of_constant
+from linalg_ext.transforms.ir_utils.generics import input_count, iterators, maps_of
+from linalg_ext.transforms.ir_utils.module_functions import NESTS
+from linalg_ext.transforms.ir_utils.walking import element_type, producer
 
-from .buffers import TOUCH_NOTHING, Buffer, buffer_of, global_of, is_memory, may_alias
+Number: TypeAlias = Any
+"""An attribute of a constant, or a value from outside the body that fills."""
+
+_SCALARS = (ir.BoolAttr, ir.FloatAttr, ir.IntegerAttr)
+
+
+def filled_with(op: Any) -> Number | None:
+    """Return the number that all elements of an op's one result are; None where they may differ."""
+    if op is None or len(op.results) != 1:
+        return None
+    if op.name == "arith.constant":
+        if isinstance(element_type(op.results[0].type), ir.ComplexType):
+            return None  # the bindings have no class for attributes of complex numbers
+        number = element_of_constant(op.results[0])
+        return number if isinstance(number, _SCALARS) else None
+    if op.name != "linalg.generic" or len(op.regions[0].blocks[0].operations) > 1:
+        return None
+    block = op.regions[0].blocks[0]
+    number = block.operations[0].operation.operands[0]
+    if number.owner != block:
+        return number
+    at = number.arg_number
+    is_scalar = at < input_count(op) and not isinstance(op.operands[at].type, ir.ShapedType)
+    return op.operands[at] if is_scalar else None
+
+
+def element(number: Number) -> Any:
+    """The number as a value, at the insertion point."""
+    if not isinstance(number, ir.Attribute):
+        return number
+    constant: Any = arith.ConstantOp  # the stubs know of numbers only
+    return constant(number.type, number).result
+
+
+def filled(type_: Any, sizes: Sequence[Any], number: Number) -> Any:
+    """Build a tensor that is full of a number."""
+    value = element(number)
+    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
+    generic = linalg.GenericOp(
+        [type_],
+        [],
+        [tensor.EmptyOp(list(sizes), type_.element_type).result],
+        ir.ArrayAttr.get([identity]),
+        iterators(["parallel"] * type_.rank),
+    )
+    with ir.InsertionPoint(generic.regions[0].blocks.append(type_.element_type)):
+        linalg.YieldOp([value])
+    return generic.results[0]
 
 
 def comes_of(value: Any, name: str) -> bool:

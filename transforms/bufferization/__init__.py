@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 PASSES = (
-    "linalg-ext-allocate-results-first",
-    "linalg-ext-reshape-destinations",
+    # `eliminate-empty-tensors` is wrong for two results that share an empty tensor.
+    "linalg-ext-prepare-destinations",
     # The producer of a tensor may then write to where `tensor.insert_slice` puts it.
     "linalg-ext-hoist-assertions",
-    # `eliminate-empty-tensors` is wrong for two results that share an empty tensor.
-    "linalg-ext-own-destinations",
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
     # A constant that was not fused into its readers becomes data in the object file.
     "linalg-ext-refuse-constants",
     "linalg-ext-link-library-calls",
-    "linalg-ext-move-large-allocas-to-heap",
-    "linalg-ext-drop-deallocations",
+    "linalg-ext-prepare-deallocation",
     "buffer-deallocation-pipeline",
     "convert-bufferization-to-memref",
-    "canonicalize",
-    "cse",
     # Named contractions and windows, and the copies of bufferization.
     "linalg-generalize-named-ops",
     # The parts of a loop may be shared between threads, and are fit for vectors.

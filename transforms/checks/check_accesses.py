@@ -21,10 +21,10 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.checks._assertions import Shapes
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._assertions import Bounds
-from ._size_origins import Shapes
 from .memory_rules import ACCESSES, RULES, checked_by
 
 NAME = ACCESSES

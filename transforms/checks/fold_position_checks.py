@@ -35,10 +35,10 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.checks._assertions import ends_of, is_position, origin_of_number
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
 
 from ._assertions import Range, range_of
-from ._size_origins import ends_of, is_position, origin_of_number
 
 NAME = "linalg-ext-fold-position-checks"
 

@@ -9,32 +9,16 @@ documentation shows the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ._accesses_of_slices import (
-    check_dimension,
-    check_extraction,
-    check_insertion,
-    check_read,
-    check_reinterpretation,
-    check_view,
-    check_written,
-)
-from ._accesses_of_vectors import (
-    check_affine,
-    check_gather,
-    check_load,
-    check_masked,
-    check_packed,
-    check_position,
-    check_store,
-    check_transfer,
-)
-from ._assertions import Bounds
-from ._sizes_of_shapes import (
+from linalg_ext.bindings import arith, ir, memref, tensor, vector
+from linalg_ext.transforms.analysis.buffers import element_bytes
+from linalg_ext.transforms.checks._assertions import DYNAMIC, Bounds, mixed, operand_groups, places
+from linalg_ext.transforms.checks._size_rules import (
     check_alignment,
     check_cast,
     check_collapse,
@@ -46,13 +30,360 @@ from ._sizes_of_shapes import (
     check_pad,
     check_reshape,
     check_scatter,
+    check_structured,
     check_unpack,
     check_winograd_filter,
     check_winograd_input,
     check_winograd_output,
     forget_promise,
 )
-from ._sizes_of_structured import check_structured
+from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, index, like, negated
+from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul, sub
+
+
+def check_insertion(op: Any, bounds: Bounds) -> None:
+    """`tensor.insert_slice`: all of it is within the whole, and of the size that it says."""
+    (source,), (whole,), *dynamic = operand_groups(op)
+    offsets, sizes, strides = _slice_of(op, dynamic, bounds)
+    _check_slice(whole, offsets, sizes, strides, bounds)
+    for step in strides:
+        bounds.at_most(1, step)
+    _check_sizes(source, sizes, bounds)
+
+
+def check_extraction(op: Any, bounds: Bounds) -> None:
+    """`tensor.extract_slice` and `memref.subview`: all of it is within the whole."""
+    (whole,), *dynamic = operand_groups(op)
+    offsets, sizes, strides = _slice_of(op, dynamic, bounds)
+    _check_slice(whole, offsets, sizes, strides, bounds)
+
+
+def _slice_of(op: Any, dynamic: Sequence[Any], bounds: Bounds) -> list[list[Any]]:
+    """Offsets, sizes and strides of a slice."""
+    names = ("static_offsets", "static_sizes", "static_strides")
+    return [
+        [bounds.number(each) for each in mixed(op, name, group)]
+        for name, group in zip(names, dynamic, strict=True)
+    ]
+
+
+def _check_slice(
+    whole: Any, offsets: Sequence[Any], sizes: Sequence[Any], strides: Sequence[Any], bounds: Bounds
+) -> None:
+    for axis, (start, count, step) in enumerate(zip(offsets, sizes, strides, strict=True)):
+        limit = bounds.size(whole, axis)
+        if step == 1:
+            bounds.within(start, count, limit)
+        else:
+            _check_steps(start, count, step, limit, bounds)
+
+
+def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) -> None:
+    """Require that the first and the last of strided elements are within the limit."""
+    if all(isinstance(each, int) for each in (start, count, step, limit)):
+        ends = (start, start + (count - 1) * step) if count else (start, max(start - 1, 0))
+        bounds.holds(count >= 0 and all(0 <= end < limit or not count for end in ends))
+        if not count:
+            bounds.within(start, 0, limit)
+        return
+    bounds.at_most(0, count)
+    far, inside = _product(sub(count, 1), step)
+    for end in (start, add(start, far)):
+        both = arith.andi(compare("sle", 0, end), compare("slt", end, limit))
+        inside = arith.andi(inside, both)
+    none = arith.andi(compare("sle", 0, start), compare("sle", start, limit))
+    bounds.holds(arith.ori(inside, arith.andi(none, compare("eq", count, 0))))
+
+
+def _product(left: Any, right: Any) -> tuple[Any, Any]:
+    """A signed product, and whether 64 bits hold it."""
+    i64 = ir.IntegerType.get_signless(64)
+    product = arith.MulSIExtendedOp(*(arith.index_cast(i64, index(x)) for x in (left, right)))
+    sign = arith.shrsi(product.low, constant(i64, 63))
+    fits = arith.cmpi(arith.CmpIPredicate.eq, product.high, sign)
+    return arith.index_cast(ir.IndexType.get(), product.low), fits
+
+
+def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
+    """A slice is as large as it is said to be; dimensions of size one may have been dropped."""
+    axis, spare = 0, len(sizes) - source.type.rank
+    for count in sizes:
+        if spare and count == 1 and not _is_one(source, axis):
+            spare -= 1
+            continue
+        if axis == source.type.rank:
+            return
+        # An assertion of its own: where the slice is may be known before what is put there.
+        bounds.equal(bounds.size(source, axis), count, _OTHER_SIZE)
+        axis += 1
+
+
+_OTHER_SIZE = "the inserted value is larger, or smaller, than the slice"
+
+
+def _is_one(source: Any, axis: int) -> bool:
+    return bool(axis < source.type.rank and source.type.get_dim_size(axis) == 1)
+
+
+def check_read(op: Any, bounds: Bounds) -> None:
+    """One element that is read: `memref.load`, `tensor.extract`."""
+    base, *at = op.operands
+    check_element(base, at, bounds)
+
+
+def check_written(op: Any, bounds: Bounds) -> None:
+    """One element that is written: `memref.store`, `tensor.insert`, `memref.atomic_rmw`."""
+    _, base, *at = op.operands
+    check_element(base, at, bounds)
+
+
+def check_element(base: Any, at: Sequence[Any], bounds: Bounds) -> None:
+    """The place of one element."""
+    for axis, place in enumerate(at):
+        bounds.within(bounds.number(place), 1, bounds.size(base, axis))
+
+
+def check_dimension(op: Any, bounds: Bounds) -> None:
+    """`tensor.dim` and `memref.dim`: there is such a dimension."""
+    source, axis = op.operands
+    if isinstance(source.type, ir.MemRefType | ir.RankedTensorType):
+        rank: Any = source.type.rank
+    else:
+        of_tensor = isinstance(source.type, ir.UnrankedTensorType)
+        rank = (tensor.rank if of_tensor else memref.rank)(source)
+    bounds.within(bounds.number(axis), 1, rank)
+
+
+def check_reinterpretation(op: Any, bounds: Bounds) -> None:
+    """`memref.reinterpret_cast`: what it shows, its source shows."""
+    (source,), *dynamic = operand_groups(op)
+    if not isinstance(source.type, ir.MemRefType):
+        return
+    names = ("static_offsets", "static_sizes", "static_strides")
+    (offset,), sizes, strides = (
+        mixed(op, name, group) for name, group in zip(names, dynamic, strict=True)
+    )
+    rank = source.type.rank
+    _, first, *rest = memref.ExtractStridedMetadataOp(source).results
+    least = most = first
+    for count, step in zip(rest[:rank], rest[rank:], strict=True):
+        far = arith.muli(index(sub(count, 1)), step)  # of a buffer that exists
+        least = arith.addi(least, arith.minsi(far, index(0)))
+        most = arith.addi(most, arith.maxsi(far, index(0)))
+    span = arith.subi(most, least)
+    # No sum of what is near can leave 64 bits.
+    low = high = index(offset)
+    inside = _is_between(least, offset, most)
+    for count, step in zip(sizes, strides, strict=True):
+        bounds.at_most(0, count)
+        far, fits = _product(sub(count, 1), step)
+        near = arith.andi(fits, _is_between(arith.subi(index(0), span), far, span))
+        inside = arith.andi(inside, near)
+        low = arith.addi(low, arith.minsi(far, index(0)))
+        high = arith.addi(high, arith.maxsi(far, index(0)))
+    inside = arith.andi(inside, _is_between(least, low, high))
+    inside = arith.andi(inside, compare("sle", high, most))
+    for count in sizes:
+        inside = arith.ori(inside, compare("eq", count, 0))
+    bounds.holds(inside)
+
+
+def _is_between(low: Any, value: Any, high: Any) -> Any:
+    return arith.andi(compare("sle", low, value), compare("sle", value, high))
+
+
+def check_view(op: Any, bounds: Bounds) -> None:
+    """`memref.view`: its bytes are those of the buffer."""
+    source, shift, *dynamic = op.operands
+    type_ = op.results[0].type
+    left = iter(dynamic)
+    sizes = [
+        next(left) if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
+        for at in range(type_.rank)
+    ]
+    room = bounds.size(source, 0)
+    bounds.within(shift, 0, room)
+    for count in sizes:
+        bounds.at_most(0, count)
+    taken = bounds.product([element_bytes(type_.element_type), *sizes])
+    bounds.at_most(taken, sub(room, shift))
+
+
+_MOST_LANES = (1 << 31) - 1
+"""Upstream compares lanes as integers of 32 bits."""
+
+
+def check_vector(base: Any, at: Sequence[Any], value: Any, bounds: Bounds) -> None:
+    """A scalar, or a vector of consecutive elements along the last dimensions.
+
+    Args:
+        base: the memref.
+        at: where it begins.
+        value: the type of what is read or written.
+        bounds: gets what must hold.
+    """
+    lanes = [1] * len(at)
+    if isinstance(value, ir.VectorType) and value != base.type.element_type:
+        lanes[len(at) - value.rank :] = value.shape
+    for axis, (start, count) in enumerate(zip(at, lanes, strict=True)):
+        bounds.within(start, count, bounds.size(base, axis))
+
+
+def check_affine(op: Any, bounds: Bounds) -> None:
+    """`affine.load`, `store`, `vector_load` and `vector_store`: where its map says."""
+    is_store = op.name in ("affine.store", "affine.vector_store")
+    base, *operands = list(op.operands)[is_store:]
+    value = op.operands[0] if is_store else op.results[0]
+    at = places(ir.AffineMapAttr(op.attributes["map"]).value, operands)
+    check_vector(base, at, value.type, bounds)
+
+
+def check_load(op: Any, bounds: Bounds) -> None:
+    """`vector.load`: consecutive elements."""
+    base, *at = op.operands
+    check_vector(base, at, op.results[0].type, bounds)
+
+
+def check_store(op: Any, bounds: Bounds) -> None:
+    """`vector.store`: consecutive elements."""
+    value, base, *at = op.operands
+    check_vector(base, at, value.type, bounds)
+
+
+def check_transfer(op: Any, bounds: Bounds) -> None:
+    """`vector.transfer_read` and `_write`: along dimensions that are said to be in bounds."""
+    is_read = op.name == "vector.transfer_read"
+    groups = operand_groups(op)
+    (base,), at, mask = (groups[0], groups[1], groups[3]) if is_read else groups[1:4]
+    shape = (op.results[0] if is_read else op.operands[0]).type.shape
+    map_ = ir.AffineMapAttr(op.attributes["permutation_map"]).value
+    said = [ir.BoolAttr(each).value for each in ir.ArrayAttr(op.attributes["in_bounds"])]
+    lanes: dict[int, int] = {}
+    for expr, count, is_inside in zip(map_.results, shape, said, strict=True):
+        if isinstance(expr, ir.AffineDimExpr):
+            # Lanes beyond the end are padded, or not written: only where it begins matters.
+            lanes[expr.position] = count if is_inside else 0
+    element = base.type.element_type
+    if isinstance(element, ir.VectorType):
+        lanes = {}
+    limits = [bounds.size(base, axis) for axis in range(base.type.rank)]
+    for axis, (start, limit) in enumerate(zip(at, limits, strict=True)):
+        count = lanes.get(axis, 1)
+        if count and not mask:
+            bounds.within(start, count, limit)
+        else:
+            bounds.at_most(0, start)
+            bounds.at_most(start, _MOST_LANES)
+    if mask and map_.is_projected_permutation and not isinstance(element, ir.VectorType):
+        _check_mask(mask[0], at, limits, lanes, map_, bounds)
+
+
+def _check_mask(
+    mask: Any, at: Sequence[Any], limits: Sequence[Any], lanes: Any, map_: Any, bounds: Bounds
+) -> None:
+    """Lanes that are chosen are in bounds, along dimensions that are said to be."""
+    order = [e.position for e in map_.results if isinstance(e, ir.AffineDimExpr)]
+    # A mask has the dimensions in the order of the memory.
+    shape = list(mask.type.shape)
+    axes = sorted(order)
+    if len(axes) != len(shape):
+        return
+    left = [
+        sub(limits[axis], at[axis]) if lanes[axis] else count
+        for axis, count in zip(axes, shape, strict=True)
+    ]
+    _all_below(mask, left, bounds)
+
+
+def _all_below(mask: Any, left: Sequence[Any], bounds: Bounds) -> None:
+    """Lanes that a mask chooses are below counts, one for each dimension of it."""
+    counts = [arith.maxsi(index(each), index(0)) for each in left]
+    inside = vector.CreateMaskOp(mask.type, counts).result
+    holds = arith.ori(inside, negated(mask))
+    bounds.holds(_reduced("and", holds))
+
+
+def check_masked(op: Any, bounds: Bounds) -> None:
+    """`vector.maskedload` and `maskedstore`: the lanes that are chosen."""
+    base, *outer, last, mask, _ = op.operands
+    for axis, start in enumerate(outer):
+        bounds.within(start, 1, bounds.size(base, axis))
+    bounds.at_most(0, last)
+    bounds.at_most(last, _MOST_LANES)
+    _all_below(mask, [sub(bounds.size(base, len(outer)), last)], bounds)
+
+
+def check_packed(op: Any, bounds: Bounds) -> None:
+    """`vector.expandload` and `compressstore`: as many as are chosen."""
+    base, *rest = op.operands
+    *outer, last, mask, _ = rest
+    for axis, start in enumerate(outer):
+        bounds.within(start, 1, bounds.size(base, axis))
+    wide = arith.extui(like(mask.type, ir.IntegerType.get_signless(64)), mask)
+    count = as_index(_reduced("add", wide))
+    bounds.within(last, count, bounds.size(base, len(outer)))
+
+
+def check_gather(op: Any, bounds: Bounds) -> None:
+    """`vector.gather` and `scatter`: the lanes that are chosen, from a place on."""
+    base, *rest = op.operands
+    at, (lanes, mask) = rest[: base.type.rank], rest[base.type.rank : base.type.rank + 2]
+    steps = _steps(base, bounds)
+    if steps is None:
+        return
+    limits = [bounds.size(base, axis) for axis in range(base.type.rank)]
+    for start, limit in zip(at, limits, strict=True):
+        bounds.within(start, 1, limit)
+    start, last = index(0), index(0)
+    for place, step, limit in zip(at, steps, limits, strict=True):
+        start = arith.addi(start, arith.muli(index(place), index(step)))
+        last = arith.addi(last, arith.muli(index(sub(limit, 1)), index(step)))
+    positions = Integers(like(lanes.type, ir.IndexType.get()))
+    found = lanes
+    if lanes.type.element_type != ir.IndexType.get():
+        found = arith.index_cast(positions.type, lanes)
+    least = vector.BroadcastOp(positions.type, arith.subi(index(0), start)).result
+    most = vector.BroadcastOp(positions.type, arith.subi(last, start)).result
+    sle = arith.CmpIPredicate.sle
+    inside = arith.andi(positions.compare(sle, least, found), positions.compare(sle, found, most))
+    # Lanes that are not chosen may hold poison, which `ori` would hand on and `select` does not.
+    bounds.holds(_reduced("and", arith.select(mask, inside, negated(mask))))
+
+
+def _steps(base: Any, bounds: Bounds) -> list[Any] | None:
+    """Return the stride of each dimension in elements; None where the layout hides it."""
+    rank = base.type.rank
+    if isinstance(base.type, ir.MemRefType):
+        strides, _ = base.type.get_strides_and_offset()
+        if DYNAMIC not in strides:
+            return list(strides)
+        if not base.type.affine_map.is_permutation:
+            return None
+    steps: list[Any] = [1] * rank
+    for axis in reversed(range(rank - 1)):
+        steps[axis] = mul(steps[axis + 1], bounds.size(base, axis + 1))
+    return steps
+
+
+def check_position(op: Any, bounds: Bounds) -> None:
+    """`vector.extract` and `insert` at positions that are computed."""
+    is_insertion = op.name == "vector.insert"
+    _, *rest = op.operands
+    whole = op.operands[int(is_insertion)]
+    at = mixed(op, "static_position", rest[int(is_insertion) :])
+    for place, count in zip(at, whole.type.shape, strict=False):
+        bounds.within(place, 1, count)
+
+
+def _reduced(kind: str, value: Any) -> Any:
+    """All lanes of a vector of any rank, as one number."""
+    element = value.type.element_type
+    if value.type.rank != 1:
+        flat = ir.VectorType.get([math.prod(value.type.shape)], element)
+        value = vector.ShapeCastOp(flat, value).result
+    attribute = ir.Attribute.parse(f"#vector.kind<{kind}>")
+    return vector.ReductionOp(element, attribute, value).result
+
 
 Check = Callable[[Any, Bounds], None]
 

@@ -15,7 +15,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
-from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.analysis.buffers import element_bytes
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 NAME = "linalg-ext-refuse-constants"

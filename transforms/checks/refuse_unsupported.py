@@ -5,24 +5,37 @@ the user wrote; scalable vectors end the process in LLVM's code generator, and v
 thousand elements keep it busy for minutes.
 
 An error names the operation, its place and the hint; a module without such passes unchanged.
+Recursive calls are refused too: calls are inlined, so that a failure in any function can end the
+entry. That error names the cycle.
 
 refused:
     func.func @f() -> index {
       %id = gpu.thread_id x
       return %id : index
     }
+
+refused:
+    func.func @f(%a: f32) -> f32 {
+      %0 = call @g(%a) : (f32) -> f32
+      return %0 : f32
+    }
+    func.func private @g(%a: f32) -> f32 {
+      %0 = call @g(%a) : (f32) -> f32
+      return %0 : f32
+    }
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
-from linalg_ext.transforms.ir_utils.unsupported import cure_of
-from linalg_ext.transforms.ir_utils.walking import place, select
+from linalg_ext.transforms.ir_utils.walking import functions, operations, place, select
 
 NAME = "linalg-ext-refuse-unsupported"
 
@@ -32,10 +45,10 @@ _ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 
 @module_pass(NAME)
 def refuse_unsupported(module: ir.Operation) -> None:
-    """Refuse operations, vectors and memory that have no way down to LLVM.
+    """Refuse operations, vectors, memory and recursive calls that have no way down to LLVM.
 
     Raises:
-        LoweringError: there is such; names the first.
+        LoweringError: there is such; names the first, or the cycle.
     """
     for op in select(module, lambda op: op != module):
         hint = cure_of(op.name)
@@ -50,6 +63,7 @@ def refuse_unsupported(module: ir.Operation) -> None:
                 hint="write `bufferization.to_tensor %m restrict`",
             )
         _refuse_types(op)
+    _refuse_recursion(module)
 
 
 def _refuse_types(op: Any) -> None:
@@ -81,3 +95,66 @@ def _is_scalable(type_: Any) -> bool:
     if isinstance(type_, ir.MemRefType | ir.RankedTensorType):
         type_ = type_.element_type
     return isinstance(type_, ir.VectorType) and bool(type_.scalable)
+
+
+def _refuse_recursion(module: ir.Operation) -> None:
+    calls: dict[str, list[tuple[str, Any]]] = {}
+    for function in functions(module):
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        calls[name] = [
+            (ir.FlatSymbolRefAttr(op.attributes[key]).value, op)
+            for op in operations(function, {"func.call", "func.constant"})
+            for key in ("callee", "value")
+            if key in op.attributes
+        ]
+    done: set[str] = set()
+    for name in calls:
+        _follow(name, calls, [], done)
+
+
+def _follow(
+    name: str, calls: Mapping[str, list[tuple[str, Any]]], path: list[str], done: set[str]
+) -> None:
+    if name in done:
+        return
+    for callee, call in calls.get(name, ()):
+        if callee in (*path, name):
+            cycle = [*path, name]
+            cycle = [*cycle[cycle.index(callee) :], callee]
+            raise LoweringError(
+                f"recursive calls cannot be lowered: {' -> '.join('@' + one for one in cycle)}",
+                where=place(call),
+                hint="write the recursion as a loop (scf.while)",
+            )
+        _follow(callee, calls, [*path, name], done)
+    done.add(name)
+
+
+def cure_of(name: str) -> str | None:
+    """Return the hint for the operation `name`, if it is known to have no lowering; else None."""
+    return CURES.get(name) or CURES.get(name.partition(".")[0])
+
+
+CURES: Mapping[str, str] = MappingProxyType(
+    {
+        "async": "kernels run on the thread that calls them: drop the asynchrony",
+        "complex.bitcast": "take the number apart with complex.re and complex.im",
+        "gpu": "device code is not supported: keep to linalg, scf, vector and memref",
+        "memref.dma_start": "copy with memref.copy",
+        "memref.dma_wait": "copy with memref.copy",
+        "memref.generic_atomic_rmw": "use memref.atomic_rmw, or memref.load and memref.store",
+        "omp": "write the loop as scf.for or scf.forall",
+        "quant": "write the quantization as arith operations in a linalg.generic",
+        "shape": "use tensor.dim and index arithmetic, or run convert-shape-to-std first",
+        "sparse_tensor": "run sparsifier first",
+        "stablehlo": "give its text to lx.parse, which brings it to linalg",
+        "tm_tensor.attention": "have the exporter decompose scaled_dot_product_attention first",
+        "torch": "give its text to lx.parse, which brings it to linalg",
+        "tosa": "give its text to lx.parse, which brings it to linalg",
+        "transform": "apply the schedule first; a payload module holds no transform operations",
+        "vector.print": "give the value back as a result, and print that",
+        "vector.type_cast": "use vector.transfer_read and vector.transfer_write",
+        "vector.vscale": "use vectors of a fixed size",
+    }
+)
+"""The hint for an operation, or else for all of a dialect."""

@@ -1,9 +1,19 @@
-"""Refuse operations that cannot be lowered to LLVM, by name and place.
+"""Refuse what LLVM cannot make code of: other operations than its own, and other instructions.
+
+An intrinsic that the target in force has no instruction for would end the process: `Cannot select`.
+An error names the first, its place and what the target lacks.
 
 refused:
     llvm.func @f(%a: f32) -> f32 {
       %0 = arith.addf %a, %a : f32
       llvm.return %0 : f32
+    }
+
+refused, for a target without AVX-512:
+    llvm.func @f(%x: vector<16xf32>, %y: vector<32xbf16>) -> vector<16xf32> {
+      %z = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%x, %y, %y)
+        : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
+      llvm.return %z : vector<16xf32>
     }
 """
 
@@ -11,14 +21,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import LoweringError
+from linalg_ext.errors import LoweringError, TargetError
 from linalg_ext.rewriting import module_pass
-from linalg_ext.transforms.ir_utils.unsupported import cure_of
-from linalg_ext.transforms.ir_utils.walking import place, select
+from linalg_ext.target import current, missing_for, named
+from linalg_ext.transforms.ir_utils.walking import operations, place, select
+
+from .refuse_unsupported import cure_of
 
 NAME = "linalg-ext-require-lowered"
+
+# LLVM takes a call of a function with an intrinsic's name for the intrinsic.
+_CALLS = {"llvm.call_intrinsic": "intrin", "llvm.call": "callee"}
 
 _LEGAL_DIALECTS = frozenset({"llvm", "builtin"})
 
@@ -30,13 +46,30 @@ _CURES: Mapping[str, str] = {
 """The hint for an operation, or else for a dialect, that upstream leaves here."""
 
 
-@module_pass(NAME, on=lambda name: not _is_legal(name))
-def require_lowered(module: ir.Operation) -> None:
-    """Refuse a module that holds anything but the LLVM dialect.
+@module_pass(NAME, on=lambda name: name in _CALLS or not _is_legal(name))
+def require_lowered(module: ir.Operation, *, name: str = "") -> None:
+    """Refuse a module that holds anything but the LLVM dialect, or needs more than a target has.
+
+    Args:
+        name: of the target; the one in force where it is empty.
 
     Raises:
-        LoweringError: something is not; names the first such operation and counts the others.
+        LoweringError: an operation is of another dialect; names the first and counts the others.
+        TargetError: an intrinsic has no instruction there, or there is no target of that name.
     """
+    _require_dialect(module)
+    target = named(name) if name else current()
+    for op in operations(module, _CALLS):
+        intrinsic = _intrinsic(op)
+        if missing := missing_for(intrinsic, target):
+            raise TargetError(
+                f"{intrinsic} needs {', '.join(missing)}, which {target.name} lacks",
+                where=place(op),
+                hint="leave the choice of instructions to LLVM, or ask target.current() first",
+            )
+
+
+def _require_dialect(module: ir.Operation) -> None:
     left = select(module, lambda op: not _is_legal(op.name))
     if not left:
         return
@@ -61,3 +94,12 @@ def _is_legal(name: str) -> bool:
 
 def _dialect(name: str) -> str:
     return name.partition(".")[0]
+
+
+def _intrinsic(op: Any) -> str:
+    attribute = _CALLS[op.name]
+    if attribute not in op.attributes:
+        return ""  # a call through a pointer
+    value = op.attributes[attribute]
+    kind = ir.StringAttr if op.name == "llvm.call_intrinsic" else ir.FlatSymbolRefAttr
+    return str(kind(value).value)

@@ -74,14 +74,18 @@ from linalg_ext.transforms.analysis.buffers import (
     may_write,
     uses_of,
 )
-from linalg_ext.transforms.ir_utils.entry_status import APART, THREADS, entry_with_status
 from linalg_ext.transforms.ir_utils.generics import (
     input_count,
     is_contraction,
     parallel_loops,
 )
+from linalg_ext.transforms.ir_utils.module_functions import (
+    APART,
+    THREADS,
+    Functions,
+    entry_with_status,
+)
 from linalg_ext.transforms.ir_utils.outlining import part_of_ops
-from linalg_ext.transforms.ir_utils.plan_functions import Functions
 from linalg_ext.transforms.ir_utils.repeats import (
     Line,
     Run,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_ops.group import may_be_fused
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.codegen.contractions.fused_operands import (
     is_contraction,
     is_packed,

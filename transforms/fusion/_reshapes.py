@@ -21,17 +21,10 @@ from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import affine, ir, linalg, tensor
-from linalg_ext.structured.indices.sizes import (
-    by_origin,
-    mixed_sizes,
-    size_of,
-    sizes_of,
-    tensor_type,
-)
-from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.maps import groups_of
+from linalg_ext.structured.sizes import by_origin, mixed_sizes, size_of, sizes_of, tensor_type
 from linalg_ext.symbolic.integers import Number, is_eq, product
-from linalg_ext.transforms.analysis.fills import comes_of
-from linalg_ext.transforms.ir_utils.filled_tensors import filled, filled_with
+from linalg_ext.transforms.analysis.fills import comes_of, filled, filled_with
 from linalg_ext.transforms.ir_utils.generics import input_count, is_on_tensors, loop_of, maps_of
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op
 

@@ -47,9 +47,8 @@ from typing import Any, TypeAlias
 
 from linalg_ext.bindings import affine, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.indices.sizes import mixed_sizes, sizes_of
-from linalg_ext.transforms.analysis.fills import comes_of
-from linalg_ext.transforms.ir_utils.filled_tensors import Number, element, filled_with
+from linalg_ext.structured.sizes import mixed_sizes, sizes_of
+from linalg_ext.transforms.analysis.fills import Number, comes_of, element, filled_with
 from linalg_ext.transforms.ir_utils.generics import (
     input_count,
     inside,

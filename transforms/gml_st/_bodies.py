@@ -9,8 +9,8 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
 from linalg_ext.gml_st.ir.roots import is_defined_inside
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import Emitter
+from linalg_ext.structured.operands import producer
 
 
 def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None:

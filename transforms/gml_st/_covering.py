@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import LOOP_VIEWS, AnyLoop
-from linalg_ext.structured.indices.sizes import as_number, sizes_of
+from linalg_ext.structured.sizes import as_number, sizes_of
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile
 from linalg_ext.symbolic.integers import Number, is_eq, minimum, symbols_of
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
 from linalg_ext.errors import ArgumentTypeError
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.utils.constants import number_constant
-from linalg_ext.structured.utils.outputs import size_at
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.indices import Emitter
+from linalg_ext.structured.outputs import size_at
 from linalg_ext.symbolic.index_sets import Filter
 
 Body = Callable[[Sequence[ir.Value], ir.Value], ir.Value]

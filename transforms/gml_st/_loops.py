@@ -13,8 +13,8 @@ from linalg_ext.gml_st.ir.op_views import (
     RESULT_SEGMENTS,
 )
 from linalg_ext.gml_st.rules import Unserved
-from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.operands import producer
 
 from ._covering import view_of
 

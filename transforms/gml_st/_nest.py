@@ -9,7 +9,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView, YieldView
 from linalg_ext.gml_st.ir.op_views import PARALLEL, MaterializeView
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 
 from ._bodies import combined, rename
 from ._set_elements import Place

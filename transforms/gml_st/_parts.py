@@ -10,10 +10,9 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.op_views import FullView
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.rules.protocol import Unserved
-from linalg_ext.structured.indices.sizes import as_number, mixed_sizes, sizes_of
-from linalg_ext.structured.utils.constants import integer_constant
-from linalg_ext.structured.utils.operands import static_sizes
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.operands import producer, static_sizes
+from linalg_ext.structured.sizes import as_number, mixed_sizes, sizes_of
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, full
 from linalg_ext.symbolic.integers import Number, is_eq
 

@@ -8,7 +8,7 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
 from linalg_ext.gml_st.ir.op_views import DISTRIBUTION, ITERATOR_TYPES, RESULT_SEGMENTS
-from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 
 from ._bodies import move_here, rename
 

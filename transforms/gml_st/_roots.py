@@ -17,9 +17,9 @@ from linalg_ext.gml_st.ir.op_views import (
 from linalg_ext.gml_st.ir.roots import called, root_of
 from linalg_ext.gml_st.ir.sets_of_values import ToNumber, subset_of
 from linalg_ext.gml_st.ir.types import is_container, subset_shape
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.mixed import Index, Size
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import Emitter
+from linalg_ext.structured.mixed import Index, Size
+from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, full
 from linalg_ext.symbolic.integers import Number
 

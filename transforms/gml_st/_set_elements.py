@@ -9,11 +9,10 @@ from typing import Any
 from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.ir.types import container_shape, is_element, subset_shape
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.mixed import Size
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.values import producer
-from linalg_ext.structured.views.types import type_shape, view_type
+from linalg_ext.structured.indices import Emitter, IndexReader
+from linalg_ext.structured.mixed import Size
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.views import type_shape, view_type
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
 
 from ._filters import gather_filtered, scatter_filtered

@@ -9,8 +9,7 @@ from linalg_ext.errors import LoweringError
 from linalg_ext.gml_st.ir.inference import static
 from linalg_ext.gml_st.ir.op_views import IsEmptyView, QueryView
 from linalg_ext.gml_st.ir.sets_of_values import pair_of, subset_of
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.index_sets import Filter, containment, emptiness
 from linalg_ext.symbolic.integers import Number
 

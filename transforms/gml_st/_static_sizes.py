@@ -6,8 +6,8 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.gml_st.ir.op_views import LOOPS, YIELDS, MaterializeView, TileView
 from linalg_ext.gml_st.ir.types import subset_shape
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.indices import IndexReader
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
 
 from ._covering import view_of

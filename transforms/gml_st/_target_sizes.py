@@ -9,7 +9,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.gml_st.rules import PARALLEL, Rule, Unserved
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.target import Target
-from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.analysis.buffers import element_bytes
 
 _OPEN = 1024
 """The assumed value of a size that is known only at run time."""

@@ -17,8 +17,8 @@ from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
 from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report
-from linalg_ext.structured.interfaces.payload import reaches_outside_memory
-from linalg_ext.structured.utils.values import producer as producer_of
+from linalg_ext.structured.operands import producer as producer_of
+from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.symbolic.index_sets import Point, Tile
 
 from ._covering import covered_by, moves

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from linalg_ext.bindings import ir, passmanager
 from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
 from linalg_ext.gml_st.rules import has_rule
-from linalg_ext.structured.indices.sizes import SizeOf, size_of, value_of
-from linalg_ext.structured.interfaces.payload import reaches_outside_memory
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.payload import reaches_outside_memory
+from linalg_ext.structured.sizes import SizeOf, size_of, value_of
 from linalg_ext.symbolic.integers import symbols_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
 

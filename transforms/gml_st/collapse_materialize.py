@@ -39,9 +39,8 @@ from linalg_ext.gml_st.ir.roots import is_filter
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.ir.types import subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import Emitter, IndexReader
+from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.index_sets import Filter, Point
 
 from ._roots import sizes_as_typed

@@ -32,8 +32,7 @@ from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.gml_st.ir.op_views import COMBINATIONS, PointView, TileView
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.index_sets import Filter
 
 from ._roots import is_known, is_root, set_at_root

@@ -37,7 +37,7 @@ from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, TileView
 from linalg_ext.gml_st.ir.types import is_container
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 
 NAME = "linalg-ext-expand-materialize"
 

@@ -51,7 +51,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._rebuilding import cast, rebuilt

@@ -31,7 +31,7 @@ from linalg_ext.gml_st.ir.inference import materialized_type, static
 from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, SpaceView, TileView
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.indices.mixed import Index
+from linalg_ext.structured.mixed import Index
 
 from ._rebuilding import cast
 

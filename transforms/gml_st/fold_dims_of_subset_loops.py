@@ -45,7 +45,7 @@ from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView
 from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Rewriter, rewrite
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 
 from ._rebuilding import AnyLoop, view_of
 

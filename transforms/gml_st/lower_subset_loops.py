@@ -59,7 +59,7 @@ from linalg_ext.executable.description.decision import Told
 from linalg_ext.gml_st.ir.inference import static
 from linalg_ext.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.indices import Emitter
 from linalg_ext.transforms.ir_utils.walking import operations, place, replace_op, select
 
 from ._in_order import lower_in_order

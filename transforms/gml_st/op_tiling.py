@@ -9,9 +9,9 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.gml_st.rules import PARALLEL, REDUCTION, Accumulation, Rule, Unserved, rule_of
-from linalg_ext.structured.indices.sizes import as_number, index, value_of
-from linalg_ext.structured.utils.maps import maps_attribute
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.sizes import as_number, index, value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, Symbol, minimum
 

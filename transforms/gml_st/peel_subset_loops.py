@@ -29,7 +29,7 @@ from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
-from linalg_ext.structured.indices.sizes import as_number, value_of
+from linalg_ext.structured.sizes import as_number, value_of
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._covering import view_of

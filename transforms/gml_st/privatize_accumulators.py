@@ -69,8 +69,7 @@ from linalg_ext.gml_st.ir.loop_views import ParallelView, SetYieldView
 from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS
 from linalg_ext.gml_st.ir.roots import is_filter
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 

@@ -14,8 +14,8 @@ from linalg_ext.gml_st.ir.loop_views import AnyLoop, ForView, LoopView
 from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
 from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
-from linalg_ext.structured.indices.sizes import extract_slice
-from linalg_ext.structured.utils.values import producer as producer_of
+from linalg_ext.structured.operands import producer as producer_of
+from linalg_ext.structured.sizes import extract_slice
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, compose
 from linalg_ext.symbolic.integers import is_eq, upper
 

@@ -43,7 +43,7 @@ from dataclasses import replace
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 

@@ -24,8 +24,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Rewriter, rewrite
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import Emitter
+from linalg_ext.structured.operands import producer
 
 from ._bodies import move_here, rename
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
-from linalg_ext.structured.destination_ops.group import LABEL, PRESERVE, RESULT_SEGMENTS, TILING
-from linalg_ext.structured.extension.attributes import SEGMENTS
+from linalg_ext.structured.extension import SEGMENTS
+from linalg_ext.structured.group import LABEL, PRESERVE, RESULT_SEGMENTS, TILING
 
 Note: TypeAlias = "str | int | float | bool | Sequence[int]"
 """A text, a number, a list of integers; True for a word that stands alone."""

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from linalg_ext.structured.destination_ops.group import TILING
+from linalg_ext.structured.group import TILING
 
 from ._graph import Value
 from ._moves_of_groups import Annotate

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.destination_ops.group import TILING
+from linalg_ext.structured.group import TILING
 
 from ._annotations import notes_of
 from ._best_tiling import BestTilings

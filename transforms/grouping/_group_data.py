@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from linalg_ext.errors import GroupingError
-from linalg_ext.structured.destination_ops.group import LABEL
+from linalg_ext.structured.group import LABEL
 
 from ._annotations import Note, note_of
 

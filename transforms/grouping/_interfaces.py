@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.errors import GroupingError
-from linalg_ext.structured.destination_ops.group import MOST_INITS, MOST_INPUTS
+from linalg_ext.structured.group import INIT_SLOTS, INPUT_SLOTS
 
 from ._graph import Value
 from ._state import State
@@ -14,8 +14,8 @@ def check_interface(state: State, group: int) -> None:
     outputs = state.outputs(group)
     inputs = state.inputs(group)
     for what, found, most in (
-        ("inputs", inputs, MOST_INPUTS),
-        ("results", outputs, MOST_INITS),
+        ("inputs", inputs, INPUT_SLOTS),
+        ("results", outputs, INIT_SLOTS),
     ):
         if len(found) > most:
             raise GroupingError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.destination_ops.group import PRESERVE
+from linalg_ext.structured.group import PRESERVE
 
 from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
 from ._group_data import GroupData, Item

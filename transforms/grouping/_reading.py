@@ -9,9 +9,8 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.module import ModuleLike, as_module
-from linalg_ext.structured.destination_ops.group import GROUPS, ISOLATED, annotations_of
-from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.structured.utils.side_effects import side_effect
+from linalg_ext.structured.group import GROUPS, ISOLATED, annotations_of, side_effect
+from linalg_ext.structured.maps import indexing_maps
 
 from ._graph import ARGUMENTS, GivenGroup, Graph, Node, Result, Value
 from ._reading_work import work_of

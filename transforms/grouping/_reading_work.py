@@ -11,8 +11,8 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.errors import LinalgExtError, TargetError
-from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.utils.maps import has_payload, indexing_maps, split_operands
+from linalg_ext.structured import extension as extension_ops
+from linalg_ext.structured.maps import has_payload, indexing_maps, split_operands
 from linalg_ext.target.model import element_bits
 from linalg_ext.transforms.analysis.operation_kinds import operation_kind
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from linalg_ext.errors import ArgumentTypeError, UntrustedError, caller_location
 from linalg_ext.module import Module, ModuleLike, as_module
-from linalg_ext.structured.destination_ops.group import TILING
+from linalg_ext.structured.group import TILING
 from linalg_ext.utils.hooks import facade
 from linalg_ext.utils.progress import Progress
 

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.destination_ops.group import LABEL, PRESERVE
+from linalg_ext.structured.group import LABEL, PRESERVE
 from linalg_ext.utils import hooks
 
 from ._annotations import AttributeText, note_of, said

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from linalg_ext.structured.destination_ops.group import TILING
+from linalg_ext.structured.group import TILING
 
 from ._graph import ARGUMENTS
 from ._state import State

@@ -22,7 +22,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_ops.group import GROUPS, PRESERVE, Group
+from linalg_ext.structured.group import GROUPS, PRESERVE, Group
 
 NAME = "linalg-ext-inline-groups"
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_ops.group import PRESERVED, UNIT
+from linalg_ext.structured.group import PRESERVED, UNIT
 from linalg_ext.transforms.ir_utils.walking import functions, operations, select
 
 from .outline_groups import NO_INLINE

@@ -31,7 +31,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_ops.group import (
+from linalg_ext.structured.group import (
     GROUPS,
     LABEL,
     PRESERVE,

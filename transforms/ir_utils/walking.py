@@ -1,15 +1,17 @@
-"""Searches for operations, and the text that locates one in an error message."""
+"""Searches for operations, their replacement one by one, and the text that locates one."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.utils import values
-from linalg_ext.structured.utils.place import line_of
+from linalg_ext.rewriting import ModulePass, Report, module_pass
+from linalg_ext.structured import operands as structured_operands
+from linalg_ext.structured.maps import line_of
 
-producer: Callable[[Any], Any] = values.producer
+producer: Callable[[Any], Any] = structured_operands.producer
 """The op that a value is a result of; None for an argument of a block."""
 
 
@@ -133,3 +135,61 @@ def place(op: Any) -> str:
     location = str(op.operation.location)
     location = location.removeprefix("loc(").removesuffix(")")
     return head if location == "unknown" else f"{location}: {head}"
+
+
+Build = Callable[[Any], Any]
+"""Builds what takes the place of an op, at its place and location.
+
+It gives the value of the only result, a list of the values of all, or a text: why the op is left.
+None leaves it without a word.
+"""
+
+
+def replace_each(name: str, ops: Iterable[Any], build: Build) -> Report:
+    """Put in the place of each op what `build` makes of it, and erase it.
+
+    Args:
+        name: of the pass, for its report.
+        ops: those that it matches.
+        build: makes the values of an op.
+    """
+    report = Report(name)
+    for op in ops:
+        report.matched[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            made = build(op)
+        if isinstance(made, str):
+            report.leave(op.name, made)
+        elif made is not None:
+            report.changed[op.name] += 1
+            replace_op(op, *(made if isinstance(made, list) else [made]))
+    return report
+
+
+def lowering_pass(name: str, *on: str) -> Callable[[Build], ModulePass]:
+    """Make a function of an op a pass that puts what it builds in the place of all such ops.
+
+    Args:
+        name: `linalg-ext-...`.
+        on: the names of the ops.
+    """
+
+    def decorate(build: Build) -> ModulePass:
+        @module_pass(name, on=on)
+        @functools.wraps(build)
+        def lower(module: ir.Operation) -> Report:
+            return replace_each(name, operations(module, on), build)
+
+        _BUILDS[name] = dict.fromkeys(on, build)
+        return lower
+
+    return decorate
+
+
+def builds_of(*passes: ModulePass) -> Mapping[str, Build]:
+    """Return the functions of lowering passes, by the names of the ops."""
+    return {op: build for each in passes for op, build in _BUILDS[each.pass_name].items()}
+
+
+_BUILDS: dict[str, dict[str, Build]] = {}
+"""The function for each op of a lowering pass, by the name of the pass."""

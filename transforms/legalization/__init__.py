@@ -21,7 +21,6 @@ PASSES = (
     "linalg-ext-materialize-compute-type{strict=true}",
     "linalg-ext-lower-elementwise",
     "linalg-ext-refuse-unsupported",
-    "linalg-ext-refuse-recursion",
     # A library call is out of reach of every pass that would change the op.
     "linalg-ext-call-libraries",
     # `canonicalize` folds a `tensor.pad` whose low and high pad cancel to its source.
@@ -36,7 +35,6 @@ PASSES = (
 """Ops that only this library or an exporter knows become upstream's."""
 
 DESTINATION_OPS = (
-    "linalg-ext-decompose-structured-ops",
     "linalg-ext-lower-destination-ops",
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",

@@ -24,10 +24,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.tensor_loops import size_of, sub
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.tensor_loops import extract_slice, size_of, sub
+from linalg_ext.transforms.ir_utils.walking import operations, replace_each
 
 NAME = "linalg-ext-crop-negative-pads"
 OP = "tensor.pad"

@@ -23,7 +23,8 @@ after:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -72,22 +73,30 @@ _SCRIPTS: Mapping[str, str] = {
 }
 """The transform script for each op."""
 
-NEED_TENSORS = frozenset(_SCRIPTS)
-"""Ops that have no way down once they are on buffers."""
+DECOMPOSED = frozenset(_SCRIPTS)
+"""The names of these ops. They have no way down once they are on buffers."""
 
 
-@module_pass(NAME, on=_SCRIPTS)
+@module_pass(NAME, on=DECOMPOSED)
 def decompose_structured_ops(module: ir.Operation) -> Report:
     """Decompose linalg.softmax, pack, unpack and the Winograd transforms into generics.
 
     Raises:
         LoweringError: one is on buffers, or of a form that upstream cannot decompose.
     """
-    report = Report(NAME)
-    for op in operations(module, _SCRIPTS):
+    return decompose(module, operations(module, DECOMPOSED), Report(NAME))
+
+
+def decompose(module: ir.Operation, ops: Sequence[ir.Operation], report: Report) -> Report:
+    """Decompose the ops of a module that are in `DECOMPOSED`, and add them to a report.
+
+    Raises:
+        LoweringError: as of `decompose_structured_ops`.
+    """
+    for op in ops:
         _require_tensors(op)
         report.matched[op.name] += 1
-    for name, count in list(report.matched.items()):
+    for name, count in Counter(op.name for op in ops).items():
         _apply(module, name)
         report.changed[name] += count
     return report

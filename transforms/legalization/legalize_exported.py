@@ -8,10 +8,12 @@ scatters, and some ops of open sizes) is lowered here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from linalg_ext.errors import IRError, LoweringError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import run_pipeline
-from linalg_ext.transforms.ir_utils.unsupported import EXPORTED_CURES
 from linalg_ext.transforms.ir_utils.walking import place, select
 
 _STABLEHLO = ",".join(
@@ -20,10 +22,7 @@ _STABLEHLO = ",".join(
         "func.func(stablehlo-aggressive-simplification)",
         "inline",
         "stablehlo-legalize-to-linalg",
-        "linalg-ext-lower-stablehlo-control",
-        "linalg-ext-lower-stablehlo-sort",
-        "linalg-ext-lower-stablehlo-scatter",
-        "linalg-ext-lower-stablehlo-open-shapes",
+        "linalg-ext-lower-stablehlo",
         "stablehlo-convert-to-signless",
         "reconcile-unrealized-casts",
         "linalg-ext-lower-scalar-tensors",
@@ -56,6 +55,17 @@ TORCH = (
 _PIPELINES = {"stablehlo": _STABLEHLO, "torch": TORCH, "tosa": _TOSA}
 
 
+_HINTS: Mapping[str, str] = MappingProxyType(
+    {
+        "stablehlo.custom_call": "the call is to the exporter's runtime: compute it with "
+        "other functions, or outside of what is compiled",
+        "stablehlo.fft": "transform outside of what is compiled, or by a product with the "
+        "matrix of the transform",
+    }
+)
+"""The hint for an op of an exporter's dialect that has no lowering to linalg."""
+
+
 def legalize_exported(module: Module, *, trusted: bool = False) -> None:
     """Write StableHLO's, TOSA's and PyTorch's ops as linalg on tensors, in place.
 
@@ -80,7 +90,7 @@ def legalize_exported(module: Module, *, trusted: bool = False) -> None:
         raise LoweringError(
             f"{name} has no known lowering to linalg",
             where=place(left[0]),
-            hint=EXPORTED_CURES.get(name, "write it with other ops before the module is exported"),
+            hint=_HINTS.get(name, "write it with other ops before the module is exported"),
         )
 
 

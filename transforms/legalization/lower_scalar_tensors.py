@@ -21,9 +21,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.tensor_loops import inlined
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import operations, replace_each
 
 NAME = "linalg-ext-lower-scalar-tensors"
 

@@ -41,17 +41,18 @@ from linalg_ext.transforms.codegen.base.long_sums import (
     nothing,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     counted,
     elementwise,
+    extract_slice,
     inlined,
+    insert_slice,
     nest,
     size_of,
     sub,
 )
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 NAME = "linalg-ext-lower-scan"
 

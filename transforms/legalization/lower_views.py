@@ -27,11 +27,10 @@ from contextlib import contextmanager
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.sizes import SizeEmitter
-from linalg_ext.structured.views import view_ops
-from linalg_ext.structured.views.placement import ViewReader, step_of
-from linalg_ext.transforms.ir_utils.subviews import subview
+from linalg_ext.structured import views as view_ops
+from linalg_ext.structured.indices import Emitter
+from linalg_ext.structured.sizes import SizeEmitter
+from linalg_ext.structured.views import ViewReader, step_of, subview
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 NAME = "linalg-ext-lower-views"

@@ -47,8 +47,8 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.generics import is_contraction
+from linalg_ext.transforms.ir_utils.module_functions import Functions
 from linalg_ext.transforms.ir_utils.outlining import part_of_ops
-from linalg_ext.transforms.ir_utils.plan_functions import Functions
 from linalg_ext.transforms.ir_utils.repeats import (
     Line,
     Run,

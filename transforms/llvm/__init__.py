@@ -31,7 +31,6 @@ PASSES = (
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
-    "linalg-ext-require-instructions",
     "linalg-ext-make-functions-internal",
     "linalg-ext-set-target",
 )

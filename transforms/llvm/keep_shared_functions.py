@@ -52,7 +52,7 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.entry_status import PART, STATUS_OF_PART, entry_with_status
+from linalg_ext.transforms.ir_utils.module_functions import PART, STATUS_OF_PART, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op, select
 
 NAME = "linalg-ext-keep-shared-functions"

@@ -38,7 +38,7 @@ from itertools import compress
 
 from linalg_ext.bindings import ir, llvm
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.entry_status import STATUS
+from linalg_ext.transforms.ir_utils.module_functions import STATUS
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
 
 NAME = "linalg-ext-make-functions-internal"

@@ -35,7 +35,11 @@ from linalg_ext.errors import LoweringError
 from linalg_ext.executable.description.failures import OF_OP
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.entry_status import PART, STATUS_OF_PART, functions_with_status
+from linalg_ext.transforms.ir_utils.module_functions import (
+    PART,
+    STATUS_OF_PART,
+    functions_with_status,
+)
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 NAME = "linalg-ext-report-failures"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.analysis.buffers import (
     ALLOCATIONS,

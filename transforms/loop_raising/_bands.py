@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, maximum
 
 from ._accesses import Memory, is_load, is_pure

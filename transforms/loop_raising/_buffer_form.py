@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from linalg_ext.bindings import func, ir, memref, scf
 from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.rewriting import MatchFailure
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 
 from ._accesses import is_pure

@@ -9,12 +9,10 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import SubsetError
 from linalg_ext.rewriting import MatchFailure
-from linalg_ext.structured.indices.sizes import sizes_of
-from linalg_ext.structured.views.placement import Placement
-from linalg_ext.structured.views.view_ops import is_view
+from linalg_ext.structured.sizes import sizes_of
+from linalg_ext.structured.views import Placement, is_view, subview
 from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, is_eq, maximum, total
-from linalg_ext.transforms.ir_utils.subviews import subview
 
 from ._bands import Level, Linear
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.roots import is_defined_inside
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import Expression, Number, Symbol, symbols_of
 
 

@@ -9,9 +9,9 @@ from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.rewriting import MatchFailure
-from linalg_ext.structured.indices.sizes import value_of
-from linalg_ext.structured.utils.maps import maps_attribute
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.integers import Symbol
 from linalg_ext.transforms.codegen.vectorization.combiners import combining_op
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select

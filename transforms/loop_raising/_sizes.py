@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.indices.sizes import size_of
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.sizes import size_of
 from linalg_ext.symbolic.integers import Number
 
 

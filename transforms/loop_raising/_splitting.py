@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, is_le, maximum, minimum
 from linalg_ext.transforms.ir_utils.walking import operations, select
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import MatchFailure
-from linalg_ext.structured.indices.mixed import mixed, segments
-from linalg_ext.structured.indices.sizes import by_origin, sizes_of
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.mixed import mixed, segments
+from linalg_ext.structured.sizes import by_origin, sizes_of
 from linalg_ext.symbolic.integers import is_eq
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 

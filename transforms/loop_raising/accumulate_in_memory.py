@@ -38,8 +38,8 @@ from typing import TypeAlias
 from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._accesses import Memory, is_load, is_pure

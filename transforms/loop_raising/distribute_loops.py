@@ -39,7 +39,7 @@ from collections.abc import Iterable, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
 from ._accesses import Access, Memory, is_load, is_pure

@@ -51,8 +51,8 @@ from contextlib import contextmanager
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations, select
 

@@ -29,7 +29,7 @@ from typing import Protocol
 
 from linalg_ext.bindings import ir, scf
 from linalg_ext.rewriting import Report
-from linalg_ext.structured.indices.mixed import segments
+from linalg_ext.structured.mixed import segments
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, replace_operands
 
 from ._bands import FOR

@@ -25,7 +25,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
+from linalg_ext.transforms.analysis.buffers import MOST_BYTES, static_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.walking import operations
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.analysis.memory_sizes import static_bytes
+from linalg_ext.transforms.analysis.buffers import static_bytes
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 
 NAME = "linalg-ext-hoist-allocas"

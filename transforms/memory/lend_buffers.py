@@ -75,10 +75,9 @@ from typing import Any, NamedTuple
 from linalg_ext.bindings import arith, builtin, func, ir, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.workspace import LEAST_BYTES
-from linalg_ext.transforms.analysis.buffers import reaching
-from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
+from linalg_ext.transforms.analysis.buffers import MOST_BYTES, reaching, static_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.python_calls import calls_python
+from linalg_ext.transforms.ir_utils.module_functions import calls_python
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 
 from ._workspace_functions import DESCRIPTOR, GIVE, GIVE_ALL, TAKE, declare

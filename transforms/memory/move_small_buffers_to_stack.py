@@ -21,8 +21,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.analysis.buffers import reaching
-from linalg_ext.transforms.analysis.memory_sizes import static_bytes
+from linalg_ext.transforms.analysis.buffers import reaching, static_bytes
 from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op
 
 NAME = "linalg-ext-move-small-buffers-to-stack"

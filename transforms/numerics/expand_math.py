@@ -74,8 +74,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant, like, literal
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.walking import element_type, operations
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_each
 
 from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
 

@@ -25,8 +25,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, element_of_constant, index
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import operations, replace_each, replace_op
 
 NAME = "linalg-ext-guard-integer-division"
 

@@ -28,8 +28,7 @@ from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import index, known_trips
-from linalg_ext.transforms.ir_utils.buffer_sizes import as_number, number
+from linalg_ext.transforms.ir_utils.arithmetic import as_number, index, known_trips, number
 
 from . import _partition
 from ._run_time_slices import count_at_run_time

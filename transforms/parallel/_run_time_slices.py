@@ -11,8 +11,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.buffer_sizes import as_number, dim, number
+from linalg_ext.transforms.ir_utils.arithmetic import as_number, dim, index, number
 
 from . import _partition
 from ._partition import Work

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_ops.group import may_be_fused
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.target import current
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 

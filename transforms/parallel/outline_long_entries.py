@@ -43,9 +43,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.entry_status import functions_with_status
+from linalg_ext.transforms.ir_utils.module_functions import Functions, functions_with_status
 from linalg_ext.transforms.ir_utils.outlining import STEM, outermost_loops, part_of
-from linalg_ext.transforms.ir_utils.plan_functions import Functions
 from linalg_ext.transforms.ir_utils.walking import select
 
 NAME = "linalg-ext-outline-long-entries"

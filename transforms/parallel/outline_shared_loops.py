@@ -60,7 +60,7 @@ from collections.abc import Sequence
 from linalg_ext.bindings import arith, builtin, cf, func, ir, llvm, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.entry_status import (
+from linalg_ext.transforms.ir_utils.module_functions import (
     PART,
     STATUS_OF_PART,
     THREADS,

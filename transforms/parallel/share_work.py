@@ -52,9 +52,8 @@ from enum import Enum
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.buffer_sizes import times
-from linalg_ext.transforms.ir_utils.entry_status import THREADS, entry_with_status
+from linalg_ext.transforms.ir_utils.arithmetic import index, times
+from linalg_ext.transforms.ir_utils.module_functions import THREADS, entry_with_status
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from . import _partition

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.buffer_sizes import dim, times
+from linalg_ext.transforms.ir_utils.arithmetic import dim, index, times
 
 from ._partition import Work
 from ._work_steps import Access

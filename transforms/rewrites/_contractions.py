@@ -15,13 +15,13 @@ from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.errors import DTypeError
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.contraction.steps import ContractionCall, fill_number
-from linalg_ext.structured.destination_ops.contract import MOST_INPUTS
-from linalg_ext.structured.extension.attributes import CONTRACT
-from linalg_ext.structured.forms.most_specific import build_plain
+from linalg_ext.structured.category_forms import build_plain
+from linalg_ext.structured.contraction import ContractionCall, fill_number
+from linalg_ext.structured.contraction_form import ContractionForm, Factor
+from linalg_ext.structured.destination_ops import MOST_INPUTS
+from linalg_ext.structured.extension import CONTRACT
+from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.structured.recognition import RecognizedOp
-from linalg_ext.structured.recognition.contraction_form import ContractionForm, Factor
-from linalg_ext.structured.utils.outputs import RuntimeSize, sizes_of
 
 from ._windows import Extents, Overlapping, View, dropped, view_of, viewed
 

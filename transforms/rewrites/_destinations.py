@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
-from linalg_ext.structured.utils.constants import integer_constant
-from linalg_ext.structured.utils.maps import split_operands
-from linalg_ext.structured.utils.outputs import filled
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured import extension as extension_ops
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.extension import COMPUTE_TYPE
+from linalg_ext.structured.maps import split_operands
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.outputs import filled
 
 from ._views import ViewKind, view_of
 

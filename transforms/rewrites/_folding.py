@@ -13,10 +13,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineMap
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
-from linalg_ext.structured.utils.discardable import forget_memoized_maps
-from linalg_ext.structured.utils.maps import indexing_maps, split_operands
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.extension import COMPUTE_TYPE, forget_memoized_maps
+from linalg_ext.structured.maps import indexing_maps, split_operands
+from linalg_ext.structured.operands import producer
 
 from ._destinations import reads_destination, rearranged, squeezed
 from ._structured import LIBRARY_CALL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.libraries import Gemm
-from linalg_ext.structured.recognition.contraction_pairs import Contraction
+from linalg_ext.structured.contraction_form import Contraction
 
 _ROW_MAJOR, _COLUMN_MAJOR = 101, 102
 _PLAIN, _TRANSPOSED = 111, 112

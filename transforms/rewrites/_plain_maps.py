@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.operand_maps import Indices
-from linalg_ext.structured.extension.attributes import CONTRACT
+from linalg_ext.structured.extension import CONTRACT
 
 MATMULS: Mapping[str, tuple[str, str, str]] = {
     "linalg.matmul": ("02", "21", "01"),

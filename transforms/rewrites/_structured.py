@@ -5,9 +5,9 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import MatchFailure, Rewriter
+from linalg_ext.structured.contraction_form import Contraction, contraction_of
+from linalg_ext.structured.extension import carry_over
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
-from linalg_ext.structured.utils.discardable import carry_over
 
 LIBRARY_CALL = MatchFailure("the op names the library function that it calls")
 

@@ -16,16 +16,12 @@ from linalg_ext.definition.functions import TYPE, Function, FunctionKind
 from linalg_ext.definition.scalar import Access, Apply, ScalarOperand
 from linalg_ext.dialects.linalg_ext import elementwise
 from linalg_ext.errors import ArgumentError, LinalgExtError, RecognitionError
-from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.forms.categories import build_elementwise
+from linalg_ext.structured import extension as extension_ops
+from linalg_ext.structured.category_forms import build_elementwise
+from linalg_ext.structured.extension import carry_over, discardable_attributes, forget_memoized_maps
+from linalg_ext.structured.maps import holds_maps, rebuilt, refusal
+from linalg_ext.structured.operands import producer
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.utils.discardable import (
-    carry_over,
-    discardable_attributes,
-    forget_memoized_maps,
-)
-from linalg_ext.structured.utils.maps import holds_maps, rebuilt, refusal
-from linalg_ext.structured.utils.values import producer
 
 _WITH_BODIES = ("linalg.map", "linalg.reduce")
 _NO_TARGETS = frozenset(

@@ -10,18 +10,17 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, Sugar, find_sugar
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import MatchFailure
-from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
-from linalg_ext.structured.forms.named_forms import build_named_form
-from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.structured.utils.discardable import carry_over
-from linalg_ext.structured.utils.maps import (
+from linalg_ext.structured import extension as extension_ops
+from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over
+from linalg_ext.structured.maps import (
     INDEXING_MAPS,
     indexing_maps,
     is_valid,
     rebuilt,
     split_operands,
 )
+from linalg_ext.structured.named_forms import build_named_form
+from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 from ._destinations import broadcast, reads_destination, rearranged, size_of, transposed
 from ._plain_maps import MATMULS, plain_indices

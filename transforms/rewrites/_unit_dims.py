@@ -5,8 +5,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.rewriting import Rewriter
-from linalg_ext.structured.utils.discardable import carry_over
-from linalg_ext.structured.utils.maps import indexing_maps, is_valid, maps_attribute, split_operands
+from linalg_ext.structured.extension import carry_over
+from linalg_ext.structured.maps import indexing_maps, is_valid, maps_attribute, split_operands
 
 from ._destinations import reads_destination, rearranged, squeezed, unsqueezed
 from ._folding import units_read_by_zero

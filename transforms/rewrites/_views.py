@@ -15,10 +15,9 @@ from enum import Enum
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import Indices
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
-from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.structured.utils.reassociation import groups_of
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.extension import COMPUTE_TYPE
+from linalg_ext.structured.maps import groups_of, indexing_maps
+from linalg_ext.structured.operands import producer
 
 Axes = tuple[int | None, ...]
 """For each dimension of a source the axis of the view that it is read by; None where it is 0."""

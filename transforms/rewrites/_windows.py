@@ -20,7 +20,7 @@ from linalg_ext.definition.affine import (
     AffineExpr,
 )
 from linalg_ext.definition.linear_forms import linear_terms
-from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant
 
 Indices = tuple[AffineExpr, ...]
 Labels = tuple[str, ...]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.forms.category_forms import build_category
+from linalg_ext.structured.category_forms import build_category
 
 from ._structured import put_in_place, read
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.views import view_ops
-from linalg_ext.structured.views.placement import ViewReader, placement, step_of
+from linalg_ext.structured import views as view_ops
+from linalg_ext.structured.views import ViewReader, placement, step_of
 
 
 @rewrite("linalg-ext-fold-views", on=sorted(view_ops.VIEW_OPS - {view_ops.DIFFERENCE}))

@@ -24,7 +24,7 @@ from collections import Counter
 
 from linalg_ext.bindings import ir, passmanager
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.discardable import forget_memoized_maps
+from linalg_ext.structured.extension import forget_memoized_maps
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
 NAME = "linalg-ext-generalize"

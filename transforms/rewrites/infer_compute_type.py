@@ -33,7 +33,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.compute_type.attribute import compute_type_of, set_compute_type
+from linalg_ext.structured.compute_type import compute_type_of, set_compute_type
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 _F8 = (

@@ -18,10 +18,10 @@ from linalg_ext.libraries import (
     OperandType,
     library_names,
 )
+from linalg_ext.structured.contraction_form import Contraction, contraction_of
+from linalg_ext.structured.extension import forget_memoized_maps
+from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
-from linalg_ext.structured.utils.discardable import forget_memoized_maps
-from linalg_ext.structured.utils.maps import split_operands
 from linalg_ext.transforms.ir_utils.walking import place, select
 
 ASKS = "library_call"

@@ -8,7 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.libraries import Gemm
-from linalg_ext.structured.contraction.steps import fill_number
+from linalg_ext.structured.contraction import fill_number
 
 from ._adoption import adopt
 from ._library_body import CallBody

@@ -31,9 +31,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.contraction.steps import ContractionBuilder, ContractionCall
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, CONTRACT
-from linalg_ext.structured.utils.discardable import discardable_attributes
+from linalg_ext.structured.contraction import ContractionBuilder, ContractionCall
+from linalg_ext.structured.extension import COMPUTE_TYPE, CONTRACT, discardable_attributes
 
 
 @rewrite("linalg-ext-lower-contract", on=CONTRACT, driver="walk")

@@ -21,7 +21,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.extension.attributes import (
+from linalg_ext.structured.category_forms import build_elementwise
+from linalg_ext.structured.extension import (
     COMPUTE_TYPE,
     ELEMENTWISE,
     elementwise_function,
@@ -29,9 +30,8 @@ from linalg_ext.structured.extension.attributes import (
     indexing_maps,
     own_attributes,
 )
-from linalg_ext.structured.forms.categories import build_elementwise
-from linalg_ext.structured.payload.generic import build_generic
-from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.payload import build_generic
 
 
 @rewrite("linalg-ext-lower-elementwise", on=ELEMENTWISE)

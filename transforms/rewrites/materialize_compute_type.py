@@ -54,14 +54,14 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.compute_type.attribute import (
+from linalg_ext.structured.compute_type import (
     NAME,
+    OpInComputeType,
     check_compute_type,
     clear_compute_type,
     compute_type_of,
     ops_with_compute_type,
 )
-from linalg_ext.structured.compute_type.form import OpInComputeType
 from linalg_ext.transforms.ir_utils.walking import replace_op
 
 PASS = "linalg-ext-materialize-compute-type"

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.forms.matmul_family import build_matmul_of
-from linalg_ext.structured.forms.named_forms import build_named_form
+from linalg_ext.structured.category_forms import build_matmul_of
+from linalg_ext.structured.named_forms import build_named_form
 
 from ._structured import put_in_place, read
 

@@ -47,14 +47,14 @@ from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.compute_type.attribute import (
+from linalg_ext.structured.compute_type import (
     NAME,
+    OpInComputeType,
     check_compute_type,
     compute_type_of,
     form_of,
     ops_with_compute_type,
 )
-from linalg_ext.structured.compute_type.form import OpInComputeType
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 PASS = "linalg-ext-propagate-compute-type"

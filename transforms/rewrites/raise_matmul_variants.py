@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.forms.matmul_family import build_matmul, matmul_form
+from linalg_ext.structured.category_forms import build_matmul, matmul_form
 
 from ._structured import put_in_place, read_product
 

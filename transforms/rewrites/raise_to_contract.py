@@ -26,15 +26,13 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.contraction.steps import ContractionCall
-from linalg_ext.structured.destination_ops.contract import MOST_INPUTS, build_contract_op
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, CONTRACT
-from linalg_ext.structured.forms.categories import build_contract
-from linalg_ext.structured.recognition import RecognizedOp
-from linalg_ext.structured.recognition.agreement import kept_if_same
-from linalg_ext.structured.recognition.contraction_form import ContractionForm, find_contraction
-from linalg_ext.structured.utils.discardable import discardable_attributes
-from linalg_ext.structured.utils.maps import refusal
+from linalg_ext.structured.category_forms import build_contract
+from linalg_ext.structured.contraction import ContractionCall
+from linalg_ext.structured.contraction_form import ContractionForm, find_contraction
+from linalg_ext.structured.destination_ops import MOST_INPUTS, build_contract_op
+from linalg_ext.structured.extension import COMPUTE_TYPE, CONTRACT, discardable_attributes
+from linalg_ext.structured.maps import refusal
+from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
 
 from ._contractions import Contraction, Views, contraction_on_views, merged, views_of
 from ._structured import put_in_place, read

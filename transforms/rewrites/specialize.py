@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.forms.matmul_family import build_matmul_of
-from linalg_ext.structured.forms.named_forms import build_named_form
-from linalg_ext.structured.forms.rearranging_forms import (
+from linalg_ext.structured.category_forms import build_matmul_of
+from linalg_ext.structured.named_forms import (
+    build_named_form,
     build_rearrangement,
     build_reduce,
     filling_value,

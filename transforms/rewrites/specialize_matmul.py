@@ -28,13 +28,13 @@ from dataclasses import replace
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.forms.matmul_family import build_matmul, matmul_form
-from linalg_ext.structured.forms.named_forms import build_named_form, named_forms
+from linalg_ext.structured.category_forms import build_matmul, matmul_form
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.contraction_form import Contraction, rearranged
+from linalg_ext.structured.extension import carry_over
+from linalg_ext.structured.named_forms import build_named_form, named_forms
+from linalg_ext.structured.operands import producer
 from linalg_ext.structured.recognition import RecognizedOp
-from linalg_ext.structured.recognition.contraction_pairs import Contraction, rearranged
-from linalg_ext.structured.utils.constants import integer_constant
-from linalg_ext.structured.utils.discardable import carry_over
-from linalg_ext.structured.utils.values import producer
 
 from ._structured import put_in_place, read_product
 

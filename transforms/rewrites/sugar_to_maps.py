@@ -14,13 +14,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Rewriter, rewrite
-from linalg_ext.structured.extension.attributes import (
-    ELEMENTWISE,
-    MAPS,
-    indexing_maps,
-    sugar_attributes,
-)
-from linalg_ext.structured.utils.maps import maps_attribute
+from linalg_ext.structured.extension import ELEMENTWISE, MAPS, indexing_maps, sugar_attributes
+from linalg_ext.structured.maps import maps_attribute
 
 
 @rewrite("linalg-ext-sugar-to-maps", on=(ELEMENTWISE,))

@@ -29,7 +29,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
-from linalg_ext.structured.utils.maps import holds_maps
+from linalg_ext.structured.maps import holds_maps
 
 from ._structured import LIBRARY_CALL
 from ._unfolding import unfolded

@@ -10,8 +10,8 @@ from __future__ import annotations
 from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.gml_st.rules.bodies import as_generic
-from linalg_ext.structured.utils.constants import integer_constant
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._facts import Loops

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ScheduleError
-from linalg_ext.structured.interfaces.payload import reaches_outside_memory
+from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.transforms.ir_utils.walking import place, producer
 
 from ._facts import Loops, has_loops, has_maps, loops_of, on_tensors, softmax_dims

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.maps import indexing_maps
 
 _OF_BODIES = frozenset({"linalg.index", "linalg.yield"})
 _BY_RESULT = frozenset({"tensor.pad"})

@@ -16,7 +16,7 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
 )
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.walking import element_type, select
 
 from ._checks import refusal

@@ -10,11 +10,10 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.gml_st.rules.bodies import as_generic
-from linalg_ext.structured.indices.mixed import mixed_attribute
-from linalg_ext.structured.indices.sizes import as_number, index, size_of, value_of
-from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.structured.views.types import view_type
-from linalg_ext.structured.views.view_ops import is_view
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.sizes import as_number, index, size_of, value_of
+from linalg_ext.structured.views import is_view, view_type
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.ir_utils.walking import operations

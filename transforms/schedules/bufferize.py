@@ -56,7 +56,7 @@ def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
 
 
 def _check_ops(module: ir.Operation) -> None:
-    for op in operations(module, decompose_structured_ops.NEED_TENSORS):
+    for op in operations(module, decompose_structured_ops.DECOMPOSED):
         raise refusal(
             op,
             f"bufferize would put this {op.name} on buffers, from where it cannot be lowered",

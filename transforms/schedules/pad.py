@@ -26,7 +26,7 @@ import math
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.walking import element_type
 
 from ._checks import check_maps, check_repeatable, check_sizes, check_tensors, refusal

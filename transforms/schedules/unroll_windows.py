@@ -37,7 +37,7 @@ Convolutions on SIMD Architectures" (SC 2018): a small product of matrices for e
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.maps import indexing_maps
 
 from ._checks import check_maps, check_not_empty, refusal
 from ._window_pieces import MOST_PLACES, check_layouts, unrolled

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineMap
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.walking import element_type, producer, select
 
 from ._apart import run_apart

@@ -28,13 +28,14 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     compare,
     counted,
     empty_like,
+    extract_slice,
+    insert_slice,
     mul,
     nest,
     parallel_generic,
     sub,
     transposed,
 )
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
 
 from ._sort_keys import SortKey, keys_of
 from ._vector_comparator import (

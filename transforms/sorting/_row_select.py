@@ -21,12 +21,13 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     counted,
     either,
     empty_like,
+    extract_slice,
     inlined,
+    insert_slice,
     nest,
     size_of,
     sub,
 )
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
 
 from ._merge_sort import MergeSort
 from ._vector_comparator import is_on_vectors, on_vectors, read_vector, width_in_vectors

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir
-from linalg_ext.transforms.analysis.known_conditions import known_condition
-from linalg_ext.transforms.ir_utils.arithmetic import constant, negated
+from linalg_ext.transforms.ir_utils.arithmetic import constant, known_condition, negated
 from linalg_ext.transforms.ir_utils.generics import computed_anew
 from linalg_ext.transforms.ir_utils.walking import producer
 

@@ -33,16 +33,17 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.structured.destination_ops import Sort
-from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
     either,
     empty_like,
+    extract_slice,
+    insert_slice,
     nest,
     size_of,
     transposed,
 )
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice, insert_slice
+from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 from ._lane_sort import LaneSort
 from ._row_select import RowSelect, count_of_first, is_worth_selecting

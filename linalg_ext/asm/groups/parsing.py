@@ -11,8 +11,8 @@ from linalg_ext.gml_st.asm.loops import Assignments, read_assignments
 from linalg_ext.gml_st.asm.op_reader import Piece, Reading, listed, named
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.destination_ops.group_layout import (
-    GROUPS,
+from linalg_ext.structured.group import GROUP_NAMES as GROUPS
+from linalg_ext.structured.group import (
     INIT_SLOTS,
     INPUT_SLOTS,
     LABEL,

@@ -11,8 +11,8 @@ import re
 from linalg_ext.gml_st.asm.generic_form import GenericOp, rewritten
 from linalg_ext.notations.mlir_text import Span
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.destination_ops.group_layout import (
-    GROUPS,
+from linalg_ext.structured.group import GROUP_NAMES as GROUPS
+from linalg_ext.structured.group import (
     INIT_SLOTS,
     INPUT_SLOTS,
     LABEL,

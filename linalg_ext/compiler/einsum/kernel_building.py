@@ -18,9 +18,9 @@ from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import definition_of
 from linalg_ext.runtime.dtypes import by_dtype
-from linalg_ext.structured.payload.generic import build_generic
-from linalg_ext.structured.utils.constants import number_constant
-from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.payload import build_generic
 
 
 def compile_form(form: Form, algebra: Algebra, key: str | None) -> Kernel:

@@ -16,10 +16,9 @@ from linalg_ext.notations.einsum import BROADCAST, Semiring, definition_of
 from linalg_ext.notations.einsum.path import find_path
 from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, steps_along
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.forms.calls import as_value, build, require_insertion_point
-from linalg_ext.structured.utils.atomic import all_or_nothing
-from linalg_ext.structured.utils.operands import bind
-from linalg_ext.structured.utils.outputs import make_outputs
+from linalg_ext.structured.op_builders import as_value, build, require_insertion_point
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import all_or_nothing, make_outputs
 
 
 def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:

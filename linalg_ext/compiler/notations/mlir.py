@@ -22,8 +22,8 @@ from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.std_functions import element_of, no_element_type
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.interfaces.structured_interface import is_structured
 from linalg_ext.structured.recognition import definition_of
+from linalg_ext.structured.structured_interface import is_structured
 
 
 def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ...]:

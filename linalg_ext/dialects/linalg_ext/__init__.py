@@ -22,7 +22,7 @@
 
 They are ops without side effects, on tensors; those on views are on memrefs. They leave as ops of
 linalg, tensor, memref and scf before bufferization. What those that move elements mean is told in
-`structured/destination_ops/`, a file for each. MLIR's generic form is their only one so far:
+`structured/destination_ops.py`, a class for each. MLIR's generic form is their only one so far:
 
     %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}
            : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>

@@ -8,9 +8,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.dialects.linalg_ext.dialect import Outs, listed
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.destination_ops import check_destination_style_op
-from linalg_ext.structured.destination_ops.op_fields import YIELD
-from linalg_ext.structured.forms.calls import as_values
+from linalg_ext.structured.destination_ops import YIELD, check_destination_style_op
+from linalg_ext.structured.op_builders import as_values
 
 Body = Callable[..., ir.Value | ir.OpView]
 """Builds what a region yields from the arguments of its block, at the current insertion point."""

@@ -10,30 +10,30 @@ from linalg_ext.dialects.linalg_ext.builders import tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
 from linalg_ext.errors import ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.destination_ops.group import (
+from linalg_ext.structured.extension import SEGMENTS
+from linalg_ext.structured.group import (
     GROUP,
     GROUP_YIELD,
     GROUPS,
+    INIT_SLOTS,
+    INPUT_SLOTS,
     ISOLATED,
     LABEL,
-    MOST_INITS,
-    MOST_INPUTS,
     PRESERVE,
     RESULT_SEGMENTS,
     TILING,
     check_group,
 )
-from linalg_ext.structured.extension.attributes import SEGMENTS
-from linalg_ext.structured.forms.calls import as_values
+from linalg_ext.structured.op_builders import as_values
 
 _Values: TypeAlias = Sequence[ir.Value | ir.OpView]
 
 GroupBody: TypeAlias = Callable[..., "ir.Value | ir.OpView | _Values"]
 """Builds what a group gives from the arguments of its block, at the current insertion point."""
 
-_INPUTS = [f"in_{number}" for number in range(MOST_INPUTS)]
-_INITS = [f"init_{number}" for number in range(MOST_INITS)]
-_RESULTS = [f"result_{number}" for number in range(MOST_INITS)]
+_INPUTS = [f"in_{number}" for number in range(INPUT_SLOTS)]
+_INITS = [f"init_{number}" for number in range(INIT_SLOTS)]
+_RESULTS = [f"result_{number}" for number in range(INIT_SLOTS)]
 
 
 class _GroupOp(LinalgExt.Operation):
@@ -50,7 +50,7 @@ class _GroupOp(LinalgExt.Operation):
     }
     vars().update(dict.fromkeys((*_INPUTS, *_INITS)))
     vars().update(
-        {f"result_{n}": ext.result(kw_only=True, default_factory=None) for n in range(MOST_INITS)}
+        {f"result_{n}": ext.result(kw_only=True, default_factory=None) for n in range(INIT_SLOTS)}
     )
 
     def verify_region_invariants(self) -> bool:
@@ -71,8 +71,8 @@ class IsolatedGroupOp(
 class GroupYieldOp(LinalgExt.Operation, name="group_yield", traits=[ir.IsTerminatorTrait]):
     """Ends a group with what it gives: values of several types, which those of `yield` are not."""
 
-    __annotations__ = {f"value_{n}": ext.Operand[Any] | None for n in range(MOST_INITS)}
-    vars().update({f"value_{n}": None for n in range(MOST_INITS)})
+    __annotations__ = {f"value_{n}": ext.Operand[Any] | None for n in range(INIT_SLOTS)}
+    vars().update({f"value_{n}": None for n in range(INIT_SLOTS)})
 
     def verify_invariants(self) -> bool:
         """Return whether it ends a group."""
@@ -115,10 +115,10 @@ def group(
     """
     values = as_values("group", inputs)
     inits = tensors("group", outs if isinstance(outs, Sequence) else [outs])
-    if len(values) > MOST_INPUTS or len(inits) > MOST_INITS:
+    if len(values) > INPUT_SLOTS or len(inits) > INIT_SLOTS:
         raise ArityError(
             f"group of {len(values)} inputs and {len(inits)} destinations",
-            expected=f"{MOST_INPUTS} and {MOST_INITS} at most",
+            expected=f"{INPUT_SLOTS} and {INIT_SLOTS} at most",
         )
     attributes = dict(annotations or {})
     if label:
@@ -159,8 +159,8 @@ def empty_group(
         operands=[*inputs, *inits],
         attributes={
             **attributes,
-            SEGMENTS: _filled((len(inputs), MOST_INPUTS), (len(inits), MOST_INITS)),
-            RESULT_SEGMENTS: _filled((len(inits), MOST_INITS)),
+            SEGMENTS: _filled((len(inputs), INPUT_SLOTS), (len(inits), INIT_SLOTS)),
+            RESULT_SEGMENTS: _filled((len(inits), INIT_SLOTS)),
         },
         regions=1,
     )
@@ -170,12 +170,12 @@ def empty_group(
 
 def end_group(values: Sequence[ir.Value]) -> ir.Operation:
     """Build `linalg_ext.group_yield` at the current insertion point."""
-    if len(values) > MOST_INITS:
-        raise ArityError(f"{GROUP_YIELD} of {len(values)} values", expected=f"{MOST_INITS} at most")
+    if len(values) > INIT_SLOTS:
+        raise ArityError(f"{GROUP_YIELD} of {len(values)} values", expected=f"{INIT_SLOTS} at most")
     return ir.Operation.create(
         GROUP_YIELD,
         operands=list(values),
-        attributes={SEGMENTS: _filled((len(values), MOST_INITS))},
+        attributes={SEGMENTS: _filled((len(values), INIT_SLOTS))},
     )
 
 

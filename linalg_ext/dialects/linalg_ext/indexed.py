@@ -9,8 +9,8 @@ from linalg_ext.dialects.linalg_ext.builders import Body, build, destination, te
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.destination_ops import check_destination_style_op
-from linalg_ext.structured.utils.operands import static_sizes
-from linalg_ext.structured.utils.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 
 
 class GatherOp(LinalgExt.Operation, name="gather", traits=[ext.Pure]):

@@ -9,11 +9,9 @@ from linalg_ext.bindings import ext, ir
 from linalg_ext.dialects.linalg_ext.builders import build, destination, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError
-from linalg_ext.structured.destination_ops import check_destination_style_op
-from linalg_ext.structured.destination_ops.concatenate import MOST_INPUTS
-from linalg_ext.structured.extension.attributes import SEGMENTS, segments
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.utils.outputs import RuntimeSize, empty_tensor, sizes_of
+from linalg_ext.structured.destination_ops import MOST_INPUTS, check_destination_style_op
+from linalg_ext.structured.extension import LETTERS, SEGMENTS, segments
+from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, sizes_of
 
 
 class ConcatenateOp(LinalgExt.Operation, name="concatenate", traits=[ext.Pure]):

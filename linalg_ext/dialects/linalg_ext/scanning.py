@@ -8,11 +8,10 @@ from linalg_ext.bindings import ext, ir
 from linalg_ext.dialects.linalg_ext.builders import Body, build, destination, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ArityError
+from linalg_ext.structured.destination_ops import MOST_SCANNED as MOST_INPUTS
 from linalg_ext.structured.destination_ops import check_destination_style_op
-from linalg_ext.structured.destination_ops.scan import MOST_INPUTS
-from linalg_ext.structured.extension.attributes import SEGMENTS
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.utils.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.extension import LETTERS, SEGMENTS
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 
 _INPUTS = LETTERS[:MOST_INPUTS]
 

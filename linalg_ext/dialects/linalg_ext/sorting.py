@@ -8,12 +8,11 @@ from linalg_ext.bindings import arith, ext, ir
 from linalg_ext.dialects.linalg_ext.builders import Body, build, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
 from linalg_ext.errors import ArityError, DTypeError
+from linalg_ext.structured.constants import is_float, is_integer
+from linalg_ext.structured.destination_ops import MOST_SORTED as MOST_INPUTS
 from linalg_ext.structured.destination_ops import check_destination_style_op
-from linalg_ext.structured.destination_ops.sort import MOST_INPUTS
-from linalg_ext.structured.extension.attributes import SEGMENTS
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.utils.constants import is_float, is_integer
-from linalg_ext.structured.utils.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.extension import LETTERS, SEGMENTS
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 
 _INPUTS = LETTERS[:MOST_INPUTS]
 

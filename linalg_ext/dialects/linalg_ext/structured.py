@@ -15,16 +15,20 @@ from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
-from linalg_ext.structured.destination_ops.structured_checks import check_extension_op
-from linalg_ext.structured.extension.attributes import CAST, COMPUTE_TYPE, KIND, MAPS, OVERWRITE
-from linalg_ext.structured.extension.definitions import (
+from linalg_ext.structured.extension import (
+    CAST,
+    COMPUTE_TYPE,
+    KIND,
     LETTERS,
+    MAPS,
+    OVERWRITE,
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.forms.calls import as_values
-from linalg_ext.structured.utils.operands import to_ir_map
-from linalg_ext.structured.utils.outputs import make_outputs
+from linalg_ext.structured.op_builders import as_values
+from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.structured.outputs import make_outputs
+from linalg_ext.structured.structured_checks import check_extension_op
 
 _Map: TypeAlias = "AffineMap | ir.AffineMap | ir.AffineMapAttr | str"
 Maps: TypeAlias = "str | Sequence[_Map]"

@@ -9,13 +9,18 @@ from linalg_ext.bindings import arith, ext, ir
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.forms.calls import as_values
-from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
-from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.utils.atomic import all_or_nothing
-from linalg_ext.structured.views import view_ops
-from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
-from linalg_ext.structured.views.types import open_view_type, view_type
+from linalg_ext.structured import views as view_ops
+from linalg_ext.structured.indices import IndexReader
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.op_builders import as_values
+from linalg_ext.structured.outputs import all_or_nothing
+from linalg_ext.structured.views import (
+    ViewReader,
+    open_view_type,
+    placement,
+    shared_base,
+    view_type,
+)
 
 Given = ir.Value | ir.OpView
 Number = int | Given

@@ -14,8 +14,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim
-from linalg_ext.structured.utils.maps import indexing_maps, split_operands
-from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.maps import groups_of, indexing_maps, split_operands
 
 Node = tuple[int, int]
 """An axis: the number of a value, and the place among its axes."""

@@ -13,7 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.frameworks.torch_dialect.own_tensors import own_type
 from linalg_ext.frameworks.torch_dialect.reshaping import constant_of
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
 _PAD = "torch.aten.constant_pad_nd"

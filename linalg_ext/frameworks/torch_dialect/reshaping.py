@@ -8,8 +8,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, tensor
 from linalg_ext.frameworks.torch_dialect.own_tensors import converted, own_type
-from linalg_ext.structured.utils.reassociation import collapsed_tensor
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.maps import collapsed_tensor
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import replace_op
 
 VIEWS = ("torch.aten.view", "torch.aten._unsafe_view", "torch.aten.reshape")

@@ -18,7 +18,7 @@ from linalg_ext.frameworks.torch_dialect.reshaping import (
     constant_of,
     write_reshape,
 )
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
 _NAME = "linalg_ext.view"

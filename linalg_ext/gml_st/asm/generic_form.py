@@ -11,7 +11,7 @@ from linalg_ext.errors import ParseError
 from linalg_ext.gml_st.asm.layout import ACCUMULATOR_FLAGS, DYNAMIC, GENERATED
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span, apply_edits
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 
 _ARRAY = re.compile(r"array<i\w+(?::\s*([^>]*))?>")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linalg_ext.structured.indices.mixed import (
+from linalg_ext.structured.mixed import (
     OPERAND_SEGMENTS,
     STATIC_OFFSETS,
     STATIC_SIZES,

@@ -29,7 +29,7 @@ from linalg_ext.gml_st.asm.op_reader import Op, Piece, Reading, TypeText, ending
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.gml_st.asm.yields import empty_yield
 from linalg_ext.notations.mlir_text import Reader, Span
-from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 

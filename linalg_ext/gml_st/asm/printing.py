@@ -21,7 +21,7 @@ from linalg_ext.gml_st.asm.op_reader import Piece
 from linalg_ext.gml_st.asm.printed_yields import print_yield
 from linalg_ext.gml_st.asm.types import pretty_types
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.indices.mixed import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES
+from linalg_ext.structured.mixed import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES
 
 _GENERIC = re.compile(r'"gml_st\.(\w+)"(?=\()')
 _STEP = 4

@@ -32,7 +32,7 @@ from linalg_ext.gml_st.asm.op_reader import Mixed, Op, Reading, TypeText, generi
 from linalg_ext.gml_st.asm.scope import Known
 from linalg_ext.gml_st.asm.types import ELEMENT, Shaped, is_element, product, shaped, subset_type
 from linalg_ext.notations.mlir_text import Reader, Span
-from linalg_ext.structured.indices.mixed import (
+from linalg_ext.structured.mixed import (
     OPERAND_SEGMENTS,
     STATIC_OFFSETS,
     STATIC_SIZES,

@@ -22,7 +22,7 @@ from linalg_ext.gml_st.asm.op_reader import Op, Piece, Reading, ending, generic,
 from linalg_ext.gml_st.asm.renaming import rename_locals
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.notations.mlir_text import Reader, Span
-from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 
 
 @dataclass(slots=True)

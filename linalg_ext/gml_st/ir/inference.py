@@ -14,7 +14,7 @@ from linalg_ext.gml_st.ir.types import (
     is_element,
     subset_shape,
 )
-from linalg_ext.structured.indices.mixed import Index, Size
+from linalg_ext.structured.mixed import Index, Size
 
 
 def static(index: Index) -> int | None:

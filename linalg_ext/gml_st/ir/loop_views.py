@@ -22,7 +22,7 @@ from linalg_ext.gml_st.ir.op_views import (
     SEQUENTIAL,
     texts,
 )
-from linalg_ext.structured.indices.mixed import segments
+from linalg_ext.structured.mixed import segments
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Self
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
 from linalg_ext.gml_st.asm import layout
-from linalg_ext.structured.extension.attributes import integers
-from linalg_ext.structured.indices.mixed import (
+from linalg_ext.structured.extension import integers
+from linalg_ext.structured.mixed import (
     STATIC_OFFSETS,
     STATIC_SIZES,
     STATIC_STRIDES,

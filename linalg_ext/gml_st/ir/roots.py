@@ -13,8 +13,8 @@ from linalg_ext.gml_st.ir.op_views import (
     operand_of,
 )
 from linalg_ext.gml_st.ir.types import is_container, is_element, subset_shape
-from linalg_ext.structured.indices.mixed import Size
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.mixed import Size
+from linalg_ext.structured.operands import producer
 
 
 def called(value: ir.Value) -> str:

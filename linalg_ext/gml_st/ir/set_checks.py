@@ -37,8 +37,8 @@ from linalg_ext.gml_st.ir.types import (
     subset_shape,
     subset_type,
 )
-from linalg_ext.structured.indices.mixed import Index, Size
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.mixed import Index, Size
+from linalg_ext.structured.operands import producer
 
 
 def check_space(op: ir.Operation) -> None:

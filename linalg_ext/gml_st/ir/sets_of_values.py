@@ -19,9 +19,9 @@ from linalg_ext.gml_st.ir.op_views import (
 )
 from linalg_ext.gml_st.ir.roots import called
 from linalg_ext.gml_st.ir.types import is_container, subset_shape
-from linalg_ext.structured.indices.mixed import Index
-from linalg_ext.structured.utils.outputs import size_at
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.mixed import Index
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.outputs import size_at
 from linalg_ext.symbolic.index_sets import (
     Filter,
     Point,

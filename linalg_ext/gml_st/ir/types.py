@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.indices.mixed import Size
+from linalg_ext.structured.mixed import Size
 
 SUBSET, ELEMENT = "gml_st.subset", "gml_st.element"
 

@@ -13,7 +13,7 @@ from linalg_ext.gml_st.ir.op_views import PARALLEL, YIELDS, TileView
 from linalg_ext.gml_st.ir.roots import called, dependences, is_defined_inside, root_of
 from linalg_ext.gml_st.ir.set_checks import check_set_of
 from linalg_ext.gml_st.ir.types import is_container, is_element, subset_shape
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 
 
 def check_place(op: ir.Operation) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.definition.affine import AffineMap
-from linalg_ext.structured.indices.sizes import value_of
-from linalg_ext.structured.utils.discardable import discardable_attributes, forget_memoized_maps
-from linalg_ext.structured.utils.maps import maps_attribute
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
+from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
 _INDEX = "linalg.index"

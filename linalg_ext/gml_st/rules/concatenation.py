@@ -20,8 +20,8 @@ from linalg_ext.gml_st.rules.protocol import (
     require_unit_strides,
 )
 from linalg_ext.structured.destination_ops import Concatenate
-from linalg_ext.structured.extension.attributes import SEGMENTS, segments
-from linalg_ext.structured.indices.sizes import met, size_of, sizes_of, value_of
+from linalg_ext.structured.extension import SEGMENTS, segments
+from linalg_ext.structured.sizes import met, size_of, sizes_of, value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, is_eq, is_le
 

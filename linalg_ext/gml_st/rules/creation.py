@@ -10,7 +10,7 @@ from functools import cached_property
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.gml_st.rules.bodies import given_positions
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, TakeElement, Unserved
-from linalg_ext.structured.indices.sizes import mixed_sizes, sizes_of, tensor_type
+from linalg_ext.structured.sizes import mixed_sizes, sizes_of, tensor_type
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number
 

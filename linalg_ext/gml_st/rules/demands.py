@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from linalg_ext.bindings import arith, cf, ir
 from linalg_ext.gml_st.rules.protocol import Unserved
-from linalg_ext.structured.indices.sizes import value_of
+from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.integers import Number, is_eq, is_le
 
 _EQUAL, _AT_MOST = arith.CmpIPredicate.eq, arith.CmpIPredicate.sle

@@ -12,7 +12,7 @@ from linalg_ext.gml_st.rules.demands import demand
 from linalg_ext.gml_st.rules.moving import MovingRule
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain
 from linalg_ext.structured.destination_ops import DynamicBroadcast
-from linalg_ext.structured.indices.sizes import size_of, sizes_of
+from linalg_ext.structured.sizes import size_of, sizes_of
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, equal, select
 

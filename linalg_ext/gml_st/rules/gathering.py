@@ -13,7 +13,7 @@ from linalg_ext.gml_st.rules.bodies import on_operands
 from linalg_ext.gml_st.rules.demands import demand, known_size
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, TakeElement
 from linalg_ext.structured.destination_ops import Gather
-from linalg_ext.structured.indices.sizes import as_number, size_of, sizes_of
+from linalg_ext.structured.sizes import as_number, size_of, sizes_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, clamped, equal, is_eq, select
 

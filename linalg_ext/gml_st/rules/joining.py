@@ -15,8 +15,8 @@ from linalg_ext.gml_st.rules.protocol import (
     Unserved,
     require_unit_strides,
 )
-from linalg_ext.structured.extension.attributes import integers
-from linalg_ext.structured.indices.sizes import size_of, sizes_of, tensor_type
+from linalg_ext.structured.extension import integers
+from linalg_ext.structured.sizes import size_of, sizes_of, tensor_type
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number
 

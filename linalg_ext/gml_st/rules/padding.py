@@ -7,8 +7,8 @@ from functools import cached_property
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.rules.bodies import given_positions
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, require_unit_strides
-from linalg_ext.structured.indices.mixed import mixed_attribute
-from linalg_ext.structured.indices.sizes import met, mixed_sizes, pad_numbers, sizes_of, tensor_type
+from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.sizes import met, mixed_sizes, pad_numbers, sizes_of, tensor_type
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import clamped
 

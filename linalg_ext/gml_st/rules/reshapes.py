@@ -11,9 +11,9 @@ from functools import cached_property
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, TakeElement, Unserved
-from linalg_ext.structured.indices.mixed import mixed_attribute
-from linalg_ext.structured.indices.sizes import mixed_sizes, sizes_of, tensor_type
-from linalg_ext.structured.utils.reassociation import collapsed_tensor, groups_of
+from linalg_ext.structured.maps import collapsed_tensor, groups_of
+from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.sizes import mixed_sizes, sizes_of, tensor_type
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, floordiv, is_eq, modulo, product
 

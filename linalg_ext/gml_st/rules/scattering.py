@@ -22,8 +22,8 @@ from linalg_ext.gml_st.rules.protocol import (
     require_unit_strides,
 )
 from linalg_ext.structured.destination_ops import Scatter
-from linalg_ext.structured.extension.attributes import integers
-from linalg_ext.structured.indices.sizes import met, size_of, sizes_of
+from linalg_ext.structured.extension import integers
+from linalg_ext.structured.sizes import met, size_of, sizes_of
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, at_most, select
 

@@ -15,7 +15,7 @@ from linalg_ext.gml_st.rules.protocol import (
     Unserved,
     require_unit_strides,
 )
-from linalg_ext.structured.indices.sizes import (
+from linalg_ext.structured.sizes import (
     insert_slice,
     kept_axes,
     met,

@@ -7,7 +7,7 @@ from functools import cached_property
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.rules.bodies import on_operands
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take
-from linalg_ext.structured.indices.sizes import sizes_of
+from linalg_ext.structured.sizes import sizes_of
 from linalg_ext.symbolic.index_sets import Tile
 
 

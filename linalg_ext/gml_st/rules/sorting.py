@@ -9,7 +9,7 @@ from linalg_ext.gml_st.rules.bodies import on_operands
 from linalg_ext.gml_st.rules.demands import demand, known_size
 from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take
 from linalg_ext.structured.destination_ops import Sort
-from linalg_ext.structured.indices.sizes import sizes_of
+from linalg_ext.structured.sizes import sizes_of
 from linalg_ext.symbolic.index_sets import Tile
 
 

@@ -35,14 +35,13 @@ from linalg_ext.gml_st.rules.protocol import (
     taken,
 )
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, OVERWRITE
-from linalg_ext.structured.extension.attributes import NAMES as EXTENSION_OPS
-from linalg_ext.structured.indices.sizes import size_of
-from linalg_ext.structured.payload.casts import Scalar
-from linalg_ext.structured.payload.function_ops import emit_function
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.extension import COMPUTE_TYPE, OVERWRITE
+from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
+from linalg_ext.structured.maps import indexing_maps, is_valid, split_operands
+from linalg_ext.structured.payload import Scalar, emit_function
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.utils.constants import number_constant
-from linalg_ext.structured.utils.maps import indexing_maps, is_valid, split_operands
+from linalg_ext.structured.sizes import size_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, is_eq
 

@@ -14,9 +14,7 @@ of. Offsets are relative to it; `compose` gives those of a subset of a subset. N
 known yet may stand anywhere, see `linalg_ext.symbolic.integers`.
 """
 
-from linalg_ext.symbolic.index_sets.composition import compose, drop_dims, replaced, transpose_dims
-from linalg_ext.symbolic.index_sets.images import Image, image
-from linalg_ext.symbolic.index_sets.preimages import Preimage, preimage
+from linalg_ext.symbolic.index_sets.images import Image, Preimage, image, preimage
 from linalg_ext.symbolic.index_sets.relations import (
     containment,
     contains,
@@ -27,8 +25,20 @@ from linalg_ext.symbolic.index_sets.relations import (
     intersection,
     is_empty,
 )
-from linalg_ext.symbolic.index_sets.tile import Filter, Point, Subset, Tile, as_tile, full, indices
-from linalg_ext.symbolic.index_sets.within import check_within
+from linalg_ext.symbolic.index_sets.tile import (
+    Filter,
+    Point,
+    Subset,
+    Tile,
+    as_tile,
+    check_within,
+    compose,
+    drop_dims,
+    full,
+    indices,
+    replaced,
+    transpose_dims,
+)
 
 __all__ = [
     "Filter",

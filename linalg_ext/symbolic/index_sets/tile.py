@@ -1,14 +1,14 @@
-"""Tiles, points and filters: what a subset is."""
+"""Tiles, points and filters: subsets of an index space, checked against it and composed."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, TypeVar, final
 
 from linalg_ext.errors import ArgumentTypeError, SubsetError, caller_location
-from linalg_ext.symbolic.integers import Number, Operand, as_number, is_le
+from linalg_ext.symbolic.integers import Number, Operand, as_number, is_le, substitute
 
 
 @final
@@ -206,3 +206,137 @@ def _check_none_negative(name: str, numbers: Sequence[Number]) -> None:
                 where=caller_location(),
                 hint="sets are counted from the start of their root: give 0 or more",
             )
+
+
+def check_within(subset: Subset, shape: Sequence[Operand]) -> None:
+    """Raise if a subset is known to leave a space; what depends on the run is let pass.
+
+    An empty tile may begin just behind the last index.
+
+    Raises:
+        SubsetError: the ranks differ, or an element lies outside; the message says which.
+    """
+    sizes = [as_number(size) for size in shape]
+    if subset.rank != len(sizes):
+        raise SubsetError(
+            f"a subset of rank {subset.rank} of a superset of rank {len(sizes)}",
+            where=caller_location(),
+            expected="equal ranks",
+            hint="drop_dims takes dimensions away from a subset",
+        )
+    if isinstance(subset, Filter):
+        return
+    for dim, available in enumerate(sizes):
+        if isinstance(subset, Point):
+            _check_index(subset.offset(dim), available, dim)
+        else:
+            _check_range(subset, available, dim)
+
+
+def _check_index(index: Number, available: Number, dim: int) -> None:
+    if is_le(index, available - 1) is False:
+        raise SubsetError(
+            f"expected index = {index} to be between 0 and {available - 1}, in dimension {dim}",
+            where=caller_location(),
+            hint=f"take an index below {available}",
+        )
+
+
+def _check_range(tile: Tile, available: Number, dim: int) -> None:
+    offset, size, stride = tile.offset(dim), tile.size(dim), tile.stride(dim)
+    is_never_empty = is_le(1, size) is True
+    if is_le(offset, available - 1 if is_never_empty else available) is False:
+        raise SubsetError(
+            f"offset = {offset} is out of bounds in dimension {dim} of size {available}",
+            where=caller_location(),
+            hint=f"take an offset below {available}",
+        )
+    if is_never_empty and is_le(tile.last(dim), available - 1) is False:
+        raise SubsetError(
+            f"offset = {offset} size = {size} stride = {stride} causes access out of bounds "
+            f"at {tile.last(dim)} in dimension {dim} of size {available}",
+            where=caller_location(),
+            hint="take a smaller offset, size or stride: the last element is at offset + "
+            f"(size - 1) * stride, and must be below {available}",
+        )
+
+
+T = TypeVar("T", Tile, Point)
+
+
+def compose(inner: T, outer: Tile) -> T:
+    """A subset of a tile, as a subset of the root.
+
+    Args:
+        inner: a tile or a point, relative to `outer`.
+        outer: a tile, relative to the root.
+
+    Raises:
+        SubsetError: the ranks differ, or `inner` is known to leave `outer`.
+    """
+    if not isinstance(inner, (Tile, Point)) or not isinstance(outer, Tile):
+        raise SubsetError(
+            f"a {type(inner).__name__} of a {type(outer).__name__} is no subset of the root",
+            where=caller_location(),
+            expected="a tile or a point of a tile",
+        )
+    check_within(inner, outer.sizes)
+    starts = inner.offsets if isinstance(inner, Tile) else inner.indices
+    offsets = [
+        offset + stride * start
+        for offset, stride, start in zip(outer.offsets, outer.strides, starts, strict=True)
+    ]
+    if isinstance(inner, Point):
+        return Point(offsets)
+    strides = [
+        outer_stride * stride
+        for outer_stride, stride in zip(outer.strides, inner.strides, strict=True)
+    ]
+    return Tile(offsets, inner.sizes, strides)
+
+
+def drop_dims(subset: T, remaining: Sequence[int]) -> T:
+    """A subset of the space of some dimensions alone: those that remain, in ascending order.
+
+    Raises:
+        SubsetError: a dimension is not there, or the list does not ascend.
+    """
+    if any(a >= b for a, b in itertools.pairwise(remaining)):
+        raise SubsetError(
+            f"remaining dimensions {list(remaining)} do not ascend",
+            where=caller_location(),
+            expected="each dimension once, the smallest first",
+            hint="change their order with transpose_dims",
+        )
+    dims = [checked_dimension(dim, subset.rank) for dim in remaining]
+    return _picked(subset, lambda numbers: [numbers[dim] for dim in dims])
+
+
+def transpose_dims(subset: T, permutation: Sequence[int]) -> T:
+    """A subset with its dimensions in another order: dimension d is what `permutation[d]` was.
+
+    Raises:
+        SubsetError: the list is no permutation of the dimensions.
+    """
+    if sorted(permutation) != list(range(subset.rank)):
+        raise SubsetError(
+            f"{list(permutation)} is no permutation of {subset.rank} dimensions",
+            where=caller_location(),
+            expected=f"each of {list(range(subset.rank))} once",
+        )
+    return _picked(subset, lambda numbers: [numbers[dim] for dim in permutation])
+
+
+def replaced(subset: T, values: Mapping[Any, Operand]) -> T:
+    """A subset with numbers put in for some of its symbols, by key.
+
+    Raises:
+        SubsetError: what comes out is no tile: a size is negative, for example.
+    """
+    return _picked(subset, lambda numbers: [substitute(number, values) for number in numbers])
+
+
+def _picked(subset: T, pick: Callable[[tuple[Number, ...]], list[Number]]) -> T:
+    if isinstance(subset, Point):
+        return Point(pick(subset.indices))
+    return Tile(pick(subset.offsets), pick(subset.sizes), pick(subset.strides))

@@ -15,17 +15,6 @@ must be found out at run time is a `Truth`: a `bool`, or a `Condition` that `sel
 """
 
 from linalg_ext.symbolic.integers.bounds import is_eq, is_le, known_divisor, lower, upper
-from linalg_ext.symbolic.integers.conditions import (
-    Truth,
-    all_of,
-    any_of,
-    at_most,
-    decided,
-    different,
-    equal,
-    negated,
-    select,
-)
 from linalg_ext.symbolic.integers.expression import (
     AllOf,
     AnyOf,
@@ -44,18 +33,30 @@ from linalg_ext.symbolic.integers.expression import (
     Symbol,
     as_number,
 )
-from linalg_ext.symbolic.integers.folding import (
+from linalg_ext.symbolic.integers.operations import (
+    Truth,
+    all_of,
+    any_of,
+    at_most,
     below,
     ceildiv,
     clamped,
+    decided,
+    different,
+    equal,
+    evaluate,
     floordiv,
+    holds,
     maximum,
     minimum,
     modulo,
+    negated,
     product,
+    select,
+    substitute,
+    symbols_of,
     total,
 )
-from linalg_ext.symbolic.integers.substitution import evaluate, holds, substitute, symbols_of
 
 __all__ = [
     "AllOf",

@@ -15,15 +15,14 @@ from linalg_ext.definition.functions import FUNCTIONS, FunctionKind
 from linalg_ext.errors import ArgumentError, DTypeError, VerificationError
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
-from linalg_ext.structured.compute_type.attribute import (
+from linalg_ext.structured.compute_type import (
     NAME,
     as_compute_type,
     compute_type_of,
     ops_with_compute_type,
     set_compute_type,
 )
-from linalg_ext.structured.payload.casts import Scalar
-from linalg_ext.structured.payload.function_ops import emit_function
+from linalg_ext.structured.payload import Scalar, emit_function
 
 ELEMENTS = ["f32", "bf16", "f8E5M2", "i1", "i8", "i32", "complex<f32>"]
 

@@ -33,8 +33,8 @@ from linalg_ext.opdsl import (
     index,
     structured_op,
 )
-from linalg_ext.structured.forms.calls import build
-from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.op_builders import build
+from linalg_ext.structured.operands import bind
 
 # an operand is declared by a call as a default
 # mypy: allow-untyped-defs

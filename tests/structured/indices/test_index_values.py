@@ -10,8 +10,7 @@ import linalg_ext as lx
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.ir.context import new_context
-from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import (
     Expression,
     Number,

@@ -17,8 +17,8 @@ from linalg_ext.structured import (
     interface,
     is_destination_style,
 )
-from linalg_ext.structured.utils.maps import has_payload
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.maps import has_payload
+from linalg_ext.structured.operands import producer
 from op_instances import every_op, ops_in, scratch, written_ops
 
 

@@ -14,8 +14,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.model import OperandKind
 from linalg_ext.structured import StructuredInterface, interface
-from linalg_ext.structured.utils.maps import has_payload
-from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.maps import has_payload
+from linalg_ext.structured.operands import bind
 from op_instances import case_of, named_ops, ops_in, written_ops
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -11,10 +11,10 @@ from linalg_ext.structured import (
     check_destination_style,
     declare_destination_style,
     destination_style,
+    destinations,
     interface,
     is_destination_style,
 )
-from linalg_ext.structured.interfaces import destinations
 from op_instances import ops_in
 
 OPS = """

@@ -8,7 +8,7 @@ import pytest
 
 from linalg_ext.bindings import bufferization, func, ir, linalg, passmanager
 from linalg_ext.structured import StructuredInterface, interface
-from linalg_ext.structured.utils.values import producer
+from linalg_ext.structured.operands import producer
 from op_instances import named_ops, scratch
 
 MEMOIZED = "linalg.memoized_indexing_maps"

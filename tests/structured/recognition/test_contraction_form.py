@@ -10,7 +10,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.notations.einsum import KINDS, definition_of_einsum
 from linalg_ext.opdsl import StructuredOp
-from linalg_ext.structured.recognition.contraction_form import ContractionForm, find_contraction
+from linalg_ext.structured.contraction_form import ContractionForm, find_contraction
 
 
 def form_of(op: StructuredOp | OpDefinition, **types: str) -> ContractionForm | str:

@@ -8,7 +8,7 @@ from generic_texts import generic, tensor
 from linalg_ext.bindings import ir
 from linalg_ext.ir.context import new_context
 from linalg_ext.structured import recognize
-from linalg_ext.structured.recognition.fingerprint import fingerprint
+from linalg_ext.structured.recognition import fingerprint
 
 OPERANDS = {"a": (tensor(3, 4), "i, j"), "o": (tensor(3), "i")}
 SUM = "%s = arith.addf %a_, %o_ : f32\nlinalg.yield %s : f32"

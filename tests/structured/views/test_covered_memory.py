@@ -12,7 +12,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.dialects import linalg_ext as ext
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured import covered_memory
-from linalg_ext.structured.indices.sizes import sizes_of
+from linalg_ext.structured.sizes import sizes_of
 from linalg_ext.symbolic.integers import Symbol, symbols_of
 from view_modules import COLUMNS, OPEN, ROWS, STATIC, filled, writing, written
 

@@ -10,7 +10,7 @@ import pytest
 import linalg_ext as lx
 from examples import examples
 from linalg_ext.module import Module
-from linalg_ext.transforms.bufferization import allocate_results_first as file
+from linalg_ext.transforms.bufferization import prepare_destinations as file
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_size_that_is_computed_of_the_result_keeps_it_behind() -> None:
         "%m = memref", "%late = tensor.dim %r, %c0 : tensor<?xf32>\n      %m = memref"
     )
     module = Module.parse(late)
-    assert not file.allocate_results_first(module)
+    assert not file.prepare_destinations(module)
 
 
 def test_a_division_stays_where_it_is() -> None:
@@ -61,4 +61,4 @@ def test_a_division_stays_where_it_is() -> None:
         "%m = memref", "%half = arith.divui %n, %n : index\n      %m = memref"
     )
     module = Module.parse(divided)
-    assert not file.allocate_results_first(module)
+    assert not file.prepare_destinations(module)

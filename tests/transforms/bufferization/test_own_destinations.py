@@ -8,7 +8,7 @@ import pytest
 import linalg_ext as lx
 from examples import examples
 from kernels import run
-from linalg_ext.transforms.bufferization import own_destinations as file
+from linalg_ext.transforms.bufferization import prepare_destinations as file
 
 A = np.arange(16, dtype=np.float32).reshape(4, 4)
 V = np.arange(1, 5, dtype=np.float32)
@@ -20,7 +20,7 @@ AROUND = (
 
 
 def test_results_of_one_fill() -> None:
-    before, _ = examples(file)[0]
+    before, _ = examples(file)[2]
     x, y = run(AROUND.replace("{}", before), A, V)
     np.testing.assert_array_equal(x, A @ V)
     np.testing.assert_array_equal(y, V @ A)
@@ -28,7 +28,7 @@ def test_results_of_one_fill() -> None:
 
 @pytest.mark.parametrize("order", ["%x, %y", "%y, %x"])
 def test_a_result_and_what_it_is_made_from(order: str) -> None:
-    before, _ = examples(file)[0]
+    before, _ = examples(file)[2]
     head, _, tail = AROUND.replace("{}", before).rpartition("outs(%f :")
     text = f"{head}outs(%x :{tail}".replace("return %x, %y", f"return {order}")
     x, y = run(text, A, V)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.transforms.bufferization import reshape_destinations as file
+from linalg_ext.transforms.bufferization import prepare_destinations as file
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_memory_of_open_sizes_is_not_reshaped() -> None:
       return
     }""")
     before = str(module)
-    assert not file.reshape_destinations(module)
+    assert not file.prepare_destinations(module)
     assert str(module) == before

@@ -11,8 +11,7 @@ import linalg_ext as lx
 from linalg_ext.bindings import llvm
 from linalg_ext.errors import UntrustedError
 from linalg_ext.module import Module
-from linalg_ext.transforms.checks._trusted_functions import ARITHMETIC
-from linalg_ext.transforms.checks.refuse_untrusted import refuse_untrusted
+from linalg_ext.transforms.checks.refuse_untrusted import ARITHMETIC, refuse_untrusted
 from native_library import shared_library
 
 DANGERS = {

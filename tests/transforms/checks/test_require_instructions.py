@@ -14,7 +14,7 @@ from linalg_ext import target
 from linalg_ext.errors import TargetError
 from linalg_ext.target import DotProduct, missing_for
 from linalg_ext.target.features import DOT_PRODUCTS, known_features
-from linalg_ext.transforms.checks.require_instructions import require_instructions
+from linalg_ext.transforms.checks.require_lowered import require_lowered
 from resources import skip_machine
 
 DOT = """
@@ -63,9 +63,9 @@ def test_where_the_machine_has_it_it_runs() -> None:
 @pytest.mark.parametrize("text", [CALL, BY_NAME], ids=["call_intrinsic", "function of that name"])
 def test_both_ways_to_call_an_intrinsic(text: str) -> None:
     module = lx.parse(text)
-    require_instructions(module, name="avx512") if text is BY_NAME else None
+    require_lowered(module, name="avx512") if text is BY_NAME else None
     with pytest.raises(TargetError, match="which avx2 lacks"):
-        require_instructions(module, name="avx2")
+        require_lowered(module, name="avx2")
 
 
 @pytest.mark.parametrize(

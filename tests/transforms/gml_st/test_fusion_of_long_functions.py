@@ -10,7 +10,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st import definitions
-from linalg_ext.structured.utils.place import line_of
+from linalg_ext.structured.maps import line_of
 from linalg_ext.transforms.gml_st import _worklist
 from linalg_ext.transforms.gml_st._parts import part_of
 from linalg_ext.transforms.ir_utils.walking import operations

@@ -9,7 +9,7 @@ import linalg_ext as lx
 from destination_ops import call, compiled, text_of
 from linalg_ext.dialects.linalg_ext import concatenate
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization import lower_concatenate as file
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_concatenate as file
 
 PARTS = [np.arange(4 * n, dtype=np.float32).reshape(4, n) + n for n in (3, 0, 5, 1)]
 

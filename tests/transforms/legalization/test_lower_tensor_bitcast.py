@@ -6,7 +6,7 @@ import pytest
 
 from linalg_ext import errors
 from linalg_ext.module import Module
-from linalg_ext.transforms.legalization import lower_tensor_bitcast as file
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_tensor_bitcast
 
 
 def test_integers_with_a_sign_in_their_type() -> None:
@@ -19,4 +19,4 @@ def test_integers_with_a_sign_in_their_type() -> None:
         trusted=True,
     )
     with pytest.raises(errors.LoweringError, match=r"(?s)on ui32 cannot.*:3:16.*write i32"):
-        file.lower_tensor_bitcast(module)
+        lower_tensor_bitcast(module)

@@ -16,7 +16,7 @@ from linalg_ext.compiler import compile
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.module import Module
 from linalg_ext.structured import recognize
-from linalg_ext.structured.compute_type.attribute import set_compute_type
+from linalg_ext.structured.compute_type import set_compute_type
 from linalg_ext.transforms.rewrites.materialize_compute_type import materialize_compute_type
 from linalg_ext.transforms.rewrites.propagate_compute_type import propagate_compute_type
 

@@ -22,7 +22,7 @@ from linalg_ext.module import Module
 from linalg_ext.notations.einsum import semiring
 from linalg_ext.notations.einsum.plan import PATHS
 from linalg_ext.runtime.dtypes import by_dtype
-from linalg_ext.structured.extension.definitions import contract_definition
+from linalg_ext.structured.extension import contract_definition
 from linalg_ext.transforms import lower_contract, raise_to_contract
 
 Array = np.ndarray[Any, Any]

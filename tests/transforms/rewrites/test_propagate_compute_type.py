@@ -10,7 +10,7 @@ from examples import check_documented, examples_of
 from linalg_ext.bindings import func, ir
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
-from linalg_ext.structured.compute_type.attribute import set_compute_type
+from linalg_ext.structured.compute_type import set_compute_type
 from linalg_ext.transforms.rewrites import propagate_compute_type as file
 
 propagate = file.propagate_compute_type

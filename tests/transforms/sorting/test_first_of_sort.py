@@ -11,7 +11,7 @@ from destination_ops import call, compiled, text_of
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.module import Module
-from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice
+from linalg_ext.transforms.ir_utils.tensor_loops import extract_slice
 from linalg_ext.transforms.sorting.lower_sort import lower_sort
 
 RANDOM = np.random.default_rng(28)

@@ -15,7 +15,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.maps import groups_of
 from linalg_ext.transforms.codegen.base.payload import attributes_text
 from linalg_ext.transforms.ir_utils.generics import extents_of, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import producer

@@ -74,12 +74,12 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_ops.group import may_be_fused
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
-from linalg_ext.transforms.ir_utils.plan_functions import ATTENTION, Functions
+from linalg_ext.transforms.ir_utils.module_functions import ATTENTION, Functions
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._attention import Attention, find_attention

@@ -22,9 +22,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.definition.linear_forms import factor_of
-from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.buffer_sizes import dim
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.transforms.ir_utils.arithmetic import dim, index
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_ops.group import may_be_fused
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import PURE_VIEW_OPS, buffer_of
 from linalg_ext.transforms.analysis.fills import comes_of, fills_fresh, leaves_alone
 from linalg_ext.transforms.ir_utils.generics import maps_of

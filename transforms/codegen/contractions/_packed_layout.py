@@ -8,9 +8,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.target import current
+from linalg_ext.transforms.analysis.fills import filled, filled_with
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
-from linalg_ext.transforms.ir_utils.filled_tensors import filled, filled_with
 from linalg_ext.transforms.ir_utils.generics import generic_on_tensors
 from linalg_ext.transforms.ir_utils.walking import producer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
+from linalg_ext.structured.contraction_form import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.transforms.ir_utils.generics import maps_of
 
 

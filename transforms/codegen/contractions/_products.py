@@ -12,8 +12,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
+from linalg_ext.structured.contraction_form import contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.recognition.contraction_pairs import contraction_of
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
 from linalg_ext.transforms.codegen.base.payload import (
     Elementwise,

@@ -6,8 +6,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
+from linalg_ext.structured.contraction_form import contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.recognition.contraction_pairs import contraction_of
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
 from linalg_ext.transforms.ir_utils.generics import maps_of

@@ -58,8 +58,8 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.contraction_form import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.ir_utils.walking import replace_op, select
 

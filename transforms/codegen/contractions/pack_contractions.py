@@ -52,7 +52,7 @@ from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.plan_functions import CONTRACTION, Functions
+from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
 from linalg_ext.transforms.parallel.share_work import threads_of
 
 from ._contraction_nest import ContractionNest

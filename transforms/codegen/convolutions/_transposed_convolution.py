@@ -10,7 +10,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
-from linalg_ext.structured.utils.maps import indexing_maps, split_operands
+from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     conditional_step,
     evaluated,

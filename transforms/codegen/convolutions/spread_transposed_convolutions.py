@@ -64,12 +64,11 @@ from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineBinary, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.maps import indexing_maps, maps_attribute, split_operands
-from linalg_ext.transforms.ir_utils.buffer_sizes import times
+from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.transforms.ir_utils.arithmetic import times
 from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
-from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.tensor_loops import counted
-from linalg_ext.transforms.ir_utils.walking import producer, select
+from linalg_ext.transforms.ir_utils.walking import producer, replace_each, select
 
 from ._transposed_convolution import (
     Axis,

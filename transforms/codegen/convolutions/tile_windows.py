@@ -40,9 +40,9 @@ from typing import Any, TypeAlias
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.contraction_form import contraction_of
+from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.structured.recognition.contraction_pairs import contraction_of
-from linalg_ext.structured.utils.maps import split_operands
 from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
 from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
 from linalg_ext.transforms.codegen.base.epilogue import (
@@ -56,7 +56,7 @@ from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_
 from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
 from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
-from linalg_ext.transforms.ir_utils.plan_functions import WINDOWS, Functions
+from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
 from ._nest import OperandsNest

@@ -54,8 +54,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, replace_each
 
 from ._cube_root import cbrt
 from ._error_function import erf, erfc

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, memref
-from linalg_ext.structured.utils.reassociation import collapsed_shape
+from linalg_ext.structured.maps import collapsed_shape
 
 from .loop_nests import Access, Nest
 

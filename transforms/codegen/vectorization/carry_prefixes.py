@@ -51,7 +51,7 @@ import numpy as np
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.maps import indexing_maps, split_operands
+from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
@@ -61,9 +61,8 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
 )
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import computed_anew, parallel_loops
-from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.tensor_loops import counted
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import replace_each, select
 
 NAME = "linalg-ext-carry-prefixes"
 

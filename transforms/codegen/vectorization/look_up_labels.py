@@ -44,7 +44,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (
     ConditionalStep,
     conditional_step,
@@ -58,8 +58,7 @@ from linalg_ext.transforms.ir_utils.generics import (
     loop_of,
     parallel_loops,
 )
-from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.walking import producer, select
+from linalg_ext.transforms.ir_utils.walking import producer, replace_each, select
 
 NAME = "linalg-ext-look-up-labels"
 

@@ -43,16 +43,10 @@ from linalg_ext.bindings import arith, ir, memref
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.utils.maps import (
-    INDEXING_MAPS,
-    indexing_maps,
-    maps_attribute,
-    split_operands,
-)
+from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
-from linalg_ext.transforms.analysis.known_conditions import fold_known
 from linalg_ext.transforms.codegen.base.index_conditions import evaluated, loops_of
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations, select
 

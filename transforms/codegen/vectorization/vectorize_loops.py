@@ -37,7 +37,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_ops.group import may_be_fused
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
 from linalg_ext.transforms.codegen.base.choices import choices

@@ -1,0 +1,385 @@
+"""Upstream's category ops and matrix products with maps, and the most specific op of a definition.
+
+Builders and parsers of `linalg.elementwise` and `linalg.contract` end the process where a kind has
+no meaning for an element type, and the verifier of a matrix product dies on some maps. So both are
+asked first: `elementwise_refusal`, and the maps that are listed here.
+
+`build_most_specific` tries a named op (`linalg.dot`, `matvec`, `mmt4d`, ...), then a matrix product
+with maps, then `linalg.transpose` and `broadcast`, then the category ops, and `linalg.generic`
+where none of them says it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.functions import BINARY, UNARY, Function
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
+from linalg_ext.structured.constants import is_complex, is_float
+from linalg_ext.structured.contraction_form import Contraction, contraction_of
+from linalg_ext.structured.maps import is_valid, maps_attribute, refusal
+from linalg_ext.structured.named_forms import build_named, build_rearrangement, named_forms
+from linalg_ext.structured.operands import BoundOp, bind, bind_types
+from linalg_ext.structured.payload import build_generic
+from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
+
+_INTEGERS_ONLY = frozenset(("div_unsigned", "max_unsigned", "min_unsigned"))
+_ON_INTEGERS = frozenset(("add", "sub", "mul", "div", "max_signed", "min_signed", *_INTEGERS_ONLY))
+_ON_BOOLEANS = frozenset(("add", "mul", "max_signed", "min_signed"))
+_ON_COMPLEX = frozenset(("add", "sub", "mul", "div"))
+
+
+def elementwise_refusal(
+    function: Function, inputs: Sequence[ir.Value], output: ir.Value, maps: Sequence[AffineMap]
+) -> str | None:
+    """Why `linalg.elementwise` cannot say this; None where it can."""
+    if not hasattr(linalg, "ElementwiseOp"):
+        return "MLIR is built without linalg.elementwise"
+    elements = [_element(value) for value in (*inputs, output)]
+    computed = elements[1:] if function.name == "select" else elements
+    if len({str(element) for element in computed}) > 1:
+        return "linalg.elementwise casts nothing"
+    if len(inputs) != function.kind.arity:
+        # Its verifier would let more pass, and its body does not read them.
+        return f"linalg.elementwise takes {function.kind.arity} operand(s) for {function.name}"
+    if function.name not in _kinds():
+        return f"linalg.elementwise has no kind {function.name}"
+    if not _has_meaning(function.name, computed[-1]):
+        return f"linalg.elementwise has no {function.name} of {computed[-1]}"
+    return refusal("linalg.elementwise", maps)
+
+
+def build_elementwise(
+    function: Function,
+    inputs: Sequence[ir.Value],
+    output: ir.Value,
+    maps: Sequence[AffineMap],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Operation | None:
+    """Build `linalg.elementwise` at the current insertion point; None where it cannot say this."""
+    if elementwise_refusal(function, inputs, output, maps) is not None:
+        return None
+    kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
+    return _built("linalg.elementwise", inputs, output, maps, {**(attributes or {}), "kind": kind})
+
+
+def build_contract(
+    inputs: Sequence[ir.Value],
+    output: ir.Value,
+    maps: Sequence[AffineMap],
+    *,
+    cast: str = "cast_signed",
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Operation | None:
+    """Build `linalg.contract` at the current insertion point; None where it cannot say this."""
+    if not hasattr(linalg, "ContractOp") or refusal("linalg.contract", maps) is not None:
+        return None
+    if not all(_multiplies(_element(value)) for value in (*inputs, output)):
+        return None
+    more = dict(attributes or {})
+    if cast != "cast_signed":
+        more["cast"] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
+    return _built("linalg.contract", inputs, output, maps, more)
+
+
+def _built(
+    name: str,
+    inputs: Sequence[ir.Value],
+    output: ir.Value,
+    maps: Sequence[AffineMap],
+    attributes: Mapping[str, ir.Attribute],
+) -> ir.Operation | None:
+    is_tensor = isinstance(output.type, ir.RankedTensorType)
+    new = ir.Operation.create(
+        name,
+        results=[output.type] if is_tensor else [],
+        operands=[*inputs, output],
+        attributes={
+            **attributes,
+            "indexing_maps": maps_attribute(maps),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(inputs), 1]),
+        },
+        regions=1,
+    )
+    linalg.fill_builtin_region(new)
+    if is_valid(new):
+        return new
+    new.erase()
+    return None
+
+
+def _has_meaning(name: str, element: ir.Type) -> bool:
+    """Return whether upstream's body builder has an answer; else it would end the process."""
+    if name == "select":
+        return True
+    if is_float(element):
+        return name not in _INTEGERS_ONLY
+    if is_complex(element):
+        return name in _ON_COMPLEX
+    if isinstance(element, ir.IntegerType):
+        return name in (_ON_BOOLEANS if element.width == 1 else _ON_INTEGERS)
+    return False
+
+
+def _multiplies(element: ir.Type) -> bool:
+    """Return whether upstream multiplies numbers of a type: its body builder does not survive
+    index.
+    """
+    return isinstance(element, (ir.FloatType, ir.IntegerType))
+
+
+def _kinds() -> frozenset[str]:
+    """The kinds that this build of MLIR knows."""
+    return frozenset(kind.name.lower() for kind in linalg.ElementwiseKind)
+
+
+def _element(value: ir.Value) -> ir.Type:
+    kind = value.type
+    return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
+
+
+def build_category(recognized: RecognizedOp) -> ir.Operation | None:
+    """Build the category op that computes the same, at the current insertion point.
+
+    Returns:
+        `linalg.elementwise` or `linalg.contract`; None where neither says it.
+    """
+    if not recognized.is_uniform:
+        return None
+    built = _elementwise(recognized)
+    return _contract(recognized) if built is None else built
+
+
+_ACCEPTED: Mapping[str, tuple[str, str, str, str]] = {
+    "linalg.matmul": ("mnk", "mk km k", "kn nk k", "mn"),
+    "linalg.batch_matmul": ("bmnk", "bmk bkm mk bk k", "bkn bnk kn bk k", "bmn"),
+    "linalg.batch_reduce_matmul": ("bmnk", "bmk bkm mk bk k", "bkn bnk kn bk k", "mn"),
+}
+"""For each op its iteration space, and by what its operands A and B and its result are indexed.
+
+The results that `linalg.matmul` takes besides are left out: a transposed one is a product the other
+way about, and one of fewer dimensions contradicts the op's iterator types.
+"""
+
+_CLASSES: Mapping[str, str] = {
+    "linalg.matmul": "MatmulOp",
+    "linalg.batch_matmul": "BatchMatmulOp",
+    "linalg.batch_reduce_matmul": "BatchReduceMatmulOp",
+}
+
+
+def _elementwise(recognized: RecognizedOp) -> ir.Operation | None:
+    """One function of the inputs, which may be transposed, broadcast or scalars; no cast."""
+    definition = recognized.definition
+    if len(definition.outputs) != 1 or definition.reduction_dims:
+        return None
+    (assignment,) = definition.assignments
+    value = assignment.value
+    if assignment.reads_target or not isinstance(value, Apply) or value.attribute is not None:
+        return None
+    function, args = _with_upstream_name(value, recognized)
+    order = _positions(definition, args)
+    if order is None or any(len(accesses) > 1 for accesses in definition.accesses.values()):
+        return None
+    inputs = [recognized.inputs[position] for position in order]
+    if function.name == "select" and str(_element(inputs[0])) != "i1":
+        return None
+    names = [definition.inputs[position].name for position in order]
+    maps = _maps(definition, [*names, definition.outputs[0].name])
+    built = build_elementwise(function, inputs, recognized.outputs[0], maps)
+    return None if built is None else kept_if_same(built, recognized, order)
+
+
+def _contract(recognized: RecognizedOp) -> ir.Operation | None:
+    """A sum of products of two operands, each dimension of which two of the three have."""
+    contraction = contraction_of(recognized)
+    if contraction is None:
+        return None
+    definition = recognized.definition
+    operands = [operand.name for operand in (*definition.inputs, *definition.outputs)]
+    built = build_contract(
+        recognized.inputs,
+        recognized.outputs[0],
+        _maps(definition, operands),
+        cast="cast_unsigned" if contraction.unsigned else "cast_signed",
+    )
+    return None if built is None else kept_if_same(built, recognized, (0, 1))
+
+
+def _with_upstream_name(
+    value: Apply, recognized: RecognizedOp
+) -> tuple[Function, tuple[ScalarExpr, ...]]:
+    """A function and its arguments as upstream has them: it has the square of floats alone."""
+    is_square = value.function == UNARY["square"]
+    if is_square and not is_float(ir.ShapedType(recognized.outputs[0].type).element_type):
+        return BINARY["mul"], (*value.args, *value.args)
+    return value.function, value.args
+
+
+def _positions(definition: OpDefinition, args: Sequence[ScalarExpr]) -> tuple[int, ...] | None:
+    """Return the position of the input that each argument reads.
+
+    None where an argument is an expression, or an input is no argument.
+    """
+    names = [operand.name for operand in definition.inputs]
+    read = [arg.operand for arg in args if isinstance(arg, (Access, ScalarOperand))]
+    if len(read) != len(args) or {*read} != {*names}:
+        return None
+    return tuple(names.index(name) for name in read)
+
+
+def _maps(definition: OpDefinition, operands: Sequence[str]) -> list[AffineMap]:
+    """The indexing maps of operands, scalars everywhere the same."""
+    accesses = (definition.accesses.get(operand, ((),))[0] for operand in operands)
+    return [AffineMap(definition.dims, (), indices) for indices in accesses]
+
+
+@dataclass(frozen=True)
+class MatmulForm:
+    """A matrix product of upstream with the maps that make it a given contraction.
+
+    Attributes:
+        op_name: `linalg.matmul`, or one of the batched ones.
+        dims: its iteration space, a letter each.
+        maps: the letters that A, B and the result are indexed by.
+        order: which input of the contraction its A is, and which its B.
+        unsigned: whether integers are read as unsigned where they are cast.
+    """
+
+    op_name: str
+    dims: str
+    maps: tuple[str, str, str]
+    order: tuple[int, int]
+    unsigned: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether the op means this without being given maps."""
+        return self.maps == tuple(each.split()[0] for each in _ACCEPTED[self.op_name][1:])
+
+
+def matmul_form(contraction: Contraction) -> MatmulForm | None:
+    """The matrix product that a contraction is; None where it is no product of matrices.
+
+    Where the result is transposed, the operands change places: `(A B)^T` is `B^T A^T`.
+    """
+    for order, each in (((0, 1), contraction), ((1, 0), contraction.swapped)):
+        found = _forms().get(each.canonical_indices())
+        if found is not None:
+            op_name, maps = found
+            dims = _ACCEPTED[op_name][0]
+            return MatmulForm(op_name, dims, maps, order, contraction.unsigned)
+    return None
+
+
+@functools.cache
+def _forms() -> Mapping[tuple[tuple[int, ...], ...], tuple[str, tuple[str, str, str]]]:
+    """Each op with each triple of maps, by the numbers that its dimensions get."""
+    forms: dict[tuple[tuple[int, ...], ...], tuple[str, tuple[str, str, str]]] = {}
+    for op_name, (dims, *accepted) in _ACCEPTED.items():
+        for a, b, c in itertools.product(*(each.split() for each in accepted)):
+            if {*a, *b, *c} == {*dims}:
+                said = Contraction(tuple(a), tuple(b), tuple(c), tuple(dims), unsigned=False)
+                forms.setdefault(said.canonical_indices(), (op_name, (a, b, c)))
+    return forms
+
+
+def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | None:
+    """Build a matrix product on another op's operands, at the current insertion point.
+
+    None where the element types are none that upstream multiplies.
+    """
+    if not _upstream_multiplies(recognized):
+        return None
+    op = getattr(linalg, _CLASSES[form.op_name])(
+        [v.type for v in recognized.outputs if isinstance(v.type, ir.RankedTensorType)],
+        [recognized.inputs[position] for position in form.order],
+        list(recognized.outputs),
+        indexing_maps=maps_attribute([_map(form.dims, letters) for letters in form.maps]),
+    ).operation
+    if form.unsigned:
+        op.attributes["cast"] = ir.Attribute.parse("#linalg.type_fn<cast_unsigned>")
+    linalg.fill_builtin_region(op)
+    return kept_if_same(op, recognized, form.order)
+
+
+def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
+    """Build the matrix product that an op is, with maps where needed; None if it is not one."""
+    contraction = contraction_of(recognized)
+    form = None if contraction is None else matmul_form(contraction)
+    return None if form is None else build_matmul(form, recognized)
+
+
+def _upstream_multiplies(recognized: RecognizedOp) -> bool:
+    """Return whether upstream multiplies operands of these element types: of others its builder
+    dies.
+    """
+    if not recognized.is_uniform:
+        return False
+    values = (*recognized.inputs, *recognized.outputs)
+    elements = {ir.ShapedType(value.type).element_type for value in values}
+    if any(isinstance(element, ir.ComplexType) for element in elements):
+        return len(elements) == 1
+    return all(isinstance(element, (ir.FloatType, ir.IntegerType)) for element in elements)
+
+
+def _map(dims: str, letters: str) -> AffineMap:
+    return AffineMap(tuple(dims), (), tuple(AffineDim(letter) for letter in letters))
+
+
+def build_most_specific(recognized: RecognizedOp) -> ir.Operation:
+    """Build the op at the current insertion point; what it is called depends on what upstream has.
+
+    Args:
+        recognized: a definition at known element types, and operands that fit it.
+
+    Raises:
+        DTypeError: a function has no meaning for its element type.
+    """
+    built = _build_named(recognized) or _build_matmul(recognized)
+    built = built or build_rearrangement(recognized) or build_category(recognized)
+    return built or build_plain(recognized)
+
+
+def build_plain(recognized: RecognizedOp) -> ir.Operation:
+    """Build it as `linalg.generic`.
+
+    Raises:
+        DTypeError: a function has no meaning for its element type.
+    """
+    attributes = CallAttributes()
+    return build_generic(
+        bind(recognized.definition, recognized.inputs, recognized.outputs, attributes)
+    )
+
+
+def _build_named(recognized: RecognizedOp) -> ir.Operation | None:
+    for form in named_forms(recognized):
+        inputs = tuple(recognized.inputs[position] for position in form.order)
+        operands = (*form.definition.inputs, *form.definition.outputs)
+        types = bind_types(form.definition, operands, (*inputs, *recognized.outputs))
+        # Not `bind`, which checks the shapes once more: it costs as much as all the rest.
+        bound = BoundOp(form.definition, inputs, recognized.outputs, form.attributes, types)
+        built = build_named(bound)
+        if built is not None:
+            return built
+    return None
+
+
+def _build_matmul(recognized: RecognizedOp) -> ir.Operation | None:
+    form = _matmul_form(recognized.definition, tuple(recognized.types.items()))
+    return None if form is None else build_matmul(form, recognized)
+
+
+@lru_cache(maxsize=4096)
+def _matmul_form(definition: OpDefinition, types: tuple[tuple[str, str], ...]) -> MatmulForm | None:
+    contraction = contraction_of(RecognizedOp(definition, (), (), dict(types)))
+    return None if contraction is None else matmul_form(contraction)

@@ -1,0 +1,561 @@
+"""The compute type of an op on live IR: the attribute `linalg_ext.compute_type`.
+
+    %r = linalg.matmul {linalg_ext.compute_type = f32}
+           ins(%a, %b : tensor<16x64xbf16>, tensor<64x32xf32>) outs(%c : tensor<16x32xi8>)
+           -> tensor<16x32xi8>
+
+Any structured op may carry it. What it means is said in `definition.compute_type`; it is a
+discardable attribute, which upstream neither checks nor lowers: `Module.verify` checks it, and the
+pass `linalg-ext-materialize-compute-type` turns it into plain linalg.
+
+The op in its compute type is built at the current insertion point: its accumulators, the op on
+them, and the casts in and out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import ir, linalg, memref
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.compute_type import ComputeForm, StoredOutput, in_compute_type
+from linalg_ext.definition.element_types import family
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.specialization import specialize
+from linalg_ext.errors import (
+    ArgumentError,
+    DefinitionError,
+    DTypeError,
+    RecognitionError,
+    VerificationError,
+)
+from linalg_ext.ir.diagnostics import Diagnostic
+from linalg_ext.runtime.dtypes import by_mlir, mlir_text
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over, discardable_attributes
+from linalg_ext.structured.operands import BoundOp, bind_types, producer
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.payload import Scalar, build_generic, cast
+from linalg_ext.structured.recognition import RecognizedOp, recognize
+
+NAME = COMPUTE_TYPE
+"""The attribute; its value is a type: `f32`."""
+
+_EXPECTED = "a float, integer or complex type, such as f32 or i32"
+
+
+def as_compute_type(value: Any, op_name: str = "") -> ir.Type:
+    """A compute type from what a caller gives for one, in the current context.
+
+    Args:
+        value: an IR type, its spelling in MLIR, or a dtype. Where a text is both, it is MLIR's:
+            `"i8"` has 8 bits, as in the attribute.
+        op_name: what it is given for, to name in the error.
+
+    Raises:
+        DTypeError: it is none of these, or no float, integer or complex type.
+    """
+    subject = f"{op_name}: " if op_name else ""
+    if isinstance(value, ir.Type):
+        element = value
+    else:
+        spelling = value if isinstance(value, str) and family(value) else None
+        try:
+            element = ir.Type.parse(spelling or mlir_text(np.dtype(value)))
+        except (TypeError, ir.MLIRError) as error:
+            raise DTypeError(
+                f"{subject}{value!r} is no compute type", expected=_EXPECTED, notes=[str(error)]
+            ) from None
+    if not _is_scalar(element):
+        raise DTypeError(f"{subject}{element} is no compute type", expected=_EXPECTED)
+    return element
+
+
+def compute_type_of(op: ir.Operation | ir.OpView) -> ir.Type | None:
+    """The compute type that an op carries; None where it carries none.
+
+    Raises:
+        VerificationError: the attribute is of another kind, or its type is no scalar one.
+    """
+    attributes = op.operation.attributes
+    if NAME not in attributes:
+        return None
+    attribute = attributes[NAME]
+    if not isinstance(attribute, ir.TypeAttr):
+        raise _broken(op, f"{NAME} is {attribute}", expected=f"a type: {NAME} = f32")
+    element = attribute.value
+    if not _is_scalar(element):
+        raise _broken(op, f"{NAME} is {element}", expected=_EXPECTED)
+    return element
+
+
+def set_compute_type(op: ir.Operation | ir.OpView, value: Any) -> None:
+    """Have an op compute in a type; see `as_compute_type` for what names one. None takes it away.
+
+    Raises:
+        DTypeError: it is no compute type, or one that cannot hold the operation.
+        ArgumentError: this is no structured op.
+    """
+    operation = op.operation
+    if value is None:
+        clear_compute_type(operation)
+        return
+    with operation.context:
+        element = as_compute_type(value)
+    _check_form(operation, element)
+    with operation.context:
+        operation.attributes[NAME] = ir.TypeAttr.get(element)
+
+
+def clear_compute_type(op: ir.Operation | ir.OpView) -> None:
+    """Take the compute type of an op away."""
+    attributes = op.operation.attributes
+    if NAME in attributes:
+        del attributes[NAME]
+
+
+def form_of(
+    op: ir.Operation | ir.OpView, recognized: RecognizedOp, element: ir.Type
+) -> ComputeForm:
+    """Return the form of an op in a compute type; ops that are alike share one.
+
+    Args:
+        op: a structured op.
+        recognized: the result of `recognize` for the op.
+        element: the compute type.
+
+    Raises:
+        DTypeError: the compute type cannot hold the operation.
+    """
+    attributes = op.operation.attributes
+    # Told so, even where its operands are of one type and no cast shows it.
+    unsigned = "cast" in attributes and "cast_unsigned" in str(attributes["cast"])
+    types = tuple(recognized.types.items())
+    return _derived(recognized.definition, types, str(element), unsigned)
+
+
+@functools.lru_cache(maxsize=4096)
+def _derived(
+    definition: OpDefinition, types: tuple[tuple[str, str], ...], compute: str, unsigned: bool
+) -> ComputeForm:
+    return in_compute_type(definition, dict(types), compute, unsigned=unsigned)
+
+
+def check_compute_type(
+    op: ir.Operation | ir.OpView, *, text: str = "", filename: str = "-"
+) -> None:
+    """Check the compute type of one op, if it carries one.
+
+    Args:
+        op: any op.
+        text: what it was parsed from, to show the line of an error.
+        filename: what errors call that text.
+
+    Raises:
+        VerificationError: the attribute is of the wrong kind, stands on an op that computes
+            nothing, or names a type that cannot hold the operation; names the place.
+    """
+    try:
+        _check(op)
+    except VerificationError as error:
+        if text:
+            error.where = Diagnostic.at(op.operation.location, error.what).pointed(text, filename)
+        raise
+
+
+def check_compute_types(
+    root: ir.Operation | ir.OpView, *, text: str = "", filename: str = "-"
+) -> None:
+    """Check the compute types of all ops that `root` holds, itself included.
+
+    Args:
+        root: an op, a module's for example.
+        text: what it was parsed from, to show the line of an error.
+        filename: what errors call that text.
+
+    Raises:
+        VerificationError: as of `check_compute_type`, for the first that is wrong.
+    """
+    for op in ops_with_compute_type(root):
+        check_compute_type(op, text=text, filename=filename)
+
+
+def ops_with_compute_type(root: ir.Operation | ir.OpView) -> list[ir.Operation]:
+    """The ops that carry one, of those that `root` holds and itself, in the order of the text."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if NAME in op.attributes:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _check(op: ir.Operation | ir.OpView) -> None:
+    element = compute_type_of(op)
+    if element is None:
+        return
+    try:
+        _check_form(op.operation, element)
+    except ArgumentError as error:
+        what, expected = error.what, error.expected
+        if not isinstance(error, DTypeError):
+            what = f"carries {NAME}, but has no body that computes one element"
+            expected = "the attribute on a structured op, such as linalg.matmul or linalg.generic"
+        raise _broken(op, what, expected=expected, hint=error.hint) from None
+
+
+def _check_form(op: ir.Operation, element: ir.Type) -> None:
+    """Raise where a compute type cannot hold an op; one that no definition says may do anything."""
+    with contextlib.suppress(RecognitionError, DefinitionError):
+        form_of(op, recognize(op), element)
+
+
+def _is_scalar(element: ir.Type) -> bool:
+    if isinstance(element, ir.IntegerType) and not element.is_signless:
+        return False
+    return family(str(element)) not in (None, "index")
+
+
+def _broken(
+    op: ir.Operation | ir.OpView, what: str, *, expected: str | None, hint: str | None = None
+) -> VerificationError:
+    message = f"'{op.operation.name}' op {what}"
+    place = Diagnostic.at(op.operation.location, message)
+    head = str(op.operation).splitlines()[0].strip()
+    return VerificationError(
+        message, where=f"{place.place('-')}:   {head}", expected=expected, hint=hint
+    )
+
+
+_WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
+"""Ops whose body their author writes; that of the others of linalg follows from the rest."""
+
+
+@dataclass(frozen=True)
+class OpInComputeType:
+    """A structured op of live IR and what it is in a compute type.
+
+    Attributes:
+        op: the op.
+        recognized: what it computes as it stands.
+        form: what it computes in the compute type.
+    """
+
+    op: ir.Operation
+    recognized: RecognizedOp
+    form: ComputeForm
+
+    @classmethod
+    def of(cls, op: ir.Operation, element: ir.Type) -> OpInComputeType:
+        """An op in a compute type.
+
+        Raises:
+            DTypeError: the type cannot hold the operation.
+            ArgumentError: this is no structured op.
+            RecognitionError: no definition says what the op does.
+        """
+        recognized = recognize(op)
+        return cls(op, recognized, form_of(op, recognized, element))
+
+    @property
+    def is_on_tensors(self) -> bool:
+        """Return whether it has results; else it writes to memrefs."""
+        return len(self.op.results) > 0
+
+    @property
+    def is_so_already(self) -> bool:
+        """Return whether the op computes so without being told."""
+        if any(output.is_cast for output in self.form.outputs) and self.form.accumulates:
+            return False
+        answers = self.form.answers
+        if "so already" not in answers:
+            definition = self.form.at_every_point()
+            answers["so already"] = same(definition, self.form.types, self.recognized)
+        return bool(answers["so already"])
+
+    def build_at_every_point(
+        self,
+        inputs: Sequence[ir.Value] | None = None,
+        *,
+        saturate: bool = False,
+    ) -> ir.Operation:
+        """A generic on the stored outputs, with casts in its body.
+
+        Args:
+            inputs: other inputs than those of the op.
+            saturate: whether the casts out keep to the range of the stored type.
+        """
+        given = self.recognized.inputs if inputs is None else inputs
+        definition = self._made(
+            ("point", saturate), lambda: self.form.at_every_point(saturate=saturate)
+        )
+        new = build_definition(definition, self.form.types, given, self.recognized.outputs)
+        self._copy_attributes(new)
+        return new
+
+    def build_on_accumulators(
+        self, accumulators: Sequence[ir.Value], inputs: Sequence[ir.Value] | None = None
+    ) -> ir.Operation:
+        """The op on outputs of the compute type: the named op where it means that, or a generic.
+
+        Args:
+            accumulators: the outputs.
+            inputs: other inputs than those of the op.
+        """
+        given = self.recognized.inputs if inputs is None else inputs
+        new = self.rebuilt(given, accumulators, self.form.definition)
+        if new is None:
+            new = build_definition(self.form.definition, self.form.types, given, accumulators)
+        self._copy_attributes(new)
+        return new
+
+    def rebuilt(
+        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], wanted: OpDefinition
+    ) -> ir.Operation | None:
+        """The same named op on other operands; None where it would not compute a definition."""
+        is_named = self.op.name.startswith("linalg.") and self.op.name not in _WITH_BODY_OF_ITS_OWN
+        if not is_named or not self.form.accumulates:
+            return None
+        results = [v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)]
+        if not self._means(wanted, inputs, outputs, results):
+            return None
+        new = ir.Operation.create(
+            self.op.name,
+            results=results,
+            operands=[*inputs, *outputs],
+            attributes={name: self.op.attributes[name] for name in self._inherent()},
+            regions=1,
+        )
+        linalg.fill_builtin_region(new)
+        return new
+
+    def _means(
+        self,
+        wanted: OpDefinition,
+        inputs: Sequence[ir.Value],
+        outputs: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+    ) -> bool:
+        """Return whether the named op computes a definition on such operands."""
+        text = self._text(inputs, outputs, results)
+        if text not in self.form.answers:
+            self.form.answers[text] = self._parsed_means(wanted, text)
+        return bool(self.form.answers[text])
+
+    def _parsed_means(self, wanted: OpDefinition, text: str) -> bool:
+        try:
+            # Parsed, not built: for element types that it does not expect, upstream's builder of
+            # bodies kills the process, and the parser reports an error.
+            module = ir.Module.parse(text)
+            found = recognize(module.body.operations[0].regions[0].blocks[0].operations[0])
+        except (ir.MLIRError, RecognitionError):
+            return False
+        return same(wanted, self.form.types, found)
+
+    def _text(
+        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], results: Sequence[ir.Type]
+    ) -> str:
+        """A module whose first op is the named op on arguments of a function."""
+        values = [*inputs, *outputs]
+        names = [f"%{position}" for position in range(len(values))]
+        typed = [(name, str(value.type)) for name, value in zip(names, values, strict=True)]
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in typed)
+        groups = [("ins", typed[: len(inputs)]), ("outs", typed[len(inputs) :])]
+        operands = " ".join(
+            f"{keyword}({', '.join(n for n, _ in group)} : {', '.join(k for _, k in group)})"
+            for keyword, group in groups
+            if group
+        )
+        attributes = {name: str(self.op.attributes[name]) for name in self._inherent()}
+        attributes.pop("operandSegmentSizes", None)
+        maps = attributes.pop("indexing_maps", None)
+        stated = f"indexing_maps = {maps} " if maps else ""
+        rest = ", ".join(f"{name} = {value}" for name, value in attributes.items())
+        left = f"%r:{len(results)} = " if results else ""
+        arrow = f" -> {', '.join(map(str, results))}" if results else ""
+        op = f"{left}{self.op.name} {stated}{{{rest}}} {operands}{arrow}"
+        return f"func.func @scratch({arguments}) {{ {op}\n return }}"
+
+    def _inherent(self) -> list[str]:
+        """The attributes that say what the op does."""
+        others = discardable_attributes(self.op)
+        return [
+            name
+            for name in self.op.attributes
+            if name not in others and not name.startswith("linalg.")
+        ]
+
+    def accumulator(self, output: StoredOutput, value: ir.Value) -> ir.Value:
+        """A new output of the compute type, with the initial value in it where the op reads it.
+
+        Args:
+            output: one of the form's.
+            value: what it is stored in.
+        """
+        element = ir.Type.parse(self.form.element)
+        reads = self.form.definition.assignment_to(output.name).reads_target
+        if isinstance(value.type, ir.MemRefType):
+            sizes = _sizes_of_memref(value)
+            dynamic = [size for size in sizes if isinstance(size, ir.Value)]
+            shape = [
+                ir.ShapedType.get_dynamic_size() if isinstance(size, ir.Value) else size
+                for size in sizes
+            ]
+            buffer: ir.Value = memref.AllocOp(ir.MemRefType.get(shape, element), dynamic, []).memref
+            if reads:
+                self._cast_in(output, value, buffer)
+            return buffer
+        empty = empty_like(value, element)
+        if not reads:
+            return empty
+        number = _filled_with(value)
+        if number is None:
+            return self._cast_in(output, value, empty).results[0]
+        scalar = _converted(number, element, unsigned=output.unsigned)
+        filled: ir.Value = linalg.fill(scalar, outs=[empty])
+        return filled
+
+    def cast_out(
+        self, output: StoredOutput, computed: ir.Value, value: ir.Value, *, saturate: bool = False
+    ) -> ir.Operation:
+        """An element-wise generic from the compute type to the stored type.
+
+        Args:
+            output: one of the form's.
+            computed: the accumulator.
+            value: what the op had for this output; a memref is written to.
+            saturate: whether to keep to the range of the stored type.
+        """
+        definition = self._made(
+            ("out", output.name, saturate), lambda: self.form.cast_out(output, saturate=saturate)
+        )
+        destination = _destination(value)
+        return build_definition(definition, self.form.types, [computed], [destination])
+
+    def _cast_in(self, output: StoredOutput, value: ir.Value, target: ir.Value) -> ir.Operation:
+        return build_definition(self.form.cast_in(output), self.form.types, [value], [target])
+
+    def _made(self, key: object, make: Callable[[], OpDefinition]) -> OpDefinition:
+        """A definition that follows from the form, made once."""
+        answers = self.form.answers
+        if key not in answers:
+            answers[key] = make()
+        definition: OpDefinition = answers[key]
+        return definition
+
+    def _copy_attributes(self, new: ir.Operation) -> None:
+        """Copy the discardable attributes to the new op, without the compute type.
+
+        The compute type has served its purpose.
+        """
+        carry_over(self.op, new)
+        clear_compute_type(new)
+
+
+def build_definition(
+    definition: OpDefinition,
+    types: Mapping[str, str],
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+) -> ir.Operation:
+    """A definition as `linalg.generic`.
+
+    Args:
+        definition: the op, without attributes.
+        types: the element type of each type variable, those that only a cast names included.
+        inputs: a value for each input.
+        outputs: a value for each output.
+    """
+    operands = (*definition.inputs, *definition.outputs)
+    known = bind_types(definition, operands, (*inputs, *outputs))
+    more = {name: ir.Type.parse(types[name]) for name in types if name not in known}
+    # Not `bind`, which checks the shapes once more: they are those of an op that was verified.
+    attributes = CallAttributes()
+    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**known, **more})
+    return build_generic(bound)
+
+
+def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp) -> bool:
+    """Return whether an op computes a definition at element types."""
+    return specialize(definition, types).equivalent(found.definition)
+
+
+def empty_like(value: ir.Value, element: ir.Type) -> ir.Value:
+    """`tensor.empty` of the sizes of a tensor and another element type."""
+    return empty_tensor(sizes_of(value), element)
+
+
+def _sizes_of_memref(value: ir.Value) -> list[ir.Value | int]:
+    shape = ir.ShapedType(value.type)
+    return [
+        memref.DimOp(value, number_constant(axis, ir.IndexType.get())).result
+        if shape.is_dynamic_dim(axis)
+        else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    ]
+
+
+def _filled_with(value: ir.Value) -> ir.Value | None:
+    """The scalar that every element of a tensor is, where one can be had."""
+    op = producer(value)
+    if op is None:
+        return None
+    if op.name == "linalg.fill":
+        element = ir.ShapedType(value.type).element_type
+        return op.operands[0] if op.operands[0].type == element else None
+    if op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    number = attribute.get_splat_value()
+    element = ir.ShapedType(value.type).element_type
+    constant = ir.Operation.create("arith.constant", [element], attributes={"value": number})
+    return constant.results[0]
+
+
+def _converted(scalar: ir.Value, element: ir.Type, *, unsigned: bool) -> ir.Value:
+    """A scalar in the compute type; a constant that it holds exactly becomes another constant."""
+    number = _number(scalar)
+    known = by_mlir(str(element))
+    if number is not None and known is not None and not (unsigned and number < 0):
+        with np.errstate(all="ignore"):
+            rounded = np.asarray(number).astype(known.dtype)
+        if known.kind in ("float", "integer") and complex(rounded[()]) == complex(number):
+            return number_constant(number, element)
+    return cast(Scalar(scalar), element, to_unsigned=False, read_unsigned=unsigned).value
+
+
+def _number(scalar: ir.Value) -> float | None:
+    op = producer(scalar)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)) and not isinstance(
+        attribute, ir.BoolAttr
+    ):
+        return attribute.value
+    return None
+
+
+def _destination(value: ir.Value) -> ir.Value:
+    """Return the destination of a cast result: the value, unless a fill or a constant made it.
+
+    For a fill it is the fill's own destination, since the fill would be unused. For a constant it
+    is a new empty tensor.
+    """
+    op = producer(value)
+    if op is not None and op.name == "linalg.fill" and len(op.results):
+        return op.operands[1]
+    if op is not None and op.name == "arith.constant":
+        return empty_like(value, ir.ShapedType(value.type).element_type)
+    return value

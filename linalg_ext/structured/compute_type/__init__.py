@@ -1,1 +1,0 @@
-"""The type that an op computes in: its attribute, and the op in it."""

@@ -1,1 +1,0 @@
-"""Contractions of any number of operands: built step by step, explained."""

@@ -1,1 +1,0 @@
-"""Index values in IR: read as symbolic integers, and emitted from them."""

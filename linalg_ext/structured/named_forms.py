@@ -1,0 +1,513 @@
+"""Upstream's named ops: built where they mean what a definition says, and found for one.
+
+A name alone proves nothing: a user may call an op `matmul` that is another op, and upstream changes
+its ops. So the named op is built once for each combination of definition, element types and
+attributes beside the generic form, and its indexing maps, iterator types and body are compared.
+
+The op library says what each of upstream's ops is. Here it is read the other way round: a table
+from the canonical form of a definition, at given element types and ranks, to the op that has it.
+Strides and dilations are read off the indices, and the ops are compared with those numbers in their
+place. So nothing is taken for a named op because it looks like one: whatever is found has the same
+canonical form, and `build_named` compares upstream's own maps and body once more.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linalg_ext import opdsl_defs
+from linalg_ext.bindings import func, ir, linalg
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.equivalence import by_appearance
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.scalar import Access
+from linalg_ext.definition.specialization import at_rank, specialize
+from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.errors import ArgumentError, ShapeError
+from linalg_ext.notations.affine_text import parse_affine_map
+from linalg_ext.opdsl import StructuredOp
+from linalg_ext.structured.contraction_form import plain_dims
+from linalg_ext.structured.operands import BoundOp, bind
+from linalg_ext.structured.payload import build_generic
+from linalg_ext.structured.recognition import RecognizedOp
+
+_verdicts: dict[tuple[object, ...], bool] = {}
+
+
+def build_named(bound: BoundOp) -> ir.Operation | None:
+    """Build upstream's named op at the current insertion point; None if absent.
+
+    Raises:
+        DTypeError: the op has no meaning for its element types.
+    """
+    op_class = getattr(linalg, bound.definition.cpp_class_name, None)
+    name = f"linalg.{bound.definition.name}"
+    if op_class is None or getattr(op_class, "OPERATION_NAME", None) != name or bound.unsigned:
+        return None
+    key = (bound.definition, _call_signature(bound), bound.attributes.key)
+    if key not in _verdicts:
+        _verdicts[key] = _means_the_same(bound)
+    return _build(bound, op_class) if _verdicts[key] else None
+
+
+def _call_signature(bound: BoundOp) -> tuple[str, ...]:
+    """Element types, and ranks where they decide the maps."""
+    rank = (str(bound.rank),) if bound.definition.is_rank_polymorphic else ()
+    types = tuple(f"{name}={element}" for name, element in bound.types.items())
+    return (*types, *rank, *(type(value.type).__name__ for value in bound.outputs))
+
+
+def _means_the_same(bound: BoundOp) -> bool:
+    """Return whether upstream's op has the maps and the body of the generic form."""
+    if any(len(accesses) > 1 for accesses in bound.definition.accesses.values()):
+        return False
+    scratch = ir.Module.create(ir.Location.unknown())
+    with ir.InsertionPoint(scratch.body):
+        block, copies = _on_scratch_block(bound)
+    with ir.InsertionPoint(block):
+        generic = build_generic(copies)
+    try:
+        # Parsed, not built: for operands or element types that it does not expect, upstream's
+        # body builder kills the process, and the parser reports an error.
+        parsed = ir.Module.parse(_named_text(bound))
+    except ir.MLIRError:
+        return False
+    named = parsed.body.operations[0].regions[0].blocks[0].operations[0].operation
+    return _fingerprint(generic) == _fingerprint(named)
+
+
+def _named_text(bound: BoundOp) -> str:
+    """A module whose first op is the named op on arguments of a function."""
+    values = (*bound.inputs, *bound.outputs)
+    names = [f"%{position}" for position in range(len(values))]
+    arguments = ", ".join(f"{n}: {v.type}" for n, v in zip(names, values, strict=True))
+    count = len(bound.inputs)
+    ins = _group("ins", names[:count], bound.inputs)
+    outs = _group("outs", names[count:], bound.outputs)
+    results = ", ".join(map(str, bound.result_types))
+    left = f"%r:{len(bound.result_types)} = " if results else ""
+    arrow = f" -> {results}" if results else ""
+    attributes = ", ".join(f"{name} = {value}" for name, value in _attributes(bound).items())
+    op = f"{left}linalg.{bound.definition.name} {{{attributes}}}{ins}{outs}{arrow}"
+    return f"func.func @scratch({arguments}) {{ {op}\n return }}"
+
+
+def _group(keyword: str, names: Sequence[str], values: Sequence[ir.Value]) -> str:
+    types = ", ".join(str(value.type) for value in values)
+    return f" {keyword}({', '.join(names)} : {types})" if names else ""
+
+
+def _on_scratch_block(bound: BoundOp) -> tuple[ir.Block, BoundOp]:
+    """A block of a scratch function, and the same op on the block's arguments."""
+    types = [value.type for value in (*bound.inputs, *bound.outputs)]
+    block = func.FuncOp("scratch", (types, [])).add_entry_block()
+    values = list(block.arguments)
+    count = len(bound.inputs)
+    copies = bind(
+        bound.definition, values[:count], values[count:], bound.attributes, bound.unsigned
+    )
+    return block, copies
+
+
+def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
+    op = op_class(bound.result_types, list(bound.inputs), list(bound.outputs))
+    for name, value in _attributes(bound).items():
+        op.operation.attributes[name] = value
+    linalg.fill_builtin_region(op.operation)
+    return op.operation  # type: ignore[no-any-return]
+
+
+def _attributes(bound: BoundOp) -> dict[str, ir.Attribute]:
+    """The attributes of the named op that are no defaults."""
+    attributes = {name: _index_vector(values) for name, values in bound.attributes.given.items()}
+    for operand in bound.definition.attributes:
+        if operand.kind.is_function_attribute:
+            function = bound.attributes.functions[operand.name]
+            if function == operand.default:
+                continue
+            kind = operand.kind.value.removesuffix("_attr")
+            attributes[operand.name] = ir.Attribute.parse(f"#linalg.{kind}<{function.name}>")
+    return attributes
+
+
+def _index_vector(values: Sequence[int]) -> ir.Attribute:
+    integer = ir.IntegerType.get_signless(64)
+    vector = ir.RankedTensorType.get([len(values)], integer)
+    return ir.DenseElementsAttr.get([ir.IntegerAttr.get(integer, v) for v in values], vector)
+
+
+def _fingerprint(op: ir.Operation) -> tuple[str, str]:
+    """The indexing maps and the body; which dimensions are reductions follows from the maps."""
+    block = op.regions[0].blocks[0]
+    numbers: dict[ir.Value, str] = {a: f"a{i}" for i, a in enumerate(block.arguments)}
+    body = []
+    for position, inner in enumerate(block.operations):
+        operands = [numbers.get(operand, "?") for operand in inner.operands]
+        attributes = {name: str(value) for name, value in inner.attributes.items()}
+        types = [str(result.type) for result in inner.results]
+        body.append((inner.operation.name, operands, types, attributes))
+        numbers.update((result, f"v{position}") for result in inner.results)
+    return str(linalg.get_indexing_maps(op)), str(body)
+
+
+_CASTS = ("cast_signed", "cast_unsigned")
+_MOST_PERMUTED = 3
+"""Inputs that are tried in every order; an op of more is looked up in its own order alone."""
+
+
+@dataclass(frozen=True)
+class NamedForm:
+    """One of upstream's named ops that computes what another op computes.
+
+    Attributes:
+        definition: what the op library says of it.
+        attributes: its strides, dilations and cast.
+        order: for each of its inputs, which input of the other op it is.
+    """
+
+    definition: OpDefinition
+    attributes: CallAttributes
+    order: tuple[int, ...]
+
+    @property
+    def op_name(self) -> str:
+        """`linalg.matmul`."""
+        return f"linalg.{self.definition.name}"
+
+
+def named_forms(recognized: RecognizedOp) -> tuple[NamedForm, ...]:
+    """The named ops that compute the same, the usual one first.
+
+    There are several where element types make two ops one: on booleans a sum is a maximum. The
+    inputs may come in another order: `b - a` is `linalg.sub` of b and a.
+    """
+    return _named_forms(recognized.definition, tuple(recognized.types.items()))
+
+
+def build_named_form(
+    recognized: RecognizedOp, forms: Iterable[NamedForm] | None = None
+) -> ir.Operation | None:
+    """Build the named op that computes the same, at the current insertion point.
+
+    Args:
+        recognized: the op that it is built for.
+        forms: those to choose from; all of them if not given.
+
+    Returns:
+        The op; None where upstream has none.
+    """
+    if not recognized.is_uniform:
+        return None
+    for form in named_forms(recognized) if forms is None else forms:
+        inputs = [recognized.inputs[position] for position in form.order]
+        try:
+            bound = bind(form.definition, inputs, recognized.outputs, form.attributes)
+        except ShapeError:
+            continue  # a generic may have sizes that the library's own ops refuse
+        built = build_named(bound)
+        if built is not None:
+            return built
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _named_forms(
+    definition: OpDefinition, types: tuple[tuple[str, str], ...]
+) -> tuple[NamedForm, ...]:
+    count = len(definition.inputs)
+    orders = [tuple(range(count))]
+    if count <= _MOST_PERMUTED:
+        orders = list(itertools.permutations(range(count)))
+    for order in orders:
+        found = tuple(_in_order(definition, dict(types), order))
+        if found:
+            return found
+    return ()
+
+
+def _in_order(
+    definition: OpDefinition, types: Mapping[str, str], order: tuple[int, ...]
+) -> Iterator[NamedForm]:
+    inputs = tuple(definition.inputs[position] for position in order)
+    # Type variables are numbered by the operands: in another order they are others.
+    ordered = specialize(replace(definition, operands=(*inputs, *definition.outputs)), types)
+    elements = {
+        str(new.type_var): types[str(old.type_var)]
+        for old, new in zip((*inputs, *definition.outputs), ordered.operands, strict=True)
+    }
+    signature = _signature(ordered, elements)
+    wanted = ordered.canonical()
+    for candidate, attributes in _table(signature).get(wanted, ()):
+        yield NamedForm(candidate, attributes, order)
+    for candidate, of_candidate in _with_indices(signature):
+        call = _attributes_read_off(candidate, ordered)
+        if call is None:
+            continue
+        if specialize(candidate, dict(of_candidate), call).canonical() == wanted:
+            yield NamedForm(candidate, call, order)
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """The key of an op for a first comparison, without its body: kinds, ranks, element types."""
+
+    inputs: tuple[tuple[bool, int, str], ...]
+    outputs: tuple[tuple[bool, int, str], ...]
+    dims: int
+
+
+def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature:
+    def of(operands: Sequence[Operand]) -> tuple[tuple[bool, int, str], ...]:
+        return tuple(
+            (o.kind is OperandKind.SCALAR, o.rank, types[str(o.type_var)]) for o in operands
+        )
+
+    return _Signature(of(definition.inputs), of(definition.outputs), len(definition.dims))
+
+
+@functools.cache
+def _upstream_definitions() -> tuple[OpDefinition, ...]:
+    """Return the op library's definitions of the ops that upstream has, the unsigned ones last."""
+    known = {getattr(each, "OPERATION_NAME", None) for each in vars(linalg).values()}
+    # Families in which upstream has no op need not be loaded.
+    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in known)
+    found = [op.definition for op in ops if isinstance(op, StructuredOp) and _is_upstream(op)]
+    # On floats an op and its unsigned twin are the same; the usual name is that without.
+    return tuple(sorted(found, key=lambda definition: "unsigned" in definition.name))
+
+
+def _is_upstream(op: StructuredOp) -> bool:
+    op_class = getattr(linalg, op.definition.cpp_class_name, None)
+    return getattr(op_class, "OPERATION_NAME", None) == f"linalg.{op.definition.name}"
+
+
+def _candidates(signature: _Signature) -> Iterator[tuple[OpDefinition, dict[str, str]]]:
+    """The ops of a signature, at its rank, with the element type of each type variable."""
+    elements = [element for _, _, element in (*signature.inputs, *signature.outputs)]
+    for definition in _upstream_definitions():
+        if (len(definition.inputs), len(definition.outputs)) != (
+            len(signature.inputs),
+            len(signature.outputs),
+        ):
+            continue
+        ranked = at_rank(definition, signature.outputs[0][1])
+        kinds = [
+            (operand.kind is OperandKind.SCALAR, operand.rank)
+            for operand in (*ranked.inputs, *ranked.outputs)
+        ]
+        if len(ranked.dims) != signature.dims or kinds != [
+            (scalar, rank) for scalar, rank, _ in (*signature.inputs, *signature.outputs)
+        ]:
+            continue
+        types: dict[str, str] = {name: name.lower() for name in PREDEFINED}
+        variables = [str(operand.type_var) for operand in (*ranked.inputs, *ranked.outputs)]
+        if all(
+            types.setdefault(variable, element) == element
+            for variable, element in zip(variables, elements, strict=True)
+        ):
+            yield definition, types
+
+
+def _calls(definition: OpDefinition) -> Iterator[CallAttributes]:
+    """The calls of an op without index attributes: each way to cast, where it has that choice."""
+    casts = [o.name for o in definition.attributes if o.kind is OperandKind.TYPE_FN_ATTR]
+    for functions in itertools.product(_CASTS, repeat=len(casts)):
+        yield resolve_attributes(definition, dict(zip(casts, functions, strict=True)))
+
+
+@functools.cache
+def _table(
+    signature: _Signature,
+) -> Mapping[OpDefinition, Sequence[tuple[OpDefinition, CallAttributes]]]:
+    """The ops of a signature that have no index attributes, by their canonical forms."""
+    table: dict[OpDefinition, list[tuple[OpDefinition, CallAttributes]]] = {}
+    for definition, types in _candidates(signature):
+        if not _index_attributes(definition):
+            ranked = at_rank(definition, signature.outputs[0][1])
+            for attributes in _calls(definition):
+                form = specialize(ranked, types, attributes).canonical()
+                table.setdefault(form, []).append((definition, attributes))
+    return table
+
+
+@functools.cache
+def _with_indices(
+    signature: _Signature,
+) -> tuple[tuple[OpDefinition, tuple[tuple[str, str], ...]], ...]:
+    """The ops of a signature that have strides or dilations, with their element types."""
+    return tuple(
+        (definition, tuple(types.items()))
+        for definition, types in _candidates(signature)
+        if _index_attributes(definition)
+    )
+
+
+def _index_attributes(definition: OpDefinition) -> list[str]:
+    return [o.name for o in definition.attributes if o.kind is OperandKind.INDEX_ATTR]
+
+
+def _attributes_read_off(candidate: OpDefinition, op: OpDefinition) -> CallAttributes | None:
+    """The strides and dilations with which a candidate may be an op; None where it cannot be."""
+    dims = dict(zip(by_appearance(candidate), by_appearance(op), strict=True))
+    unit: dict[str, int] = {
+        symbol: 1
+        for operand in candidate.attributes
+        for expr in operand.shape
+        for symbol in expr.symbols
+    }
+    found = dict(unit)
+    pairs = zip((*candidate.inputs, *candidate.outputs), (*op.inputs, *op.outputs), strict=True)
+    for theirs, ours in pairs:
+        if not theirs.kind.is_tensor:
+            continue
+        indices = zip(candidate.accesses[theirs.name][0], op.accesses[ours.name][0], strict=True)
+        for index, other in indices:
+            for symbol, dim in itertools.product(index.symbols, index.dims):
+                if symbol not in unit:
+                    return None
+                doubled = _factor(index, dim, {**unit, symbol: 2})
+                if doubled != _factor(index, dim, unit):
+                    found[symbol] = _factor(other, dims[dim], {})
+    given = {
+        operand.name: [found[str(expr)] for expr in operand.shape]
+        for operand in candidate.attributes
+        if operand.kind is OperandKind.INDEX_ATTR
+    }
+    try:
+        return resolve_attributes(candidate, given)
+    except ArgumentError:
+        return None  # the index does not move with the dimension
+
+
+def _factor(index: AffineExpr, dim: str, symbols: Mapping[str, int]) -> int:
+    """By how much an index grows with a dimension, at the origin."""
+    origin: dict[AffineExpr, int] = {AffineDim(name): 0 for name in index.dims}
+    origin.update((AffineSymbol(name), value) for name, value in symbols.items())
+    grown = {**origin, AffineDim(dim): 1}
+    return int(index.evaluate(grown)) - int(index.evaluate(origin))
+
+
+def build_rearrangement(recognized: RecognizedOp) -> ir.Operation | None:
+    """Build `linalg.transpose` or `linalg.broadcast`, if that is what an op is; else None."""
+    definition = recognized.definition
+    values = (*recognized.inputs, *recognized.outputs)
+    if len(values) != 2 or len({type(value.type) for value in values}) != 1:
+        return None
+    (assignment,) = definition.assignments
+    read, written = assignment.value, plain_dims(assignment.target.indices)
+    if not isinstance(read, Access) or read.operand != definition.inputs[0].name:
+        return None
+    source = plain_dims(read.indices)
+    if source is None or written is None or not {*source} <= {*written}:
+        return None
+    if assignment.reduction is not None or len(written) != len(definition.dims):
+        return None
+    places = [written.index(dim) for dim in source]
+    (value,), (init,) = recognized.inputs, recognized.outputs
+    results = [init.type] if isinstance(init.type, ir.RankedTensorType) else []
+    if len(source) == len(written):
+        permutation = [places.index(axis) for axis in range(len(written))]
+        op = linalg.TransposeOp(results, value, init, permutation).operation
+    elif places == sorted(places):
+        added = [axis for axis in range(len(written)) if axis not in places]
+        op = linalg.BroadcastOp(results, value, init, added).operation
+    else:
+        return None  # both at once are two ops
+    linalg.fill_builtin_region(op)
+    return op
+
+
+def filling_value(op: ir.Operation) -> ir.Value | None:
+    """The number that a `linalg.generic` without inputs writes everywhere; None if it is another.
+
+    It is a value from outside its body, or a constant of the body: the op that makes it is then
+    built again at the current insertion point.
+    """
+    body = op.regions[0].blocks[0]
+    yielded = body.operations[len(body.operations) - 1].operands
+    if len(op.operands) != 1 or len(yielded) != 1:
+        return None
+    (target,) = _index_dims(op)
+    if target is None or len(target) != len(_loops(op)) or True in _loops(op):
+        return None
+    value = yielded[0]
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return value if owner != body else None
+    if owner.operation.block != body:
+        return value
+    if owner.operation.name != "arith.constant":
+        return None
+    return owner.operation.clone().operation.results[0]
+
+
+def build_reduce(op: ir.Operation) -> ir.Operation | None:
+    """Build `linalg.reduce` with the body of a `linalg.generic`, if it folds; else None.
+
+    A fold reads its inputs, all of one shape, at every point, and its outputs at the points
+    without the dimensions that it reduces.
+    """
+    count = len(op.operands) // 2
+    dims = _index_dims(op)
+    inputs, outputs = {*dims[:count]}, {*dims[count:]}
+    if len(op.operands) != 2 * count or len(inputs) != 1 or len(outputs) != 1:
+        return None
+    if len({type(operand.type) for operand in op.operands}) != 1:
+        return None
+    (source,), (target,) = inputs, outputs
+    if source is None or target is None or len(source) != len(_loops(op)):
+        return None
+    places = [source.index(dim) for dim in target]
+    reduced = [axis for axis in range(len(source)) if axis not in places]
+    said = [_loops(op)[int(dim.removeprefix("d"))] for dim in source]
+    if not reduced or said != [axis in reduced for axis in range(len(source))]:
+        return None
+    if places != sorted(places) or not _can_be_copied(op):
+        return None
+    values = list(op.operands)
+    inits = values[count:]
+    results = [init.type for init in inits if isinstance(init.type, ir.RankedTensorType)]
+    reduce = linalg.ReduceOp(results, values[:count], inits, reduced).operation
+    _copy_body(op, reduce)
+    return reduce
+
+
+def _index_dims(op: ir.Operation) -> list[tuple[str, ...] | None]:
+    """By which dimensions each operand is indexed; None where an index is no dimension."""
+    maps = ir.ArrayAttr(op.attributes["indexing_maps"])
+    return [plain_dims(parse_affine_map(str(map)).results) for map in maps]
+
+
+def _loops(op: ir.Operation) -> list[bool]:
+    """For each dimension of the iteration space, whether it is said to be a reduction."""
+    return ["reduction" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+
+
+def _can_be_copied(op: ir.Operation) -> bool:
+    """Return whether the body is a list of ops that mean the same in another op."""
+    body = [inner.operation for inner in op.regions[0].blocks[0]]
+    return all(inner.name != "linalg.index" and not len(inner.regions) for inner in body)
+
+
+def _copy_body(source: ir.Operation, target: ir.Operation) -> None:
+    """Give an op without a body that of another, whose operands have the same element types."""
+    old = source.regions[0].blocks[0]
+    new = target.regions[0].blocks.append(*(argument.type for argument in old.arguments))
+    known: dict[ir.Value, ir.Value] = dict(zip(old.arguments, new.arguments, strict=True))
+    with ir.InsertionPoint(new):
+        for inner in old.operations:
+            copy = inner.operation.clone().operation
+            _use(copy, known)
+            known.update(zip(inner.operation.results, copy.results, strict=True))
+
+
+def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+    operands: Sequence[ir.Value] = list(op.operands)
+    for position, operand in enumerate(operands):
+        if operand in known:
+            op.operands[position] = known[operand]

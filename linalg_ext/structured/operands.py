@@ -1,0 +1,358 @@
+"""The operands of one op in IR, matched with its definition."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineMap,
+)
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.operand_maps import add_readings
+from linalg_ext.definition.scalar import Access
+from linalg_ext.definition.shapes import check_shapes, infer_extents
+from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.errors import ArityError, DTypeError, ShapeError
+from linalg_ext.runtime.dtypes import mlir_text
+
+
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The op that a value is a result of; None for an argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def grouped(values: Sequence[ir.Value], sizes: Sequence[int]) -> list[list[ir.Value]]:
+    """Values one after another in groups of these sizes."""
+    left = iter(values)
+    return [list(itertools.islice(left, size)) for size in sizes]
+
+
+def predefined_types() -> dict[str, ir.Type]:
+    """The IR types of the type variables that have a fixed meaning."""
+    return {name: ir.Type.parse(mlir_text(dtype)) for name, dtype in PREDEFINED.items()}
+
+
+@dataclass(frozen=True)
+class BoundOp:
+    """A definition with the values that it is built on.
+
+    Attributes:
+        definition: the op.
+        inputs: a value for each input of the definition.
+        outputs: a value for each output.
+        attributes: the attributes of the op.
+        types: the IR type of each type variable.
+        unsigned: type variables whose integers are unsigned.
+        sizes: what symbols stand for that are sizes of no operand, but of one of a larger op that
+            this is a step of.
+    """
+
+    definition: OpDefinition
+    inputs: tuple[ir.Value, ...]
+    outputs: tuple[ir.Value, ...]
+    attributes: CallAttributes
+    types: Mapping[str, ir.Type]
+    unsigned: frozenset[str] = frozenset()
+    sizes: Mapping[str, ir.Value] = field(default_factory=dict)
+
+    @property
+    def result_types(self) -> list[ir.Type]:
+        """The types of the op's results: those of its tensor outputs."""
+        return [v.type for v in self.outputs if isinstance(v.type, ir.RankedTensorType)]
+
+    @property
+    def rank(self) -> int:
+        """The rank that a rank-polymorphic op is built at: that of its first output."""
+        return ir.ShapedType(self.outputs[0].type).rank
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The iteration space; a rank-polymorphic op gets one of its output's rank."""
+        if self.definition.is_rank_polymorphic:
+            return tuple(f"d{axis}" for axis in range(self.rank))
+        return self.definition.dims
+
+    @property
+    def iterator_types(self) -> tuple[IteratorType, ...]:
+        """One for each dimension of the iteration space."""
+        if self.definition.is_rank_polymorphic:
+            return (IteratorType.PARALLEL,) * self.rank
+        return self.definition.iterator_types
+
+    def slots(self) -> list[tuple[Operand, ir.Value, Access | None, AffineMap]]:
+        """List the operands of a structured op, each with value, access and indexing map.
+
+        The access of a scalar is None. A tensor that is read through several index tuples is listed
+        once for each of them.
+        """
+        slots: list[tuple[Operand, ir.Value, Access | None, AffineMap]] = []
+        for operand, value in zip(
+            (*self.definition.inputs, *self.definition.outputs),
+            (*self.inputs, *self.outputs),
+            strict=True,
+        ):
+            if operand.kind is OperandKind.SCALAR or operand.type_var is None:
+                slots.append((operand, value, None, self._map(())))
+                continue
+            for indices in self.definition.accesses[operand.name]:
+                access = Access(operand.name, indices, operand.type_var)
+                slots.append((operand, value, access, self._indexing_map(value, indices)))
+        return slots
+
+    def _indexing_map(self, value: ir.Value, indices: tuple[AffineExpr, ...]) -> AffineMap:
+        if self.definition.is_rank_polymorphic:
+            # Tensors of rank 0 are read at every point; the others are as the output.
+            rank = ir.ShapedType(value.type).rank
+            return self._map(tuple(AffineDim(dim) for dim in self.dims) if rank else ())
+        return self._map(indices)
+
+    def _map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
+        symbols = self.definition.symbols
+        full = AffineMap(self.dims, symbols, indices)
+        return full.substitute_symbols({**self._sizes(indices), **self.attributes.symbols})
+
+    def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
+        """Symbols that are static sizes of shapes and that a map needs."""
+        wanted = {symbol for index in indices for symbol in index.symbols}
+        sizes: dict[str, int] = {}
+        for operand, value in zip(
+            (*self.definition.inputs, *self.definition.outputs),
+            (*self.inputs, *self.outputs),
+            strict=True,
+        ):
+            if operand.kind is OperandKind.SCALAR:
+                continue
+            shape = ir.ShapedType(value.type)
+            for axis, expr in enumerate(operand.shape):
+                name = str(expr)
+                if name in wanted and name not in self.attributes.symbols:
+                    if shape.is_dynamic_dim(axis):
+                        raise ShapeError(
+                            f"{self.definition.name} computes an index with the size {name} of "
+                            f"{operand.name}, which is dynamic",
+                            hint="give the operand a static shape",
+                        )
+                    sizes[name] = shape.get_dim_size(axis)
+        unknown = sorted(wanted - sizes.keys() - self.attributes.symbols.keys())
+        if unknown:
+            raise ShapeError(
+                f"{self.definition.name} computes an index with {unknown[0]}, which is the size of "
+                "no operand by itself",
+                hint=f"give some operand a dimension of size S.{unknown[0]}, or bind it with "
+                f"IndexAttrDef(S.{unknown[0]}, default=[1])",
+            )
+        # The others occur in no index; a map of MLIR is then without symbols.
+        return {**dict.fromkeys(self.definition.symbols, 0), **sizes}
+
+
+def bind(
+    definition: OpDefinition,
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    attributes: CallAttributes,
+    unsigned: frozenset[str] = frozenset(),
+) -> BoundOp:
+    """Match values with the operands of a definition.
+
+    Raises:
+        ArityError: too many or too few values.
+        DTypeError: two operands of one type variable differ in element type, or a value is neither
+            tensor nor memref where one is needed.
+        ShapeError: a rank is wrong.
+    """
+    _check_count(definition, "input", definition.inputs, inputs)
+    _check_count(definition, "output", definition.outputs, outputs)
+    operands = (*definition.inputs, *definition.outputs)
+    types = bind_types(definition, operands, (*inputs, *outputs))
+    _check_semantics(definition, inputs, outputs)
+    try:
+        if definition.is_rank_polymorphic:
+            _check_ranks(definition, inputs, outputs)
+        else:
+            _check_static_shapes(definition, (*inputs, *outputs), attributes)
+    except ShapeError as error:
+        shapes = _static_shapes(definition, (*inputs, *outputs))
+        raise add_readings(error, definition, shapes, attributes.symbols) from None
+    return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+
+
+def bind_types(
+    definition: OpDefinition, operands: Sequence[Operand], values: Sequence[ir.Value]
+) -> dict[str, ir.Type]:
+    """The IR type of each type variable that some operands bind, and of the predefined ones.
+
+    Raises:
+        DTypeError, ShapeError: as `bind`.
+    """
+    types = predefined_types()
+    owner: dict[str, str] = dict.fromkeys(types, "the name of the type")
+    for operand, value in zip(operands, values, strict=True):
+        element = _element_type(definition, operand, value)
+        name = str(operand.type_var)
+        if types.setdefault(name, element) != element:
+            raise DTypeError(
+                f"{definition.name}: {operand.name} is of {element}, but type variable {name} "
+                f"is {types[name]} by {owner[name]}",
+                hint=f"cast one of them, or give {operand.name} a type variable of its own",
+            )
+        owner.setdefault(name, operand.name)
+    return types
+
+
+def _check_semantics(
+    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
+) -> None:
+    """An op works on tensors or on memrefs, not on both."""
+    tensors = [isinstance(v.type, ir.RankedTensorType) for v in (*inputs, *outputs)]
+    memrefs = [isinstance(v.type, ir.MemRefType) for v in (*inputs, *outputs)]
+    if any(tensors) and any(memrefs):
+        raise DTypeError(
+            f"{definition.name} got {', '.join(str(v.type) for v in (*inputs, *outputs))}",
+            expected="tensors alone, or memrefs alone",
+            hint="turn one into the other with bufferization.to_tensor or to_buffer",
+        )
+
+
+def _check_static_shapes(
+    definition: OpDefinition, values: Sequence[ir.Value], attributes: CallAttributes
+) -> None:
+    shapes = _static_shapes(definition, values)
+    key = tuple((name, tuple(shape)) for name, shape in shapes.items())
+    _check_shapes(definition, key, tuple(attributes.symbols.items()))
+
+
+@lru_cache(maxsize=4096)
+def _check_shapes(
+    definition: OpDefinition,
+    shapes: tuple[tuple[str, tuple[int | None, ...]], ...],
+    symbols: tuple[tuple[str, int], ...],
+) -> None:
+    """Raise as `check_shapes`; shapes that fit are checked once, whatever ops have them."""
+    extents = infer_extents(definition, dict(shapes), dict(symbols))
+    check_shapes(definition, dict(shapes), dict(symbols), extents)
+
+
+def _static_shapes(
+    definition: OpDefinition, values: Sequence[ir.Value]
+) -> dict[str, list[int | None]]:
+    operands = zip((*definition.inputs, *definition.outputs), values, strict=True)
+    return {o.name: static_sizes(value) for o, value in operands if o.kind.is_tensor}
+
+
+def static_sizes(value: ir.Value) -> list[int | None]:
+    """The sizes of a tensor or memref, None for a dynamic one."""
+    shape = ir.ShapedType(value.type)
+    return [
+        None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    ]
+
+
+def _check_ranks(
+    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
+) -> None:
+    """An element-wise op takes tensors of its output's shape, or of rank 0."""
+    shape = static_sizes(outputs[0])
+    for operand, value in zip(
+        (*definition.inputs, *definition.outputs), (*inputs, *outputs), strict=True
+    ):
+        if operand.kind is OperandKind.SCALAR:
+            continue
+        other = static_sizes(value)
+        if operand.kind.is_input and not other:
+            continue
+        if len(other) != len(shape) or any(
+            None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)
+        ):
+            raise ShapeError(
+                f"{definition.name}: {operand.name} is of type {value.type}, but "
+                f"{definition.outputs[0].name} is of type {outputs[0].type}",
+                expected="operands of one shape, or inputs of rank 0: nothing is broadcast "
+                "unless said",
+            )
+
+
+def _check_count(
+    definition: OpDefinition, kind: str, operands: Sequence[Operand], values: Sequence[ir.Value]
+) -> None:
+    if len(operands) != len(values):
+        names = ", ".join(operand.name for operand in operands)
+        raise ArityError(
+            f"{definition.name} got {len(values)} {kind}(s)",
+            expected=f"{len(operands)}: {names}",
+        )
+
+
+def _element_type(definition: OpDefinition, operand: Operand, value: ir.Value) -> ir.Type:
+    kind = value.type
+    if operand.kind is OperandKind.SCALAR:
+        if isinstance(kind, ir.ShapedType):
+            raise DTypeError(
+                f"{definition.name}: scalar {operand.name} is of type {kind}",
+                expected="a value of an element type, such as f32, or a Python number",
+                hint="take its element with tensor.extract or memref.load",
+            )
+        return kind
+    if not isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):
+        raise DTypeError(
+            f"{definition.name}: {operand.name} is of type {kind}",
+            expected="a ranked tensor or memref",
+        )
+    shape = ir.ShapedType(kind)
+    if definition.is_rank_polymorphic:
+        return shape.element_type
+    rank = len(definition.accesses[operand.name][0])
+    if shape.rank != rank:
+        raise ShapeError(
+            f"{definition.name}: {operand.name} is of rank {shape.rank}: {kind}",
+            expected=f"rank {rank}: {operand.name}({', '.join(map(str, operand.shape))})",
+        )
+    return shape.element_type
+
+
+def to_ir_map(map: AffineMap) -> ir.AffineMap:
+    """An affine map of MLIR; the map must be without symbols."""
+    positions = {AffineDim(name): position for position, name in enumerate(map.dims)}
+
+    def convert(expr: AffineExpr) -> ir.AffineExpr:
+        if isinstance(expr, AffineConst):
+            return ir.AffineConstantExpr.get(expr.value)
+        if isinstance(expr, AffineDim):
+            return ir.AffineDimExpr.get(positions[expr])
+        if isinstance(expr, AffineBinary):
+            built: ir.AffineExpr = _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+            return built
+        raise ShapeError(f"the size that symbol {expr} stands for is not known")
+
+    return ir.AffineMap.get(len(map.dims), 0, [convert(result) for result in map.results])
+
+
+class _Build(dict[AffineKind, Any]):
+    """Upstream's expression classes, looked up when first needed: bindings load lazily."""
+
+    def __missing__(self, kind: AffineKind) -> Any:
+        self.update(
+            {
+                AffineKind.ADD: ir.AffineAddExpr,
+                AffineKind.MUL: ir.AffineMulExpr,
+                AffineKind.MOD: ir.AffineModExpr,
+                AffineKind.FLOORDIV: ir.AffineFloorDivExpr,
+                AffineKind.CEILDIV: ir.AffineCeilDivExpr,
+            }
+        )
+        return self[kind]
+
+
+_BUILD = _Build()

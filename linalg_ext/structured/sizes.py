@@ -1,0 +1,282 @@
+"""The sizes of tensors as numbers, from where the tensors come rather than from the tensors.
+
+A size that is taken from what a result was made of outlives the op that made it: fusion can then
+let go of the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import ir, memref, tensor
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.extension import integers
+from linalg_ext.structured.indices import Emitter, IndexReader
+from linalg_ext.structured.maps import groups_of
+from linalg_ext.structured.mixed import (
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+    Index,
+    mixed,
+    mixed_attribute,
+    segments,
+)
+from linalg_ext.structured.operands import producer
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import (
+    Number,
+    Symbol,
+    clamped,
+    equal,
+    product,
+    select,
+    substitute,
+    symbols_of,
+)
+
+
+@dataclass(frozen=True)
+class SizeOf:
+    """The key of a symbol: the size of a tensor or memref, which no value stands for yet."""
+
+    tensor: ir.Value
+    axis: int
+
+    def __str__(self) -> str:
+        return f"size of dimension {self.axis}"
+
+
+def sizes_of(value: ir.Value) -> tuple[Number, ...]:
+    """The sizes of a ranked tensor or memref."""
+    return tuple(size_of(value, axis) for axis in range(ir.ShapedType(value.type).rank))
+
+
+def size_of(value: ir.Value, axis: int) -> Number:
+    """The size of a tensor or memref along an axis: a number, a value's, or a `SizeOf` symbol."""
+    shape = ir.ShapedType(value.type)
+    if not shape.is_dynamic_dim(axis):
+        return shape.get_dim_size(axis)
+    op = producer(value) if isinstance(value.type, ir.RankedTensorType) else None
+    found = None if op is None else _made_size(op, value, axis)
+    return Symbol(SizeOf(value, axis), lower=0).number if found is None else found
+
+
+def by_origin(number: Number) -> Number:
+    """The number by the sizes of what all else is made of, in the place of ops that ask for sizes.
+
+    Two sizes that come from one tensor are then equal, by whatever way they were read.
+    """
+    known: dict[Hashable, Number] = {}
+    for symbol in symbols_of(number):
+        asked = _asked(symbol.key) if isinstance(symbol.key, ir.Value) else symbol.key
+        if isinstance(asked, SizeOf):
+            size = _size_at_origin(asked)
+            if size != symbol.number:
+                known[symbol.key] = by_origin(size)
+    return substitute(number, dict(known)) if known else number
+
+
+def _size_at_origin(asked: SizeOf) -> Number:
+    op = producer(asked.tensor)
+    if op is not None and op.name == "bufferization.to_tensor":
+        return size_of(op.operands[0], asked.axis)
+    return size_of(asked.tensor, asked.axis)
+
+
+def _asked(value: ir.Value) -> SizeOf | None:
+    """The size that an op asks for; None if the value is not one."""
+    op = producer(value)
+    if op is None or op.name not in ("tensor.dim", "memref.dim"):
+        return None
+    axis = as_number(op.operands[1])
+    return SizeOf(op.operands[0], axis) if isinstance(axis, int) else None
+
+
+def with_dims(number: Number) -> Number:
+    """The number with an op that reads it in the place of each `SizeOf`, at the insertion point."""
+    made: dict[Hashable, Symbol] = {}
+    for symbol in symbols_of(number):
+        key = symbol.key
+        if isinstance(key, SizeOf) and key not in made:
+            made[key] = Symbol(_dim(key), lower=0)
+    return substitute(number, dict(made)) if made else number
+
+
+class SizeEmitter(Emitter):
+    """An emitter that asks for the sizes of tensors and memrefs too, for each of them once."""
+
+    def _symbol(self, symbol: Symbol) -> ir.Value:
+        key = symbol.key
+        if isinstance(key, SizeOf) and key not in self._values:
+            self._values[key] = _dim(key)
+        return super()._symbol(symbol)
+
+
+def _dim(size: SizeOf) -> ir.Value:
+    axis = integer_constant(ir.IndexType.get(), size.axis)
+    is_tensor = isinstance(size.tensor.type, ir.RankedTensorType)
+    value: ir.Value = (tensor.DimOp if is_tensor else memref.DimOp)(size.tensor, axis).result
+    return value
+
+
+def mixed_sizes(sizes: Sequence[Number]) -> list[Index]:
+    """Sizes as the builders of ops take them: integers, and values at the insertion point."""
+    return [index(size) for size in sizes]
+
+
+def index(number: Number) -> Index:
+    """A number as the builders of ops take it: an integer, or a value at the insertion point."""
+    return number if isinstance(number, int) else value_of(number)
+
+
+def value_of(number: Number) -> ir.Value:
+    """A number as a value of type index, at the insertion point."""
+    return Emitter().value(with_dims(number))
+
+
+def tensor_type(sizes: Sequence[Number], like: ir.Type) -> ir.Type:
+    """The type of a tensor of these sizes, of the elements of another."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [size if isinstance(size, int) else dynamic for size in sizes]
+    return ir.RankedTensorType.get(shape, ir.ShapedType(like).element_type)
+
+
+def as_number(index: Index) -> Number:
+    """The number that an offset or a size of an op stands for."""
+    return IndexReader()(index)
+
+
+def slice_numbers(
+    op: ir.Operation, before: int = 1
+) -> tuple[list[Number], list[Number], list[Number]]:
+    """Offsets, sizes and strides of an op on slices, after its first `before` operands."""
+    groups = segments(op, before + 3)[before:]
+    names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
+    offsets, sizes, strides = (
+        [as_number(each) for each in mixed(op, name, name, group)]
+        for name, group in zip(names, groups, strict=True)
+    )
+    return offsets, sizes, strides
+
+
+def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:
+    """The axes of a slice that a type keeps: those of size 1 that it lacks are dropped.
+
+    Which of several that could be dropped are does not matter to the elements.
+    """
+    shape = ir.ShapedType(type_)
+    sizes = integers(op.attributes[STATIC_SIZES], STATIC_SIZES)
+    kept: list[int] = []
+    for axis, size in enumerate(sizes):
+        at = len(kept)
+        must_stay = len(sizes) - axis == shape.rank - at
+        if must_stay or (at < shape.rank and size == shape.get_dim_size(at)):
+            kept.append(axis)
+    return kept
+
+
+def met(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
+    """Return the offset and the size of the part of a dimension that a run of indices covers.
+
+    An empty part has offset 0: upstream refuses an empty slice at the end of a tensor.
+
+    Args:
+        offset: the start of the run; it may lie before the start of the dimension.
+        size: the length of the run.
+        whole: the length of the dimension.
+    """
+    begin = clamped(offset, 0, whole)
+    length = clamped(offset + size, 0, whole) - begin
+    return select(equal(length, 0), 0, begin), length
+
+
+def pad_numbers(op: ir.Operation) -> tuple[list[Number], list[Number]]:
+    """Return the padding that a `tensor.pad` adds before and after its source, along each axis."""
+    _, low, high = segments(op, 3)
+    return (
+        [as_number(each) for each in mixed(op, "static_low", "low", low)],
+        [as_number(each) for each in mixed(op, "static_high", "high", high)],
+    )
+
+
+def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
+    """The size of a result that is not in its type, by what the op is given; None: not known."""
+    if op.name in ("linalg.pack", "linalg.unpack"):
+        return size_of(op.operands[1], axis)  # others follow: a padding value, dynamic tiles
+    if op.name.startswith(("linalg.", "linalg_ext.")):
+        number = ir.OpResult(value).result_number
+        return size_of(op.operands[len(op.operands) - len(op.results) + number], axis)
+    match op.name:
+        case "tensor.empty" | "tensor.splat" | "tensor.generate":
+            sizes = list(op.operands)[1 if op.name == "tensor.splat" else 0 :]
+            return as_number(sizes[_dynamic_before(value.type, axis)])
+        case "tensor.cast" | "tensor.insert_slice":
+            return size_of(op.operands[0 if op.name == "tensor.cast" else 1], axis)
+        case "tensor.extract_slice":
+            _, sizes_, _ = slice_numbers(op)
+            return sizes_[kept_axes(op, value.type)[axis]]
+        case "tensor.expand_shape":
+            return as_number(list(op.operands)[1 + _dynamic_before(value.type, axis)])
+        case "tensor.collapse_shape":
+            return product(size_of(op.operands[0], each) for each in groups_of(op)[axis])
+        case "tensor.pad":
+            low, high = pad_numbers(op)
+            return low[axis] + size_of(op.operands[0], axis) + high[axis]
+    size = _RESULT_SIZES.get(op.name)
+    return None if size is None else size(op, value, axis)
+
+
+ResultSize: TypeAlias = Callable[[ir.Operation, ir.Value, int], Number | None]
+"""The size of a result of an op along an axis; None where it is not known."""
+
+_RESULT_SIZES: dict[str, ResultSize] = {}
+
+
+def add_result_sizes(op_name: str, size: ResultSize) -> None:
+    """Add an op of a dialect above: the sizes of its results by what it is given."""
+    _RESULT_SIZES[op_name] = size
+
+
+def _dynamic_before(type_: ir.Type, axis: int) -> int:
+    shape = ir.ShapedType(type_)
+    return sum(shape.is_dynamic_dim(each) for each in range(axis))
+
+
+def extract_slice(source: ir.Value, tile: Tile) -> ir.Value:
+    """`tensor.extract_slice` of a tile, at the insertion point."""
+    type_ = tensor_type(tile.sizes, source.type)
+    place = _place(tile.offsets, tile.sizes, tile.strides)
+    return _result(tensor.ExtractSliceOp(type_, source, *place))
+
+
+def insert_slice(
+    source: ir.Value, into: ir.Value, offsets: Sequence[Number], sizes: Sequence[Number]
+) -> ir.Value:
+    """`tensor.insert_slice` of neighbours, at the insertion point."""
+    return _result(tensor.InsertSliceOp(source, into, *_place(offsets, sizes, [1] * len(sizes))))
+
+
+def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir.Value:
+    """A tensor without the axes of size 1 that are not kept."""
+    if len(kept) == len(sizes):
+        return value
+    type_ = tensor_type([sizes[axis] for axis in kept], value.type)
+    place = _place([0] * len(sizes), sizes, [1] * len(sizes))
+    return _result(tensor.ExtractSliceOp(type_, value, *place))
+
+
+def _place(
+    offsets: Sequence[Number], sizes: Sequence[Number], strides: Sequence[Number]
+) -> tuple[Any, ...]:
+    """The operands and attributes by which an op on slices says which one it means."""
+    groups = [mixed_sizes(each) for each in (offsets, sizes, strides)]
+    dynamic = [[each for each in group if not isinstance(each, int)] for group in groups]
+    return (*dynamic, *map(mixed_attribute, groups))
+
+
+def _result(op: ir.OpView) -> ir.Value:
+    value: ir.Value = op.operation.results[0]
+    return value

@@ -1,0 +1,181 @@
+"""Functions of a module by their roles: the entry with its status, those of plans, Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.errors import LoweringError
+from linalg_ext.runtime.callbacks import PREFIX
+from linalg_ext.transforms.ir_utils.walking import functions
+
+STATUS = "linalg_ext.status"
+"""Unit attribute of the function whose last argument, a `memref<1xi64>`, takes the status."""
+
+PART = "linalg_ext.part"
+"""Unit attribute of a function that does a part of the entry's work, and last gives its status."""
+
+STATUS_OF_PART = "linalg_ext.status_of_part"
+"""Unit attribute of an assertion that the status of a part is good: if not, it is handed on."""
+
+APART = "linalg_ext.apart"
+"""Unit attribute of a private function whose arguments, those of them that are written, are apart:
+no two of them overlap in any call."""
+
+THREADS = "linalg_ext.threads"
+"""Attribute of the entry that says for how many threads its loops are cut.
+
+It is then given, where its status goes out, what has loops shared.
+"""
+
+
+def functions_with_status(module: ir.Operation) -> list[Any]:
+    """The function that takes a status, and those that return that of a part of its work."""
+    entry = entry_with_status(module)
+    if entry is None:
+        return []
+    return [entry, *(op for op in functions(module) if PART in op.attributes)]
+
+
+def entry_with_status(module: ir.Operation) -> Any | None:
+    """The function that takes a status, or None.
+
+    Raises:
+        LoweringError: its last argument is not a `memref<1xi64>`.
+    """
+    for op in functions(module):
+        if STATUS not in op.attributes:
+            continue
+        arguments = op.regions[0].blocks[0].arguments
+        if not len(arguments) or str(arguments[len(arguments) - 1].type) != "memref<1xi64>":
+            name = op.attributes["sym_name"]
+            raise LoweringError(
+                f"{name} has the attribute {STATUS} but takes no status",
+                expected="memref<1xi64> as its last argument",
+            )
+        return op
+    return None
+
+
+def calls_python(module: Any) -> bool:
+    """Return whether a module declares functions of Python: its code is of this process."""
+    names = (
+        op.operation.attributes.get("sym_name")
+        for op in module.operation.regions[0].blocks[0].operations
+    )
+    return any(name is not None and ir.StringAttr(name).value.startswith(PREFIX) for name in names)
+
+
+PLAN = "linalg_ext.plan"
+"""The attribute of a function that holds its plan as a table."""
+
+_CAN_LOCATE = getattr(ir.Operation.location, "fset", None) is not None
+"""True where this build of MLIR can change the location of an op."""
+
+CONTRACTION, WINDOWS, ATTENTION = NESTS = (
+    "linalg_ext_contraction",
+    "linalg_ext_windows",
+    "linalg_ext_attention",
+)
+"""Prefixes of the names of functions that structured ops become."""
+
+
+class Functions:
+    """The functions that a pass makes in a module."""
+
+    def __init__(self, module: ir.Operation, stem: str) -> None:
+        """
+        Args:
+            module: where they go, after what is there.
+            stem: the prefix of their names; a number follows.
+        """
+        self._block = module.regions[0].blocks[0]
+        self._stem = stem
+        self._made: list[tuple[object, str]] = []
+        self._functions: dict[str, ir.Operation] = {}
+        self._locations: dict[str, list[ir.Location]] = {}
+        self._taken = {
+            ir.StringAttr(op.operation.attributes["sym_name"]).value
+            for op in self._block.operations
+            if "sym_name" in op.operation.attributes
+        }
+
+    def known(self, key: object) -> str | None:
+        """The name of the function that was made for an equal key; None where none was."""
+        return next((name for made, name in self._made if made == key), None)
+
+    def add(self, key: object, plan: object, write: Callable[[str], str]) -> str:
+        """Make a function, and name it.
+
+        Args:
+            key: all that it is made of.
+            plan: what it does; its `repr` is the table. None where there is nothing to tell.
+            write: writes a function of a given name as text, and what it declares after it.
+        """
+        name = self._next_name()
+        parsed = ir.Module.parse(write(name))  # lives for as long as what is cloned
+        function, *declarations = parsed.body.operations
+        if plan is not None:
+            function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
+        self._functions[name] = function.operation.clone(ir.InsertionPoint(self._block))
+        self._taken.add(name)
+        for declaration in declarations:
+            symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
+            if symbol not in self._taken:
+                declaration.operation.clone(ir.InsertionPoint(self._block))
+                self._taken.add(symbol)
+        self._made.append((key, name))
+        return name
+
+    def adopt(self, key: object, function: ir.Operation) -> str:
+        """Take a copy of a function of another module, and name it.
+
+        Args:
+            key: all that it is made of.
+            function: may call what is in this module.
+        """
+        name = self._next_name()
+        copy = function.clone(ir.InsertionPoint(self._block))
+        copy.operation.attributes["sym_name"] = ir.StringAttr.get(name, function.context)
+        self._functions[name] = copy.operation
+        self._taken.add(name)
+        self._made.append((key, name))
+        return name
+
+    def _next_name(self) -> str:
+        number = len(self._made)
+        while f"{self._stem}_{number}" in self._taken:
+            number += 1
+        return f"{self._stem}_{number}"
+
+    def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
+        """Call a function before an op, and say of what is in it which ops it stands for.
+
+        Args:
+            name: that `add` gave.
+            operands: of the call.
+            ops: what the function computes; the call goes before the first of them.
+        """
+        location = _fused([op.location for op in ops])
+        with location, ir.InsertionPoint(ops[0]):
+            func.CallOp([], ir.FlatSymbolRefAttr.get(name), list(operands))
+        known = self._locations.setdefault(name, [])
+        if _CAN_LOCATE and location not in known:
+            known.append(location)
+            _locate(self._functions[name], _fused(known))
+
+
+def _fused(locations: Sequence[ir.Location]) -> ir.Location:
+    first, *others = dict.fromkeys(locations)
+    return ir.Location.fused([first, *others]) if others else first
+
+
+def _locate(function: ir.Operation, location: ir.Location) -> None:
+    """Give a function and all in it a location; its text had none that means anything."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op.location = location
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
