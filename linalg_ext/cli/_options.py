@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from linalg_ext.errors import ArgumentError
+
 
 def _targets() -> list[str]:
     from linalg_ext.target import names
@@ -50,3 +52,24 @@ Target: TypeAlias = Annotated[
         autocompletion=_targets,
     ),
 ]
+
+
+def parse_types(given: list[str] | None) -> dict[str, str] | str | None:
+    """Element types by type variable, from `U=f32` each; or one for all of them, from `f32`.
+
+    Raises:
+        ArgumentError: one for all is given beside others.
+    """
+    if not given:
+        return None
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    types = {}
+    for each in given:
+        name, separator, element = each.partition("=")
+        if not separator:
+            raise ArgumentError(
+                f"--type {each} stands beside others", expected="--type NAME=TYPE for each of them"
+            )
+        types[name] = element
+    return types

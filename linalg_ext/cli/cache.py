@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._files import AsJson, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from linalg_ext.cli._inputs import load_arrays, typed
-from linalg_ext.cli._json import AsJson, explanation_data, write_json
+from linalg_ext.cli._files import (
+    AsJson,
+    display_name,
+    explanation_data,
+    load_arrays,
+    read_module,
+    typed,
+    waiting,
+    write_drawn,
+    write_json,
+)
 from linalg_ext.cli._options import Entry, Libraries, OptLevel, Target, Trusted, Unchecked
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import display_name, read_module, write_drawn
 from linalg_ext.errors import ArgumentError, LinalgExtError
 
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._files import AsJson, read_module, waiting, write_json
 from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Target, Trusted, Unchecked
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import read_module
 
 EXAMPLES = (
     "linalg-ext export FILE.mlir -o layer",

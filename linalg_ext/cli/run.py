@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linalg_ext.cli._inputs import load_arrays, typed
-from linalg_ext.cli._json import AsJson, array_data, explanation_data, write_json
+from linalg_ext.cli._files import (
+    AsJson,
+    array_data,
+    display_name,
+    explanation_data,
+    load_arrays,
+    read_module,
+    typed,
+    waiting,
+    write_drawn,
+    write_json,
+)
 from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import display_name, read_module, write_drawn
 from linalg_ext.errors import ArgumentError, ExecutionError
 
 if TYPE_CHECKING:

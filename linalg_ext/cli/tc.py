@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from linalg_ext.cli._ops_of_file import ops_of_file
-from linalg_ext.cli._options import Names, Output, Types
-from linalg_ext.cli._types import parse_types
+from linalg_ext.cli._options import Names, Output, Types, parse_types
 
 EXAMPLES = (
     "linalg-ext tc FILE.py --type f32",

@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._files import AsJson, write_json, write_text
 from linalg_ext.cli._ops_of_file import ops_of_file
-from linalg_ext.cli._options import Names, Output, Types
-from linalg_ext.cli._types import parse_types
-from linalg_ext.cli.files import write_text
+from linalg_ext.cli._options import Names, Output, Types, parse_types
 
 EXAMPLES = (
     "linalg-ext write FILE.py --to mlir --type f32",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from linalg_ext.runtime.registered import Libraries
+    from linalg_ext.runtime.libraries import Libraries
     from linalg_ext.runtime.vectorcall import Caller
     from linalg_ext.runtime.vectorcall_record import Record
 

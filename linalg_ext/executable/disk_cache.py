@@ -10,7 +10,7 @@ import numpy as np
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.kernel import Kernel, data_of, kernel_of
+from linalg_ext.executable.kernel import Kernel, Recipe, data_of, kernel_of
 from linalg_ext.executable.kernel_data import (
     signature_of,
     stages_data,
@@ -19,7 +19,6 @@ from linalg_ext.executable.kernel_data import (
     work_of,
 )
 from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.provenance import Recipe
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.target import current, override
 from linalg_ext.utils.logs import logger

@@ -1,14 +1,15 @@
-"""A compiled entry, called on arrays."""
+"""A compiled entry, called on arrays. It is pickled as its source, and compiled on arrival."""
 
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,15 +20,19 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.executable.argument import Argument, refuse_keywords
-from linalg_ext.executable.arrays import ArrayArgument, StridedArgument, check_aliasing
+from linalg_ext.executable.arguments import (
+    Argument,
+    ArrayArgument,
+    ResultSlot,
+    ScalarArgument,
+    StridedArgument,
+    check_aliasing,
+    refuse_keywords,
+    split_out,
+)
 from linalg_ext.executable.call_cache import Records
-from linalg_ext.executable.description.code import Code, Entry
-from linalg_ext.executable.description.failures import Failures
-from linalg_ext.executable.description.signature import ArrayType, Parameter, Signature
-from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call
-from linalg_ext.executable.dynamic_call import open_call
+from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -39,14 +44,21 @@ from linalg_ext.executable.kernel_data import (
     signature_of,
 )
 from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.provenance import Recipe, arrived
-from linalg_ext.executable.results import ResultSlot, split_out
-from linalg_ext.executable.scalars import ScalarArgument
-from linalg_ext.runtime.buffers import take_over
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.executable.signature import ArrayType, Entry, Failures, Parameter, Signature
 from linalg_ext.runtime.callbacks import Callback
-from linalg_ext.runtime.descriptors import Descriptor, word_count
-from linalg_ext.runtime.disassembly import disassemble
+from linalg_ext.runtime.calling_convention import (
+    STATUS,
+    TABLE,
+    WORD,
+    Descriptor,
+    Frame,
+    FrameLayout,
+    take_over,
+    word_count,
+)
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.machine_code import Code
+from linalg_ext.runtime.object_file import disassemble
 from linalg_ext.runtime.threads import checked
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.runtime.threads import state as thread_state
@@ -57,10 +69,11 @@ from linalg_ext.utils import hooks
 from linalg_ext.utils.display import Shown
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
+from linalg_ext.utils.unpickling import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.description.explanation import Explanation, Row
+    from linalg_ext.executable.explanation import Explanation, Row
     from linalg_ext.runtime.vectorcall_record import Record
 
 
@@ -338,7 +351,7 @@ class Kernel(Shown, shown_as="kernel"):
                 hint="compute what they give outside of the function, and pass it in",
             )
         # Only now: calls need none of it.
-        from linalg_ext.executable.export.saving import Exported, export
+        from linalg_ext.executable.export import Exported, export
 
         contents = Exported(
             self.signature,
@@ -501,3 +514,56 @@ def _record(direct: DirectCall, world: int) -> Record | None:
     from linalg_ext.executable.native_call import kernel_record
 
     return kernel_record(direct, world)
+
+
+class Recipe(NamedTuple):
+    """Enough to make a kernel again, in another process and for another machine. Data alone.
+
+    Attributes:
+        module: in MLIR's binary form.
+        entry: the function; None where only one is public.
+        trusted: True where the module was trusted when it was first compiled. The pickle carries
+            this flag: its reader trusts its writer. An untrusted module is checked again on
+            arrival, against the libraries that are there.
+        checked, opt_level, libraries, result_dtypes: as for `linalg_ext.compile`.
+        target: the machine that was named; None for the one that the kernel is on.
+    """
+
+    module: bytes
+    entry: str | None = None
+    trusted: bool = False
+    checked: bool = False
+    opt_level: int | None = None
+    libraries: tuple[str, ...] = ()
+    result_dtypes: tuple[DType, ...] = ()
+    target: Target | None = None
+
+
+_arrivals: Arrivals[Any] = Arrivals(most=64)
+
+
+def arrived(recipe: Recipe) -> Any:
+    """The kernel of a recipe, compiled when the first one arrives.
+
+    Raises:
+        LinalgExtError: as of `linalg_ext.compile`; a library, for example, is not here.
+    """
+    return _arrivals.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
+
+
+_LEAST_CALLS = 3
+
+
+def times_of_calls(call: Callable[[], object], seconds: float) -> list[float]:
+    """The seconds of each of as many calls as there is time for; of three at least.
+
+    One call before them is not counted: code for several threads is made at the first.
+    """
+    call()
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(taken) < _LEAST_CALLS or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return taken

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linalg_ext.executable.description.code import Entry
-from linalg_ext.executable.description.decision import decisions_data, told_of
-from linalg_ext.executable.description.signature import (
+from linalg_ext.executable.explanation import Stage, decisions_data, told_of
+from linalg_ext.executable.parallel_variant import Work
+from linalg_ext.executable.signature import (
     ArrayType,
+    Entry,
     Parameter,
     Result,
     ScalarType,
     Signature,
     ValueType,
 )
-from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.parallel_variant import Work
 from linalg_ext.runtime.dtypes import ElementType, by_mlir
 from linalg_ext.target import Target
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.description.explanation import Explanation
+    from linalg_ext.executable.explanation import Explanation
 
 Data = dict[str, Any]
 
@@ -114,7 +113,7 @@ def explanation_data(explanation: Explanation) -> Data:
 
 def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
     """Rebuild an explanation from the result of `explanation_data`."""
-    from linalg_ext.executable.description.explanation import Explanation
+    from linalg_ext.executable.explanation import Explanation
 
     return Explanation(
         data["signature"],

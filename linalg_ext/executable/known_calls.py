@@ -13,7 +13,7 @@ from linalg_ext.executable.call_cache import CallCache, Records
 from linalg_ext.executable.direct_call import DirectCall
 from linalg_ext.executable.native_call import known_record, situation
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import Libraries, in_force
+from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.vectorcall import Caller, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import override, setting

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from os import PathLike
 
 from linalg_ext.cache.checked import Folder, Rule, open_folder
 from linalg_ext.cache.keys import checksum
 from linalg_ext.errors import ExportError, LinalgExtError, TargetError
-from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.export.format import RECORD, Data, damaged, opened
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.executable.kernel import Kernel, kernel_of
-from linalg_ext.runtime.object_loader import LoadedCode
+from linalg_ext.executable.kernel_data import Data
+from linalg_ext.executable.numpy_loader import FORMAT, RECORD, VERSION, canonical
+from linalg_ext.runtime.machine_code import LoadedCode
 from linalg_ext.target import Target, from_data, host
 from linalg_ext.target.linux import flags as flags_of_this_machine
 
@@ -46,6 +48,43 @@ def load(folder: str | PathLike[str]) -> Kernel:
     where = os.path.expanduser(folder)
     with _opened(where) as place:
         return _kernel(place, where)
+
+
+def opened(text: bytes, where: str) -> Data:
+    """Return the data of a kernel from a record that `sealed` wrote.
+
+    Raises:
+        ExportError: the record is of another kind or version, or damaged.
+    """
+    try:
+        whole = json.loads(text)
+        found, version = whole["format"], whole["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        found, version = None, None
+    if found != FORMAT:
+        raise ExportError(
+            f"{RECORD} is no record of an exported kernel",
+            where=where,
+            expected="a folder that Kernel.export wrote",
+        )
+    if version != VERSION:
+        raise ExportError(
+            f"the kernel was exported in version {version!r} of the format",
+            where=where,
+            expected=f"version {VERSION}",
+            hint="export it again with this version of linalg_ext",
+        )
+    kernel: Data | None = whole.get("kernel")
+    if not isinstance(kernel, dict) or whole.get("checksum") != checksum(canonical(kernel)):
+        raise _damaged(RECORD, where)
+    return kernel
+
+
+def _damaged(file: str, where: str) -> ExportError:
+    """The error for a file that is not as it was written."""
+    return ExportError(
+        f"{file} is not as it was written", where=where, hint="copy the folder, or export it, again"
+    )
 
 
 def _kernel(place: Folder, where: str) -> Kernel:
@@ -153,5 +192,5 @@ def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
     """
     content = _content(place, file, where)
     if checksum(content) != record["checksums"][file]:
-        raise damaged(file, where)
+        raise _damaged(file, where)
     return content

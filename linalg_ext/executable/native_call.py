@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from linalg_ext.executable.argument import Place
-from linalg_ext.executable.arrays import ArrayArgument
+from linalg_ext.executable.arguments import ArrayArgument, Place, ResultSlot, ScalarArgument
 from linalg_ext.executable.direct_call import Callee, DirectCall
-from linalg_ext.executable.results import ResultSlot
-from linalg_ext.executable.scalars import ScalarArgument
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.call_frame import STATUS
+from linalg_ext.runtime.calling_convention import STATUS
 from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
 from linalg_ext.runtime.machine_code import address_of_function
 from linalg_ext.runtime.pool import SMALLEST

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.description.code import Code
-from linalg_ext.executable.description.decision import Decision, decisions_data, told_of
-from linalg_ext.executable.description.failures import Failures
+from linalg_ext.executable.explanation import Decision, decisions_data, told_of
+from linalg_ext.executable.signature import Failures
 from linalg_ext.runtime import kernel_cache
+from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.threads import context
 from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.utils import hooks

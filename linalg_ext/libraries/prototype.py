@@ -7,12 +7,21 @@ A memref is passed as a pointer to its descriptor, a scalar by value:
 The elements begin at `aligned + offset`; strides count elements. Each operand of an op is one
 argument, the inputs first. `memref<?x?xf32>` is dense and in row-major order, as in MLIR: operands
 that lie otherwise are copied. `memref<?x?xf32, strided<[?, ?], offset: ?>>` may have any strides.
+The matrix product of BLAS takes pointers and leading dimensions, no descriptors.
+
+`library_call = "add"` asks for the function `add`. A library that has one function for each type
+adds the operands to the name: sizes, or `s` for open ones, then the element type. The dialect's
+first document writes `add_sxsxf32_sxsxf32`. Upstream writes
+`linalg_matmul_viewsxsxf32_view4x8xf32_view4xsxf32` for ops that name no function.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Literal
 
 from linalg_ext.definition.element_types import family
 from linalg_ext.errors import LibraryError
@@ -192,3 +201,71 @@ def _check_element(element: str, whole: str, part: str) -> None:
         raise LibraryError(
             f"`{part.strip()}` is no type that can be passed", where=whole, expected=_FORM
         )
+
+
+@dataclass(frozen=True)
+class Gemm(Prototype):
+    """A function that is called as `cblas_sgemm` is; made by `gemm`.
+
+    Attributes:
+        integer_bits: of the sizes that it takes.
+    """
+
+    integer_bits: int = 32
+
+    @property
+    def element(self) -> str:
+        """The element type of its matrices."""
+        return self.operands[0].element
+
+    def __str__(self) -> str:
+        return f"{self.symbol}, a {self.element} product of CBLAS with i{self.integer_bits} sizes"
+
+
+def gemm(symbol: str, element: str, *, integer_bits: Literal[32, 64] = 32) -> Gemm:
+    """The `cblas_sgemm` or `cblas_dgemm` of a library, to be registered for "linalg.matmul".
+
+    It is called for every product of two matrices, transposed or not, that is summed in the type of
+    its elements. A matrix with a stride of 1 along one axis is read and written where it lies; any
+    other is copied.
+
+    Args:
+        symbol: the function's name in the library.
+        element: of the matrices: "f32" or "f64".
+        integer_bits: of the sizes that it takes: 64 in libraries built with 64-bit integers.
+
+    Raises:
+        LibraryError: there is no such product.
+    """
+    if element not in ("f32", "f64") or integer_bits not in (32, 64):
+        raise LibraryError(
+            f"BLAS has no matrix product of {element} with {integer_bits}-bit sizes",
+            expected='"f32" or "f64", and 32 or 64',
+        )
+    matrix = OperandType(element, (None, None), (False, False))
+    return Gemm(symbol, (matrix, matrix, matrix), integer_bits=integer_bits)
+
+
+def library_names(
+    base: str, inputs: Sequence[OperandType], outputs: Sequence[OperandType]
+) -> tuple[str, ...]:
+    """The names for an op, the most particular first; `base` itself is the last.
+
+    Args:
+        base: what the op asks for: its `library_call`, or `linalg_` and its name.
+        inputs, outputs: its operands. The document's names have the inputs, upstream's have all.
+    """
+    names = [
+        "_".join([base, *(_mangled(operand, view, is_open) for operand in operands)])
+        for is_open, operands, view in product(
+            (False, True), ([*inputs, *outputs], inputs), ("view", "")
+        )
+    ]
+    return tuple(dict.fromkeys([*names, base]))
+
+
+def _mangled(operand: OperandType, view: str, is_open: bool) -> str:
+    if operand.shape is None:
+        return operand.element
+    sizes = ["s" if size is None or is_open else str(size) for size in operand.shape]
+    return view + "x".join([*sizes, operand.element])

@@ -13,20 +13,132 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import NoReturn
+from typing import Any, Literal, NoReturn, TypeAlias
 
+import numpy as np
+
+from linalg_ext import opdsl_defs
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import LibraryError, UnresolvedSymbolError, refuse_pickling
-from linalg_ext.libraries.gemm import Gemm
-from linalg_ext.libraries.prototype import Prototype
-from linalg_ext.libraries.table import Functions, Key, op_named, read_table
-from linalg_ext.runtime import registered
+from linalg_ext.libraries.prototype import Gemm, Prototype, gemm
+from linalg_ext.opdsl import StructuredOp
+from linalg_ext.runtime import libraries
 from linalg_ext.runtime.libraries import address_in, file_of_address, load_libraries
+
+Op: TypeAlias = str | StructuredOp
+Given: TypeAlias = str | Prototype
+Many: TypeAlias = Given | Sequence[Given]
+Functions: TypeAlias = Mapping[Any, Many]
+"""By `Op`, which types cannot say: a mapping of the names, or of the very ops, is one as well."""
+Key: TypeAlias = str | OpDefinition
+
+
+def read_table(functions: Functions) -> dict[Key, tuple[Prototype, ...]]:
+    """The functions for each name that ops may ask for, and for what each op computes.
+
+    Raises:
+        LibraryError: an op or a function is none, or they do not fit each other.
+    """
+    if not isinstance(functions, Mapping) or not functions:
+        raise LibraryError(
+            f"{functions!r} names no functions",
+            expected='a dict of them: {"add": "add(memref<?xf32>, memref<?xf32>)"}',
+        )
+    table = {_key(op): _functions(op, given) for op, given in functions.items()}
+    _check_symbols([function for many in table.values() for function in many])
+    return table
+
+
+def _key(op: Op) -> Key:
+    if isinstance(op, StructuredOp):
+        return op.definition
+    if not isinstance(op, str) or not op:
+        raise LibraryError(
+            f"{op!r} is no op",
+            expected='what a library_call says, an op of lx.ops, or its name: "linalg.matmul"',
+        )
+    if not op.startswith("linalg."):
+        return op
+    name = op.removeprefix("linalg.")
+    found = getattr(opdsl_defs, name, None) if name in dir(opdsl_defs) else None
+    if not isinstance(found, StructuredOp):
+        near = get_close_matches(name, dir(opdsl_defs), n=1)
+        raise LibraryError(
+            f"{op!r} is not an op of the library",
+            hint=f"did you mean 'linalg.{near[0]}'?" if near else "see dir(lx.ops)",
+        )
+    return found.definition
+
+
+def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
+    """Return the op of `lx.ops` that a key of a table may mean; None if absent.
+
+    The functions have to take as many operands as it has.
+    """
+    found = getattr(opdsl_defs, key, None) if key in dir(opdsl_defs) else None
+    if not isinstance(found, StructuredOp):
+        return None
+    definition = found.definition
+    count = len(definition.inputs) + len(definition.outputs)
+    fits = all(len(function.operands) == count for function in functions)
+    return definition if fits else None
+
+
+def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
+    many = given if isinstance(given, list | tuple) else [given]
+    functions = tuple(_function(op, one) for one in many)
+    if not functions:
+        raise LibraryError(
+            f"the list of functions for {_shown(op)} is empty", expected="one or several"
+        )
+    return functions
+
+
+def _function(op: Op, given: object) -> Prototype:
+    function = Prototype.parse(given) if isinstance(given, str) else given
+    if not isinstance(function, Prototype):
+        raise LibraryError(
+            f"{given!r} is no function for {_shown(op)}",
+            expected="a name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
+        )
+    definition = _key(op)
+    is_matmul = isinstance(definition, OpDefinition) and definition.name == "matmul"
+    if isinstance(function, Gemm) and not is_matmul:
+        raise LibraryError(
+            f"`{function.symbol}` multiplies matrices, and {_shown(op)} may be anything",
+            hint='register it for "linalg.matmul"',
+        )
+    if isinstance(definition, OpDefinition):
+        count = len(definition.inputs) + len(definition.outputs)
+        if len(function.operands) != count:
+            raise LibraryError(
+                f"`{function}` takes {len(function.operands)} operands, {_shown(op)} has {count}",
+                expected="one for each input, then one for each output",
+            )
+    return function
+
+
+def _check_symbols(functions: Sequence[Prototype]) -> None:
+    known: dict[str, Prototype] = {}
+    for function in functions:
+        other = known.setdefault(function.symbol, function)
+        if other != function:
+            raise LibraryError(
+                f"`{function.symbol}` is said to take two things: `{other}` and `{function}`",
+                expected="one prototype for one function",
+            )
+
+
+def _shown(op: Op) -> str:
+    return f"`{op if isinstance(op, str) else op.op_name}`"
+
 
 SYMBOL = "lx.library."
 """Begins the name by which compiled code knows a native function."""
@@ -107,11 +219,11 @@ class Library:
     @property
     def is_closed(self) -> bool:
         """Return whether new code does without it."""
-        return self not in registered.in_force()
+        return self not in libraries.in_force()
 
     def close(self) -> None:
         """Let new code do without it. What is compiled already keeps calling it."""
-        registered.withdraw(self)
+        libraries.withdraw(self)
 
     def __enter__(self) -> Library:
         if self.is_closed:
@@ -163,7 +275,7 @@ class Library:
 
 def in_force() -> tuple[Library, ...]:
     """The libraries that new code calls, the latest first."""
-    return tuple(one for one in registered.in_force() if isinstance(one, Library))
+    return tuple(one for one in libraries.in_force() if isinstance(one, Library))
 
 
 def library(
@@ -196,7 +308,7 @@ def library(
         LibraryError: the name is taken, or a key or a function cannot be understood.
     """
     made = Library(name, where, functions)
-    registered.put_in_force(made)
+    libraries.put_in_force(made)
     return made
 
 
@@ -231,3 +343,59 @@ def _fingerprint(name: str, file: str, functions: Mapping[Key, tuple[Prototype, 
         said.append(str(os.getpid()))  # of this process alone, for all that can be told
     said += [f"{key}: {many}" for key, many in functions.items()]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
+
+
+_PACKAGES = ("scipy_openblas64", "scipy_openblas32")
+
+
+def openblas(name: str = "openblas") -> Library:
+    """Register OpenBLAS for matrix products of f32 and of f64.
+
+        with lx.libraries.openblas():
+            c = lx.ops.matmul(a, b)
+
+    It is that of the packages scipy-openblas64 or scipy-openblas32, where one is installed, else
+    the one inside NumPy's wheel. It works with its own threads, whatever `lx.threads` says: see
+    OPENBLAS_NUM_THREADS.
+
+    Raises:
+        LibraryError: there is none, or the name is taken.
+    """
+    for path in _files():
+        functions = _products(path)
+        if functions:
+            return library(name, path, {"linalg.matmul": functions})
+    raise LibraryError(
+        "OpenBLAS is not found",
+        expected="the package scipy-openblas64 or scipy-openblas32, or NumPy's own wheel",
+        hint="pip install scipy-openblas64, or register your own: lx.library(name, file, "
+        '{"linalg.matmul": lx.libraries.gemm("cblas_sgemm", "f32")})',
+    )
+
+
+def _files() -> Iterator[Path]:
+    for name in _PACKAGES:
+        try:
+            package = importlib.import_module(name)
+        except ImportError:
+            continue
+        yield from sorted(Path(package.get_lib_dir()).glob("libscipy_openblas*"))
+    beside = Path(np.__file__).parent
+    yield from sorted(beside.parent.glob("numpy.libs/libscipy_openblas*"))
+    yield from sorted(beside.glob(".dylibs/libscipy_openblas*"))
+
+
+def _products(path: Path) -> list[Gemm]:
+    """The matrix products of a file of OpenBLAS; none where it is no such file."""
+    try:
+        handle = ctypes.CDLL(str(path))
+    except OSError:
+        return []
+    sizes: tuple[tuple[str, Literal[32, 64]], ...] = (("64_", 64), ("", 32))
+    for suffix, bits in sizes:
+        if hasattr(handle, f"scipy_cblas_sgemm{suffix}"):
+            return [
+                gemm(f"scipy_cblas_{letter}gemm{suffix}", element, integer_bits=bits)
+                for letter, element in (("s", "f32"), ("d", "f64"))
+            ]
+    return []

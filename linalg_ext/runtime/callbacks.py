@@ -23,7 +23,7 @@ import numpy as np
 
 from linalg_ext.errors import ExecutionError
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import publish, unpublish
+from linalg_ext.runtime.libraries import publish, unpublish
 
 PREFIX = "lx.callback."
 """Begins the names by which compiled code knows such functions, before their keys."""

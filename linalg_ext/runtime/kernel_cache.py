@@ -19,10 +19,9 @@ from linalg_ext.cache.keys import described, digest, makers
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime import poison
-from linalg_ext.runtime.machine_code import Code
+from linalg_ext.runtime.libraries import in_force
+from linalg_ext.runtime.machine_code import Code, LoadedCode
 from linalg_ext.runtime.object_file import ObjectFile
-from linalg_ext.runtime.object_loader import LoadedCode
-from linalg_ext.runtime.registered import in_force
 from linalg_ext.target import Target, current, host, to_data
 
 CODE = "code.o"

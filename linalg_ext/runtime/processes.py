@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.errors import CrashError
-from linalg_ext.runtime import ipc
-from linalg_ext.runtime.child import LOST, Child, Helper, noise_file
+from linalg_ext.runtime import helper_process
+from linalg_ext.runtime.helper_process import LOST, Child, Helper, noise_file
 
-_MODULE = "linalg_ext.compiler.worker.server"
+_MODULE = "linalg_ext.compiler.worker_process"
 _SECONDS = 120
 """To start takes a second, and to fork milliseconds; but the machine may be busy."""
 
 
 def fork(*, compiles: bool) -> Child:
-    """A new process, which serves as `linalg_ext.compiler.worker.worker` says.
+    """A new process, which serves as `linalg_ext.compiler.worker_process` says.
 
     Args:
         compiles: whether it is to find the compiler loaded.
@@ -86,10 +86,10 @@ class _Server(Helper):
         with self.asking(
             server, _SECONDS, "the starter of worker processes", "and started none", _too_busy
         ):
-            ipc.send(server.channel, request)
+            helper_process.send(server.channel, request)
             if descriptors:
                 socket.send_fds(server.channel, [b"."], list(descriptors))
-            answer, _ = ipc.receive(server.channel)
+            answer, _ = helper_process.receive(server.channel)
         if "error" in answer:
             raise CrashError("a worker process cannot be started", where=answer["error"])
         return answer

@@ -15,7 +15,8 @@ that came before begins when that is done. Work that is done before another thre
 not cut.
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
-for the GIL (see `crew`). More threads than processors are allowed, and of no use.
+for the GIL: from a call until all its slices are done they are in `thread_pool.mlir`, compiled when
+it is first needed. More threads than processors are allowed, and of no use.
 
 Another library may have threads that stay awake for a while after its own work, which ours would
 have to share the processors with. Where it lends them, they share the work in place of ours, as
@@ -24,17 +25,149 @@ long as they are awake.
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.runtime.thread_pool import Crew
+from linalg_ext.runtime.kernel_cache import own_code
+from linalg_ext.runtime.machine_code import Block, Code, NativeCall
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
+
+
+AWAKE = 50e-6
+"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
+
+_CONTEXT_WORDS = 7
+_SHARE, _HELPERS = 0, 2
+"""Words of a context."""
+
+_ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
+
+
+class _Code:
+    """The compiled functions of `thread_pool.mlir`.
+
+    Attributes:
+        share: the address of the function that shares a loop among a crew.
+        share_in_team: that of the one which shares it among a team of OpenMP's.
+        help: a packed function.
+        rounds: of a loop that waits for as long as is sensible.
+    """
+
+    def __init__(self) -> None:
+        engine = own_code("crew", _compiled)
+        # Threads are in it for ever, at the interpreter's end too.
+        _keep_for_ever(engine)
+        found = Block(2)
+        NativeCall(engine.function("addresses"), [found.address])()
+        self.share, self.share_in_team = found.words
+        self.help = engine.function("help")
+        rounds, word = 2000, Block(1)
+        wait = NativeCall(engine.function("wait"), [word.address, rounds])
+        start = time.perf_counter()
+        wait()
+        self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
+
+
+def _compiled() -> Code:
+    # Only now: what compiles it loads MLIR.
+    from linalg_ext.runtime.native_code import compiled
+
+    return compiled()
+
+
+_code = functools.cache(_Code)
+
+
+def _keep_for_ever(thing: object) -> None:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+class Crew:
+    """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
+
+    def __init__(self, processors: int) -> None:
+        """A crew without threads yet.
+
+        Args:
+            processors: the number that the process may run on. With more threads than that, none
+                waits awake: another might need the processor.
+        """
+        self._processors = processors
+        self._starting = threading.Lock()
+        self._count = 0
+        self._contexts: dict[tuple[int, int], Block] = {}
+        self._memory = Block(_CREW_BYTES // 8)
+        _keep_for_ever(self._memory)
+        system = ctypes.CDLL(None)
+        for place, initialize in (
+            (_MUTEX, system.pthread_mutex_init),
+            (_AWAITS_JOB, system.pthread_cond_init),
+            (_AWAITS_END, system.pthread_cond_init),
+        ):
+            initialize(ctypes.c_void_p(self._memory.address + place), None)
+
+    def context(self, threads: int, team: int = 0) -> int:
+        """The address of the context by which compiled code has loops shared by `threads` threads.
+
+        The caller's is among them: with one, or where no thread can be started, it does it all.
+
+        Args:
+            threads: the number of threads.
+            team: the address of OpenMP's function that has a team call another, to have a team
+                share the loops as long as it comes in time; 0 for threads of this crew alone.
+        """
+        key = threads, team
+        try:
+            return self._contexts[key].address
+        except KeyError:
+            pass
+        with self._starting:
+            if key not in self._contexts:
+                block = Block(_CONTEXT_WORDS)
+                block.words[:] = [*self._words(threads, team)]
+                _keep_for_ever(block)
+                self._contexts[key] = block
+            return self._contexts[key].address
+
+    def leave(self) -> None:
+        """In a forked process: have each caller with a context of this crew work alone."""
+        for block in self._contexts.values():
+            block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
+
+    def _words(self, threads: int, team: int) -> list[int]:
+        """Start the threads of a context, and return its words (see `thread_pool.mlir`)."""
+        self._start(threads - 1)
+        helpers = min(threads - 1, self._count)
+        share = _code().share_in_team if team else _code().share
+        return [share, self._memory.address, helpers, team, threads, 0, 0]
+
+    def _start(self, count: int) -> None:
+        if self._count >= count:
+            return
+        rounds = _code().rounds if count < self._processors else 0
+        self._memory.words[_ROUNDS // 8] = rounds
+        while self._count < count:
+            thread = threading.Thread(
+                target=NativeCall(_code().help, [self._memory.address, rounds]),
+                name=f"linalg_ext-{self._count + 1}",
+                daemon=True,
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # none to be had, or the interpreter is at its end
+                return
+            self._count += 1
+
 
 VARIABLE = "LINALG_EXT_NUM_THREADS"
 """The environment variable that says how many threads a call may use; read once."""

@@ -1,8 +1,8 @@
 """The native way into native code: what the interpreter calls when a kernel is called.
 
-The code is in `vectorcall.mlir`, compiled by `vectorcall_code` when calls have come again so often
-that it pays, and kept on disk: other processes load it, sooner. Where the interpreter or NumPy is
-not as it expects there is none: calls then go through Python, and mean the same.
+The code is in `vectorcall.mlir`, compiled when calls have come again so often that it pays, and
+kept on disk: other processes load it, sooner. Where the interpreter or NumPy is not as it expects
+there is none: calls then go through Python, and mean the same.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import numpy as np
 
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
-from linalg_ext.runtime.machine_code import Code
-from linalg_ext.runtime.registered import Libraries, in_force, watch
-from linalg_ext.runtime.thread_pool import NativeCall
+from linalg_ext.runtime.libraries import Libraries, in_force, watch
+from linalg_ext.runtime.machine_code import Code, NativeCall
+from linalg_ext.runtime.vectorcall_record import ALIGNED, CONTIGUOUS, WRITABLE
 from linalg_ext.utils.locks import Lock
-from linalg_ext.utils.vectorcall import AVAILABLE
+from linalg_ext.utils.vectorcall import AVAILABLE, quickly_called
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Record
+
 
 LOADING_PAYS = 100
 """Calls through Python after which the caller is loaded, where it is kept on disk: in 3 ms."""
@@ -154,7 +155,6 @@ class _Provider:
         if self.caller is not None or self._is_refused:
             return
         # Only now: most programs end before calls come so often.
-        from linalg_ext.runtime.object_layout import is_as_expected
 
         if not is_as_expected():
             self._is_refused = True
@@ -172,7 +172,7 @@ def _kept_or_compiled(name: str) -> Code:
 
 def _compiled() -> Code:
     # Only now: this needs MLIR.
-    from linalg_ext.runtime.vectorcall_code import compiled_caller
+    from linalg_ext.runtime.native_code import compiled_caller
 
     return compiled_caller()
 
@@ -191,3 +191,54 @@ def _function(number: int) -> int:
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = pointer_in(multiarray._ARRAY_API, None)
     return int(ctypes.c_int64.from_address(table + 8 * number).value)
+
+
+@quickly_called
+class _Probe:
+    """An object with room for native code."""
+
+
+def is_as_expected() -> bool:
+    """Return whether each thing that is read lies where it is looked for, asked of some objects."""
+
+    def word(of: Any, offset: int) -> int:
+        return ctypes.c_int64.from_address(id(of) + offset).value
+
+    def bits(of: Any, offset: int) -> bytes:
+        return ctypes.string_at(id(of) + offset, 8)
+
+    array = np.zeros((4, 6), np.int16)[1:, ::2]
+    order = {char: np.dtype(char + "i2") for char in "<>"}
+    items = ["one", "two", "three"]
+    record = (ctypes.c_int64 * 16)()
+    flags = ctypes.c_int32.from_address(id(array) + 64).value
+    probe: Any = _Probe()
+    probe._native_records = items
+    at = word(_Probe, 56)
+    return (
+        word(array, 8) == id(np.ndarray)
+        and word(array, 16) == array.__array_interface__["data"][0]
+        and ctypes.c_int32.from_address(id(array) + 24).value == 2
+        and [_at(word(array, 32), axis) for axis in range(2)] == list(array.shape)
+        and [_at(word(array, 40), axis) for axis in range(2)] == list(array.strides)
+        and word(array, 56) == id(array.dtype)
+        and flags == array.flags.num
+        and flags & (CONTIGUOUS | ALIGNED | WRITABLE) == ALIGNED | WRITABLE
+        and np.zeros(1).flags.num & CONTIGUOUS != 0
+        and all(bits(order[c], 26)[0] in b"=|" for c in "<>" if order[c].isnative)
+        and all(bits(order[c], 26)[0] not in b"=|" for c in "<>" if not order[c].isnative)
+        and bits(np.dtype(np.bool_), 26)[:1] == b"|"
+        and bits(2.5, 16) == np.float64(2.5).tobytes()
+        and bits(np.float32(2.5), 16)[:4] == np.float32(2.5).tobytes()
+        and bits(np.int64(-7), 16) == np.int64(-7).tobytes()
+        and word(items, 16) == 3
+        and [_at(word(items, 24), at) for at in range(3)] == [id(item) for item in items]
+        and [word((1, 2), 16), word(tuple(items), 24)] == [2, id(items[0])]
+        and word(dict.fromkeys(items), 16) == 3
+        and word(record, 16) == ctypes.addressof(record)
+        and word(probe, at + 16) == id(items)
+    )
+
+
+def _at(address: int, number: int) -> int:
+    return ctypes.c_int64.from_address(address + 8 * number).value

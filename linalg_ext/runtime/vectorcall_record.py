@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.runtime.call_frame import FrameTemplate
+from linalg_ext.runtime.calling_convention import FrameTemplate
 from linalg_ext.runtime.dtypes import DType
 
 CONTIGUOUS, ALIGNED, WRITABLE = 0x1, 0x100, 0x400

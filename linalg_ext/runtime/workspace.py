@@ -20,12 +20,12 @@ import os
 import weakref
 from typing import NamedTuple
 
-from linalg_ext.runtime.blocks import AVAILABLE
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
-from linalg_ext.runtime.machine_code import Code
-from linalg_ext.runtime.object_loader import LoadedCode
-from linalg_ext.runtime.thread_pool import Block, NativeCall
+from linalg_ext.runtime.machine_code import Block, Code, LoadedCode, NativeCall
 from linalg_ext.utils.locks import Lock
+
+AVAILABLE = hasattr(mmap, "MAP_ANONYMOUS") and hasattr(mmap, "MAP_PRIVATE")
+"""True where this system has private anonymous mappings; all systems but Windows do."""
 
 VARIABLE = "lx_intermediates_1"
 """The variable of compiled code that points to the pool.
@@ -133,6 +133,6 @@ intermediates = Intermediates()
 
 def _compiled() -> Code:
     # Only now: what compiles it loads MLIR.
-    from linalg_ext.runtime.own_module import compiled_file
+    from linalg_ext.runtime.native_code import compiled_file
 
     return compiled_file("workspace.mlir", inline=True)

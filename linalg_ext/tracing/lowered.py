@@ -24,7 +24,7 @@ from linalg_ext.executable.native_call import constant, entries_of, record_of, s
 from linalg_ext.module import Module
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import Libraries
+from linalg_ext.runtime.libraries import Libraries
 from linalg_ext.runtime.vectorcall import Caller, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import setting, using

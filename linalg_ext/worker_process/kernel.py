@@ -22,21 +22,24 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.executable.argument import refuse_keywords
-from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
-from linalg_ext.executable.description.explanation import Explanation
-from linalg_ext.executable.description.signature import ArrayType, Signature
+from linalg_ext.executable.arguments import (
+    ArrayArgument,
+    ResultSlot,
+    check_aliasing,
+    refuse_keywords,
+    split_out,
+)
+from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import signature_of
-from linalg_ext.executable.results import ResultSlot, split_out
-from linalg_ext.runtime import ipc, kernel_cache, processes
-from linalg_ext.runtime.child import Child, Helper, imports
+from linalg_ext.executable.signature import ArrayType, Signature
+from linalg_ext.runtime import helper_process, kernel_cache, processes
 from linalg_ext.runtime.dtypes import dtype_named
+from linalg_ext.runtime.helper_process import Child, Helper, imports
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import host, override, to_data
-from linalg_ext.worker_process import error_data, worker_cache
-from linalg_ext.worker_process.limits import Limits
-from linalg_ext.worker_process.shared_arrays import SharedBlock, received, share, taken
+from linalg_ext.worker_process import exchange
+from linalg_ext.worker_process.exchange import Limits, SharedBlock, received, share, taken
 
 _NONSENSE = (AttributeError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
 
@@ -221,9 +224,9 @@ class IsolatedKernel:
     def _compiled(self) -> dict[str, Any]:
         """Start a process with the kernel in it, compiled or as it is kept; what it tells of it."""
         self._key = self._key_now()
-        self._kept = worker_cache.read(self._key)
+        self._kept = exchange.kept_entries(self._key)
         if self._kept:
-            told, contents = worker_cache.entries_data(self._kept)
+            told, contents = exchange.entries_data(self._kept)
             about = self._begin({"do": "load", "kept": told}, contents)
             if "signature" in about:
                 return about
@@ -299,12 +302,12 @@ class IsolatedKernel:
 
         try:
             with self._own.asking(child, seconds, what, "in a worker process", late):
-                ipc.send(child.channel, {**request, "seconds": seconds}, payload)
+                helper_process.send(child.channel, {**request, "seconds": seconds}, payload)
                 if block is not None:
                     socket.send_fds(child.channel, [b"."], [block.descriptor])
-                answer, contents = ipc.receive(child.channel)
-                fresh = worker_cache.entries_of(answer["kept"], contents)
-                error = error_data.from_data(answer["error"]) if "error" in answer else None
+                answer, contents = helper_process.receive(child.channel)
+                fresh = exchange.entries_of(answer["kept"], contents)
+                error = exchange.error_of(answer["error"]) if "error" in answer else None
                 results = self._received(child, answer) if "results" in answer else []
         except CrashError as death:
             raise self.limits.named(death) from None
@@ -316,7 +319,7 @@ class IsolatedKernel:
             ) from None
         if fresh:
             self._kept += fresh
-            worker_cache.write(self._key, self._kept)
+            exchange.keep_entries(self._key, self._kept)
         if error is not None:
             if isinstance(error, ArgumentError | ExecutionError):
                 error.where = caller_location()

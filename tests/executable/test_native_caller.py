@@ -13,7 +13,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.runtime import object_layout
+from linalg_ext.runtime import vectorcall
 from linalg_ext.runtime import vectorcall as calls
 from native_calls import ADD, TWO, array, is_native, native_caller, records_of
 
@@ -153,7 +153,7 @@ def test_more_shapes_than_there_are_records() -> None:
 
 
 def test_calls_are_made_without_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_layout, "is_as_expected", lambda: False)
+    monkeypatch.setattr(vectorcall, "is_as_expected", lambda: False)
     provider = calls._Provider()
     provider.make()
     assert provider() is None

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linalg_ext.executable import disk_cache
+from linalg_ext.executable.arguments import share_memory
 from linalg_ext.executable.call_cache import CallCache, Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import record_of, situation
-from linalg_ext.executable.overlap import share_memory
 from linalg_ext.runtime import backends, kernel_cache
-from linalg_ext.runtime.descriptors import contiguous_strides
+from linalg_ext.runtime.calling_convention import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.libraries import in_force
 from linalg_ext.runtime.pool import SMALLEST, memory
-from linalg_ext.runtime.registered import in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.runtime.vectorcall_record import ArrayEntry, ConstantEntry, Expected, Record
 from linalg_ext.target import override, setting
@@ -130,8 +130,8 @@ def remember(
         result: what was computed.
         back: the axes by which it is transposed for the caller.
     """
-    from linalg_ext.compiler.einsum.specialized import compiled_for, kept_key
-    from linalg_ext.compiler.einsum.steps import diagonal
+    from linalg_ext.compiler.einsum.evaluation import diagonal
+    from linalg_ext.compiler.einsum.kernels import compiled_for, kept_key
 
     a, b = operands
     if any(len(set(labels)) < len(labels) for labels in contraction.inputs):

@@ -1,4 +1,4 @@
-"""The grammar of einsum strings, as `numpy.einsum` reads them.
+"""The grammar of einsum strings, as `numpy.einsum` reads them, and their binding to shapes.
 
     subscripts = terms ["->" term]        terms = term {"," term}
     term       = {label | "..."}          at most one ellipsis a term
@@ -6,20 +6,47 @@
 
 Spaces mean nothing, but for those inside `...` and `->`. Without `->` the result has the broadcast
 dimensions, where a term has an ellipsis, and then every label that occurs exactly once, in the
-order of the alphabet, capitals first.
+order of the alphabet, capitals first. In the interleaved form each operand is followed by the
+numbers of its labels:
+
+    einsum(a, [0, 1], b, [1, 2], [0, 2])        # einsum("AB,BC->AC", a, b)
 """
 
 from __future__ import annotations
 
+import operator
 import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from linalg_ext.errors import ArgumentTypeError, ArityError, NotationError, ShapeError
-from linalg_ext.notations.einsum.contraction import Contraction, Shape
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The labels and sizes of an einsum; an ellipsis has been replaced by labels.
+
+    Attributes:
+        inputs: the labels of the dimensions of each operand; `".0"`, `".1"`, ... for those of the
+            ellipsis, counted from the right.
+        output: the labels of the result.
+        sizes: the size of each label. A dimension of size 1 stands for any size.
+    """
+
+    inputs: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    sizes: dict[str, int]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the result."""
+        return tuple(self.sizes[label] for label in self.output)
+
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 """The labels there are, in the order in which NumPy numbers and sorts them."""
@@ -312,3 +339,62 @@ def _described(label: str) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def parse_interleaved(*arguments: Any) -> tuple[Subscripts, list[Any]]:
+    """The subscripts and the operands of a call in the interleaved form.
+
+    Label 0 is `A`, 25 is `Z`, 26 is `a`, 51 is `z`; `Ellipsis` is `...`.
+
+    Raises:
+        ArityError: no operand.
+        ArgumentTypeError: a sublist is no list of integers.
+        NotationError: a number is no label.
+    """
+    if len(arguments) < 2:
+        raise ArityError(
+            "einsum got no subscripts" if not arguments else "einsum got an operand alone",
+            expected="einsum('ij,jk->ik', a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])",
+        )
+    pairs = len(arguments) // 2
+    operands = [arguments[2 * number] for number in range(pairs)]
+    terms = [
+        _sublist_term(arguments[2 * n + 1], f"the sublist of operand {n}") for n in range(pairs)
+    ]
+    text = ",".join(terms)
+    if len(arguments) % 2:
+        text += "->" + _sublist_term(arguments[-1], "the sublist of the result")
+    return parse(text), operands
+
+
+def _sublist_term(sublist: Any, name: str) -> str:
+    if isinstance(sublist, str | bytes) or not (
+        isinstance(sublist, Sequence) or hasattr(sublist, "__array__")
+    ):
+        raise ArgumentTypeError(
+            f"{name} is {sublist!r}",
+            expected="a list of integers and Ellipsis",
+            hint="or give the subscripts as one string first: einsum('ij->ji', a)",
+        )
+    try:
+        return "".join(_label_of_number(entry, name) for entry in sublist)
+    except TypeError as error:
+        if isinstance(error, ArgumentTypeError):
+            raise
+        raise ArgumentTypeError(  # a 0-d array
+            f"{name} is {sublist!r}", expected="a list of integers and Ellipsis"
+        ) from None
+
+
+def _label_of_number(entry: Any, name: str) -> str:
+    if entry is Ellipsis:
+        return ELLIPSIS
+    try:
+        number = operator.index(entry)
+    except TypeError:
+        raise ArgumentTypeError(f"{name} has {entry!r}", expected="integers and Ellipsis") from None
+    if not 0 <= number < len(LETTERS):
+        raise NotationError(
+            f"{name} has the label {number}", expected=f"labels 0 to {len(LETTERS) - 1}"
+        )
+    return LETTERS[number]

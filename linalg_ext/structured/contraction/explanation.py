@@ -21,8 +21,8 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.einsum import parse, semiring, to_einsum
+from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, Step
-from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.contraction.steps import (

@@ -17,7 +17,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import DTypeError
-from linalg_ext.notations.einsum.contraction import Contraction
+from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.notations.einsum.plan import (
     FLOPS_PER_BYTE,
     ContractionPlan,
@@ -26,7 +26,7 @@ from linalg_ext.notations.einsum.plan import (
     contract_along,
     plan_contraction,
 )
-from linalg_ext.notations.einsum.semiring import Semiring
+from linalg_ext.notations.einsum.subscripts import Contraction
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,

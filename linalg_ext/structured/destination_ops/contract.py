@@ -8,7 +8,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.notations.einsum.semiring import Semiring
+from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.structured.extension.attributes import (
     CAST,
     CONTRACT,

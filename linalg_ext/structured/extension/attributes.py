@@ -17,7 +17,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_sugar
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.notations.einsum.semiring import Semiring, semiring
+from linalg_ext.notations.einsum.definitions import Semiring, semiring
 from linalg_ext.structured.extension.definitions import (
     LETTERS,
     contract_definition,

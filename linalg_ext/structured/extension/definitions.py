@@ -13,8 +13,8 @@ from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError
+from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.notations.einsum.definitions import definition_of as definition_of_labels
-from linalg_ext.notations.einsum.semiring import Semiring
 
 _FOLDED = ("add", "mul", "max_signed", "min_signed", "max_unsigned", "min_unsigned")
 """Kinds that take any number of operands, combined from the left."""

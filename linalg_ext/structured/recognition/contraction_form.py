@@ -17,7 +17,7 @@ from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, Funct
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand, type_of
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.notations.einsum.semiring import KINDS, Semiring
+from linalg_ext.notations.einsum.definitions import KINDS, Semiring
 
 Indices = tuple[AffineExpr, ...]
 
