@@ -92,11 +92,7 @@ class Folder:
         return True
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a new file in it, for this user alone.
-
-        Raises:
-            OSError: it cannot be written, or is there.
-        """
+        """Write a new file in it, for this user alone; an OSError where it is there already."""
         descriptor = os.open(name, _MADE, 0o600, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -119,11 +115,7 @@ def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False)
 
 
 def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
-    """Make what is missing of a path of folders, each of a mode that the umask does not widen.
-
-    Raises:
-        OSError: it cannot be made, or is no folder.
-    """
+    """Make what is missing of a path of folders, of a mode that the umask does not widen."""
     place = os.path.abspath(path)
     if not os.path.isdir(place):
         make_folders(os.path.dirname(place), mode)
@@ -132,12 +124,7 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """Read a file that no other user can change or replace.
-
-    Raises:
-        CacheError: or the kind that the rule names, saying who could change it, and where.
-        OSError: it is not there, or cannot be read.
-    """
+    """Read a file that no other user can change or replace; it raises what `open_folder` does."""
     return _content(*_opened("", _absolute(path), rule, is_file=True))
 
 

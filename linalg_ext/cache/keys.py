@@ -36,13 +36,10 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def digest(*parts: object) -> str:
-    """One text for all of `parts`: another one wherever they differ.
+    """One text for all of `parts`, another one wherever they differ.
 
-    Args:
-        *parts: texts, bytes, numbers, None, and tuples, lists, sets and dicts of these.
-
-    Raises:
-        TypeError: something else is among them, whose value is not known.
+    They are texts, bytes, numbers, None, and tuples, lists, sets and dicts of these. Something else,
+    whose value is not known, is a TypeError.
     """
     state = blake2b(digest_size=_BYTES)
     for piece in _pieces(parts):

@@ -53,9 +53,7 @@ RULE = Rule("for compiled code", _CURE)
 def chosen_folder(said: str | None = None) -> Path | None:
     """The folder to use; None where it is off.
 
-    Args:
-        said: what the program says; the environment's word where it says nothing, else the
-            user's own.
+    The program's word `said` comes first, then the environment's, then the user's own folder.
     """
     named = os.environ.get(FOLDER, "").strip() if said is None else said
     if named.lower() == OFF:
@@ -82,21 +80,13 @@ def users_folder() -> str:
 
 
 def chosen_size() -> int:
-    """Return the number of bytes that the folder may hold, by the environment.
-
-    Raises:
-        CacheError: the value in the environment is no size.
-    """
+    """Return the number of bytes that the folder may hold, by the environment."""
     text = os.environ.get(SIZE, "").strip()
     return parsed_size(text, SIZE) if text else DEFAULT_SIZE
 
 
 def parsed_size(said: int | str, name: str) -> int:
-    """A number of bytes, or a text for one.
-
-    Raises:
-        CacheError: it is not one; `name` is who says it.
-    """
+    """A number of bytes, or a text for one; a CacheError for all else, which `name` says."""
     if isinstance(said, int) and not isinstance(said, bool) and said >= 0:
         return said
     match = isinstance(said, str) and re.fullmatch(
@@ -112,8 +102,7 @@ def parsed_size(said: int | str, name: str) -> int:
 def opened(folder: Path) -> Folder:
     """Open the folder for compiled code, made for this user alone where it is missing.
 
-    Raises:
-        CacheError: another user could write to it, or it cannot be made or used.
+    A CacheError where another user could write to it, or it cannot be made or used.
     """
     try:
         return open_folder(folder, RULE, make=True)
@@ -124,11 +113,7 @@ def opened(folder: Path) -> Folder:
 
 
 def require_usable(folder: Path) -> None:
-    """Refuse a folder that `opened` does not open, or that nothing could be kept in.
-
-    Raises:
-        CacheError: it is such a folder.
-    """
+    """Raise a CacheError where `opened` does not open a folder, or nothing could be kept in it."""
     with opened(folder) as found:
         if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=found.descriptor):
             error = PermissionError(errno.EACCES, "Permission denied")
@@ -231,15 +216,7 @@ class Store:
             return None
 
     def put(self, entry: Entry, *, name: str) -> None:
-        """Keep an entry. What is there under its key already stays.
-
-        Args:
-            entry: what is kept.
-            name: what a listing calls it.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Keep an entry, by a name for listings. What is there under its key already stays."""
         with opened(self.root) as root, root.folder(_shelf(entry.key), make=True) as shelf:
             size = _write(shelf, entry, name)
         if not size:
@@ -369,7 +346,7 @@ def _shelf(key: str) -> str:
 
 
 def _read(shelf: Folder, key: str) -> Entry:
-    """An entry.
+    """Read an entry.
 
     Raises:
         OSError, ValueError, KeyError, TypeError, AttributeError: it is not there, or damaged, or
@@ -400,11 +377,7 @@ def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
 
 
 def _write(shelf: Folder, entry: Entry, name: str) -> int:
-    """Write an entry; how many bytes it has, and 0 where one is there already.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write an entry; how many bytes it has, and 0 where one is there already."""
     checksums = {name: checksum(content) for name, content in entry.files.items()}
     body = json.dumps({"files": checksums, "record": entry.record}).encode()
     head = {

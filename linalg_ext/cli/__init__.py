@@ -162,7 +162,6 @@ def _flowing(command: Callable[..., object]) -> str:
 
 
 def _epilog(examples: Sequence[str]) -> str:
-    """The examples below the help of a command."""
     return "\n  ".join(["Examples:", *examples])
 
 

@@ -30,11 +30,7 @@ _BYTECODE = b"ML\xefR"
 
 
 def read_module(file: str) -> tuple[str | bytes, str]:
-    """A module's text or bytecode, and what diagnostics call it.
-
-    Raises:
-        ArgumentError: neither.
-    """
+    """A module's text or bytecode, and what diagnostics call it."""
     name = display_name(file)
     data = _standard_input() if file == STDIN else Path(file).read_bytes()
     if data.startswith(_BYTECODE):

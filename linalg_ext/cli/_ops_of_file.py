@@ -72,11 +72,7 @@ def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
 
 
 def execute(file: Path) -> tuple[Mapping[str, Any], str]:
-    """The globals of a file of Python once it has run, and its name as a module.
-
-    Raises:
-        ArgumentError: it does not run.
-    """
+    """The globals of a file of Python once it has run, and its name as a module."""
     source = _source(file)
     _refuse_upstream_language(source, file)
     root, name = _module_name(file)
@@ -186,7 +182,6 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
 
 
 def _line_of(error: BaseException, file: Path) -> SourceLocation | None:
-    """The innermost line of a file in a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_file(frame.filename, file)]
     return SourceLocation(str(file), own[-1].lineno or 1, own[-1].name) if own else None
@@ -212,7 +207,6 @@ def _is_of_language(name: str | None) -> bool:
 
 
 def _all_ops(namespace: Mapping[str, Any]) -> list[StructuredOp]:
-    """The ops among a module's globals, each once, in order."""
     from linalg_ext.opdsl import StructuredOp
 
     values = [value for value in namespace.values() if isinstance(value, StructuredOp)]

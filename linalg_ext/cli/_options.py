@@ -55,11 +55,7 @@ Target: TypeAlias = Annotated[
 
 
 def parse_types(given: list[str] | None) -> dict[str, str] | str | None:
-    """Element types by type variable, from `U=f32` each; or one for all of them, from `f32`.
-
-    Raises:
-        ArgumentError: one for all is given beside others.
-    """
+    """Element types by type variable, from `U=f32` each; or one for all of them, from `f32`."""
     if not given:
         return None
     if len(given) == 1 and "=" not in given[0]:

@@ -66,7 +66,6 @@ def cache(
 
 
 def _show(entries: Sequence[Summary]) -> None:
-    """A table, the entry that was used last first."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -84,7 +84,6 @@ def _define(console: Console, out: Path) -> None:
 
 
 def _ir_of(op: StructuredOp, *shapes: tuple[int, ...]) -> str:
-    """A module with one function that calls an op on tensors of f32."""
     from linalg_ext.bindings import func, ir
     from linalg_ext.ir.context import new_context
 

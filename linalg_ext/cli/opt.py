@@ -179,11 +179,7 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def text_of(self, text: str | bytes) -> tuple[str, list[str]]:
-        """Return a module's text after the passes, and the diagnostics of what they warned of.
-
-        Raises:
-            LinalgExtError: it cannot be parsed, or a pass failed.
-        """
+        """Return a module's text after the passes, and the diagnostics of what they warned of."""
         from linalg_ext.module import Module
         from linalg_ext.rewriting import run_pipeline
 
@@ -407,7 +403,6 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _timing_report(seconds: dict[str, float], total: float) -> str:
-    """The run times as mlir-opt's list has them."""
     line = f"===-{'-' * 73}-==="
     rest = max(0.0, total - sum(seconds.values()))
     rows = [*seconds.items(), ("Rest", rest), ("Total", total)]

@@ -26,7 +26,7 @@ from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import CrashError, LinalgExtError
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel, times_of_calls
-from linalg_ext.executable.kernel_data import signature_data
+from linalg_ext.executable.kernel_data import explanation_data, signature_data
 from linalg_ext.runtime import helper_process
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.target import from_data, using
@@ -64,7 +64,6 @@ class _Server:
         self._codes: dict[int, int] = {}
 
     def serve(self) -> None:
-        """Answer requests until the parent is gone."""
         # A collection in a forked process would write to every object there is, and so copy it.
         gc.freeze()
         handlers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -95,7 +94,6 @@ class _Server:
         return {"number": self._count}
 
     def _load_compiler(self) -> None:
-        """Have what is forked now find loaded what a compilation needs."""
         if self._compilations < 2:
             import linalg_ext.compiler.module_compilation  # noqa: F401
             from linalg_ext.module import Module
@@ -133,7 +131,6 @@ class _Server:
         return self._poll(request)
 
     def _bury(self) -> None:
-        """Take note of those that have ended."""
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 number = self._living.pop(ended[0])
@@ -181,7 +178,6 @@ class _Worker:
         self._memory = cache.keep_in_memory()
 
     def serve(self) -> None:
-        """Answer requests until the parent is gone."""
         handlers: dict[str, Callable[[Request], Answer]] = {
             "call": self._call,
             "measure": self._measure,
@@ -226,7 +222,6 @@ class _Worker:
         apply_limits(Limits(**request["limits"]))
 
     def _load(self, request: Request, payload: bytes) -> Answer:
-        """Return the entries kept of a kernel that `_compile` made in another process."""
         entries = entries_of(request["kept"], payload)
         for entry, _ in entries:
             self._memory.hold(entry)
@@ -255,11 +250,9 @@ class _Worker:
         return {"signature": signature_data(kernel.signature), "times": dict(kernel.times)}
 
     def _measure(self, request: Request) -> Answer:
-        kernel, arguments = self._kernel, self._arguments(request)
-        threads = request["threads"]
-        return {
-            "taken": times_of_calls(lambda: kernel(*arguments, threads=threads), request["for"])
-        }
+        arguments, threads = self._arguments(request), request["threads"]
+        times = times_of_calls(lambda: self._kernel(*arguments, threads=threads), request["for"])
+        return {"taken": times}
 
     def _arguments(self, request: Request) -> list[Any]:
         _, descriptors, _, _ = socket.recv_fds(self._channel, 1, 1)
@@ -270,18 +263,12 @@ class _Worker:
     def _call(self, request: Request) -> Answer:
         arguments = self._arguments(request)
         results = self._kernel(*arguments, threads=request["threads"])
-        given = results if isinstance(results, tuple) else (results,)
-        given = () if results is None else given
-        made, plain = share(given)
-        return {"block": made, "results": plain}
+        several = results if isinstance(results, tuple) else (results,)
+        block, plain = share(() if results is None else several)
+        return {"block": block, "results": plain}
 
     def _explain(self, request: Request) -> Answer:
-        told = self._kernel.explain(request["threads"])
-        return {
-            "decisions": [(each.title, list(each.rows())) for each in told.decisions],
-            "left": told.left,
-            "threads": told.threads,
-        }
+        return {"explanation": explanation_data(self._kernel.explain(request["threads"]))}
 
 
 def _target(request: Request) -> Any:

@@ -195,11 +195,7 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
 
 
 def as_array(value: Any, name: str) -> Array:
-    """An array of whatever makes one, with an element type that MLIR knows.
-
-    Args:
-        value: an array, a number, a (nested) list of numbers.
-        name: its name in errors.
+    """An array of an array, a number or nested numbers, with an element type that MLIR knows.
 
     Raises:
         DTypeError: the dtype has no element type.
@@ -592,14 +588,9 @@ class StridedArgument(ArrayArgument):
 
 
 def check_aliasing(written: Sequence[tuple[int, ArrayArgument]], values: Sequence[Any]) -> None:
-    """Have each argument that the entry may write be alone in its memory.
+    """Raise an AliasingError where an argument that is written shares memory with another.
 
-    Args:
-        written: those arguments, by position.
-        values: of all arguments; what is no array has memory of its own.
-
-    Raises:
-        AliasingError: one shares it.
+    Written arguments come by position; of the values, what is no array has memory of its own.
     """
     for index, argument in written:
         for other, value in enumerate(values):
@@ -652,12 +643,7 @@ class ResultSlot(Place):
         frame[self.word] = frame[self.word + 1] = address_of(prepared)
 
     def check_out(self, out: Any) -> None:
-        """Check what the caller gave as `out`, but for an open shape.
-
-        Raises:
-            ArgumentError: not an array.
-            DTypeError, LayoutError, ShapeError: an array that the result cannot go to.
-        """
+        """Raise an ArgumentError for an `out` that the result cannot go to, whatever an open shape."""
         if isinstance(out, np.ma.MaskedArray):
             self.refuse_mask()
         if not isinstance(out, np.ndarray):
@@ -698,7 +684,7 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
     Raises:
         ArityError: not as many as there are results.
         AliasingError: one shares memory with an input or with another.
-        ArgumentError: of the kinds that `ResultSlot.check_out` raises.
+        ArgumentError: as of `ResultSlot.check_out`.
     """
     several = isinstance(out, tuple) or (isinstance(out, list) and len(slots) != 1)
     outs = list(out) if several else [out]

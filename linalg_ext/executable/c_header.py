@@ -57,13 +57,7 @@ def header(
     assertions: Sequence[str],
     notes: Sequence[str] = (),
 ) -> str:
-    """The header's text, C99 and C++.
-
-    Args:
-        signature, entry, assertions: of the kernel.
-        symbol: the function in the object file.
-        notes: lines on what the code is for and what it needs.
-    """
+    """The header's text, C99 and C++; `symbol` is the function in the object file."""
     name = c_name(entry)
     guard = f"LX_KERNEL_{name.upper()}_H"
     parts = [
@@ -82,7 +76,6 @@ def header(
 
 
 def _function(signature: Signature, entry: Entry, symbol: str) -> str:
-    """The function that C calls."""
     name = c_name(entry)
     parameters, setting, checks = [], [], []
     table = ["&results"] if entry.returned else []

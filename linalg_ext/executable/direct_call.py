@@ -4,8 +4,8 @@ Every check is made here that the long way makes, but only as a question. Whatev
 a yes (a copy, a conversion, a look at interleaved views, an error with its reasons) is answered
 with NotImplemented, and goes the long way.
 
-Where sizes are open, a call writes sizes and strides into its frame if they differ from those of the
-last call. Memory that native code returns becomes an array, or is copied into one.
+Where sizes are open, a call writes sizes and strides into its frame if they differ from those of
+the last call. Memory that native code returns becomes an array, or is copied into one.
 """
 
 from __future__ import annotations
@@ -124,14 +124,10 @@ class ShortCall(ABC):
         numbers: Sequence[tuple[ScalarArgument, Any]],
         threads: int | None,
     ) -> None:
-        """Run the code on a frame that has the sizes of the arrays.
+        """Run the code on a frame that has the sizes of the arrays, for this call alone.
 
-        Args:
-            frame: of the call alone.
-            arrays: of the call.
-            addresses: theirs, then those of the results in memory of the caller.
-            numbers: of the call, prepared.
-            threads: how many may work on it.
+        The addresses of the arrays are followed by those of the results in memory of the caller;
+        `numbers` are prepared.
         """
         for word, address in zip(self._words, addresses):  # noqa: B905  # 0.1 us for strict=
             frame[word] = frame[word + 1] = address
@@ -249,9 +245,7 @@ def is_taken(
 ) -> TypeGuard[ArrayArgument | ScalarArgument]:
     """Return whether an argument may come the short way.
 
-    Args:
-        argument: of the kernel.
-        static: whether all of its sizes must be known, and bits that are not used can be seen to.
+    With `static` all of its sizes must be known; then unused bits can be seen to.
     """
     if isinstance(argument, ScalarArgument):
         return True
@@ -271,10 +265,7 @@ def has_arrays(arguments: Sequence[Argument]) -> bool:
 def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
     """Return whether the arrays that the code writes are writable, and meet no other argument.
 
-    Args:
-        written: the places of what it writes among the arrays.
-        arrays: of the call, each in row-major order.
-        addresses: of their first elements.
+    All are in row-major order; `written` are the places of those that it writes.
     """
     ranges = [
         (address, address + array.nbytes) for array, address in zip(arrays, addresses, strict=True)
@@ -401,13 +392,9 @@ class _Returned:
         self._last = _Form([], (), 0)
 
     def array(self, frame: Frame, borrowed: list[int], copied: list[int]) -> Any:
-        """The array that a call gave.
+        """The array that a call gave; its memory comes to `borrowed`, which is not ours to free.
 
-        Args:
-            frame: of the call.
-            borrowed: the memory that is not ours to free; that of the result comes to it.
-            copied: gets the memory that is to be freed once all results are there: other results
-                may lie in it, too.
+        `copied` gets memory that is freed once all results are there: others may lie in it, too.
         """
         words = frame[self._start : self._end]
         allocated, start = words[0], words[1]
@@ -447,9 +434,7 @@ class _Form(NamedTuple):
 def open_call(callee: Callee, returned: Sequence[ResultSlot]) -> OpenCall | None:
     """The short way into a kernel with open sizes; None if absent.
 
-    Args:
-        callee: what its calls run.
-        returned: the results whose memory native code gives.
+    Native code gives the memory of the `returned` results.
     """
     taken = [each for each in callee.arguments if is_taken(each, static=False)]
     slots = (*callee.slots, *returned)

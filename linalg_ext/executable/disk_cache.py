@@ -26,6 +26,8 @@ from linalg_ext.utils.logs import logger
 _STAGES = "stages"
 _WORK = "work.mlirbc"
 _MODULE = "module.mlirbc"
+_RECIPE = ("entry", "trusted", "checked", "opt_level", "libraries")
+"""Parts of a recipe that the record has."""
 
 
 def is_keeping() -> bool:
@@ -45,10 +47,7 @@ def key_of_module(
 ) -> str | None:
     """Return the key of a module's kernel; None where none is kept, or a part has no fingerprint.
 
-    Args:
-        kind: of the content.
-        content: the module.
-        entry, checked, opt_level, libraries, result_dtypes: as of `linalg_ext.compile`.
+    `content` is the module, of some `kind`; the others are those of `linalg_ext.compile`.
     """
     stamps = [kernel_cache.file_stamp(library) for library in libraries]
     if None in stamps:
@@ -98,13 +97,7 @@ def keep(key: str | None, kernel: Kernel) -> None:
     if kernel.shared is not None:
         record["work"], files[_WORK] = work_data(kernel.shared.work)
     if (recipe := kernel.recipe) is not None:
-        record["recipe"] = {
-            "entry": recipe.entry,
-            "trusted": recipe.trusted,
-            "checked": recipe.checked,
-            "opt_level": recipe.opt_level,
-            "libraries": list(recipe.libraries),
-        }
+        record["recipe"] = {name: getattr(recipe, name) for name in _RECIPE}
         files[_MODULE] = recipe.module
     kernel_cache.write(key, str(kernel.signature), record, files)
     logger("cache").debug("kept %s under %s", kernel.signature, key)
@@ -124,20 +117,13 @@ def _kernel_of(entry: Entry) -> Kernel:
 
 
 def _recipe_of(entry: Entry) -> Recipe | None:
-    """Return the recipe of a kept kernel, with which it can be sent on like one made here.
-
-    The result is None where the entry has none.
-    """
-    told = entry.record.get("recipe")
-    if told is None:
+    """Return the recipe of a kept kernel, if any: it can be sent on like one made here."""
+    data = entry.record.get("recipe")
+    if data is None:
         return None
     return Recipe(
         entry.files[_MODULE],
-        told["entry"],
-        told["trusted"],
-        told["checked"],
-        told["opt_level"],
-        tuple(told["libraries"]),
-        tuple(result.dtype for result in signature_of(entry.record["signature"]).results),
-        override(),
+        **{**data, "libraries": tuple(data["libraries"])},
+        result_dtypes=tuple(r.dtype for r in signature_of(entry.record["signature"]).results),
+        target=override(),
     )

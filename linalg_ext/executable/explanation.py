@@ -11,7 +11,7 @@ contraction @linalg_ext_contraction_0
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -51,6 +51,29 @@ class Stage:
         self.allow_unregistered = allow_unregistered
         self.kept_text = kept_text
         self.kept_count = kept_count
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any], content: bytes) -> Stage:
+        """Rebuild a stage from its `data`, and its bytecode or its text."""
+        is_text = data["is_text"]
+        return cls(
+            data["name"],
+            data["seconds"],
+            b"" if is_text else content,
+            data["allow_unregistered"],
+            content.decode() if is_text else "",
+            data["operations"],
+        )
+
+    def data(self, operations: int) -> dict[str, Any]:
+        """Return the stage as plain data, without its content, with the number of its ops."""
+        return {
+            "name": self.name,
+            "seconds": self.seconds,
+            "is_text": not self.bytecode,
+            "allow_unregistered": self.allow_unregistered,
+            "operations": operations,
+        }
 
     @cached_property
     def text(self) -> str:

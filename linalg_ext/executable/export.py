@@ -97,11 +97,7 @@ def sealed(kernel: Mapping[str, Any]) -> str:
 
 
 def _place(folder: str | PathLike[str]) -> Path:
-    """Return the folder to write to: a new or empty one, or one that an export wrote.
-
-    Raises:
-        ExportError: something else is there.
-    """
+    """Return the folder to write to; an ExportError where something else is there already."""
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
     place = Path(os.path.abspath(os.path.expanduser(folder)))
@@ -213,14 +209,7 @@ def _write_stage(folder: Path, number: int, stage: Stage) -> Data:
     (folder / f"{stem}.mlir").write_text(stage.text + "\n", encoding="utf-8")
     if stage.bytecode:
         (folder / f"{stem}.mlirbc").write_bytes(stage.bytecode)
-    return {
-        "name": stage.name,
-        "seconds": stage.seconds,
-        "file": f"{folder.name}/{stem}",
-        "is_text": not stage.bytecode,
-        "allow_unregistered": stage.allow_unregistered,
-        "operations": stage.operations,
-    }
+    return {**stage.data(stage.operations), "file": f"{folder.name}/{stem}"}
 
 
 def _flags(target: Target, is_portable: bool) -> list[str]:
@@ -289,11 +278,7 @@ def linker(target: Target) -> list[str] | None:
 
 
 def link(command: list[str], code: Path, library: Path, symbol: str) -> None:
-    """Link `code` into `library`, which shows `symbol` alone.
-
-    Raises:
-        ExportError: the linker refuses; with what it says.
-    """
+    """Link `code` into `library`, which shows `symbol` alone; an ExportError if it fails."""
     prefix = "" if Path(command[0]).name == "ld" else "-Wl,"
     with tempfile.TemporaryDirectory(prefix="linalg-ext-") as folder:
         shown = Path(folder) / "shown"

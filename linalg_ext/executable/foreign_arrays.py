@@ -53,11 +53,7 @@ class Guests:
         self._given: dict[int, tuple[Any, Any]] = {}
 
     def array(self, value: Any, name: str) -> Any:
-        """The memory of an argument as an array of NumPy's; the argument itself if it is no guest.
-
-        Raises:
-            ArgumentError, DTypeError: as `from_dlpack`.
-        """
+        """The memory of an argument as an array of NumPy's; the argument itself if no guest."""
         if isinstance(value, np.ndarray):
             self._libraries[id(np)] = None
             return value
@@ -74,9 +70,7 @@ class Guests:
     def place(self, out: Any, name: str) -> Any:
         """The memory of `out=` as an array of NumPy's, of each where there are several.
 
-        Args:
-            out: as it was given. What has no memory to write is returned as it is.
-            name: its name in errors.
+        What has no memory to write is returned as it is.
 
         Raises:
             LayoutError: it must not be written.

@@ -30,13 +30,11 @@ from linalg_ext.executable.arguments import (
     refuse_keywords,
     split_out,
 )
-from linalg_ext.executable.call_cache import Records
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
 from linalg_ext.executable.explanation import Stage
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
-    entry_data,
     entry_of,
     explanation_data,
     explanation_of,
@@ -62,14 +60,14 @@ from linalg_ext.runtime.object_file import disassemble
 from linalg_ext.runtime.threads import checked
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.runtime.threads import state as thread_state
-from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.vectorcall import Records, caller
 from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.target import Target, host
 from linalg_ext.utils import hooks
 from linalg_ext.utils.display import Shown
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
-from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
@@ -255,7 +253,6 @@ class Kernel(Shown, shown_as="kernel"):
         return tuple(results) if results else None
 
     def _quicken(self, direct: DirectCall) -> None:
-        """Have native code answer the calls that the short way answers, once there is some."""
         if (native := caller()) is None:
             return
         key = None if self.shared is None else thread_state()
@@ -437,7 +434,7 @@ def data_of(kernel: Kernel) -> Data:
     """A kernel as plain data: not its code, its stages, or what of its work can be shared."""
     data: Data = {
         "signature": signature_data(kernel.signature),
-        "entry": entry_data(kernel.entry),
+        "entry": kernel.entry._asdict(),
         "opt_level": kernel.opt_level,
         "libraries": [str(library) for library in kernel.code.libraries],
         "assertions": kernel.assertions,
@@ -478,7 +475,6 @@ def kernel_of(
 
 
 def _argument_of(parameter: Parameter) -> Argument:
-    """Return the argument that converts the values of a parameter."""
     if not isinstance(parameter.type, ArrayType):
         return ScalarArgument(parameter, parameter.type)
     if parameter.type.strides is not None:
@@ -493,10 +489,7 @@ def _laid_out(
 ) -> FrameLayout:
     """The frame of a call; arguments and destinations are told their words of it.
 
-    Args:
-        arguments: in order.
-        destinations: the results that are written to memory of the caller, in order.
-        returned: the results whose memory native code gives, in order.
+    Destinations are results in memory of the caller. Native code gives the memory of `returned`.
     """
     ranks: list[int | None] = [
         argument.type.rank if isinstance(argument, ArrayArgument) else None
@@ -543,11 +536,7 @@ _arrivals: Arrivals[Any] = Arrivals(most=64)
 
 
 def arrived(recipe: Recipe) -> Any:
-    """The kernel of a recipe, compiled when the first one arrives.
-
-    Raises:
-        LinalgExtError: as of `linalg_ext.compile`; a library, for example, is not here.
-    """
+    """The kernel of a recipe, compiled when the first one arrives."""
     return _arrivals.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
 
 

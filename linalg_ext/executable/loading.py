@@ -51,11 +51,7 @@ def load(folder: str | PathLike[str]) -> Kernel:
 
 
 def opened(text: bytes, where: str) -> Data:
-    """Return the data of a kernel from a record that `sealed` wrote.
-
-    Raises:
-        ExportError: the record is of another kind or version, or damaged.
-    """
+    """Return the data of a kernel from a record; an ExportError where `sealed` did not write it."""
     try:
         whole = json.loads(text)
         found, version = whole["format"], whole["version"]
@@ -81,7 +77,6 @@ def opened(text: bytes, where: str) -> Data:
 
 
 def _damaged(file: str, where: str) -> ExportError:
-    """The error for a file that is not as it was written."""
     return ExportError(
         f"{file} is not as it was written", where=where, hint="copy the folder, or export it, again"
     )
@@ -114,7 +109,6 @@ def _loaded(place: Folder, record: Data, where: str) -> LoadedCode:
 
 
 def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
-    """Refuse code that this processor cannot run."""
     missing = [*target.missing_on(host()), *sorted({*unnamed} - flags_of_this_machine())]
     if missing:
         raise TargetError(
@@ -125,11 +119,6 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
 
 
 def _opened(where: str) -> Folder:
-    """Return the folder, where no untrusted user can change it.
-
-    Raises:
-        ExportError: an untrusted user can, or it cannot be opened.
-    """
     try:
         return open_folder(where, _RULE)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -139,11 +128,6 @@ def _opened(where: str) -> Folder:
 
 
 def _content(place: Folder, name: str, where: str) -> bytes:
-    """Return the content of a file that no untrusted user can write.
-
-    Raises:
-        ExportError: it cannot be read, or an untrusted user could write it.
-    """
     try:
         return place.read(name)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -164,32 +148,16 @@ def _unreadable(path: str, error: Exception) -> ExportError:
 
 def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
     """The stages that are there: they are for people, and need not be shipped."""
-    found = []
+    stages = []
     for each in record["stages"]:
-        is_text = each["is_text"]
-        file = f"{each['file']}.{'mlir' if is_text else 'mlirbc'}"
+        file = f"{each['file']}.{'mlir' if each['is_text'] else 'mlirbc'}"
         if not place.has(file):
             continue
-        content = _checked(place, file, record, where)
-        found.append(
-            Stage(
-                each["name"],
-                each["seconds"],
-                b"" if is_text else content,
-                each["allow_unregistered"],
-                content.decode() if is_text else "",
-                each["operations"],
-            )
-        )
-    return found
+        stages.append(Stage.of_data(each, _checked(place, file, record, where)))
+    return stages
 
 
 def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        ExportError: it cannot be read, or its checksum is not the record's.
-    """
     content = _content(place, file, where)
     if checksum(content) != record["checksums"][file]:
         raise _damaged(file, where)

@@ -309,7 +309,6 @@ def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
 
 
 def _fits(array: Array, each: Any) -> bool:
-    """Return whether compiled code can use an array in place."""
     if not array.flags.aligned or _address(array) % each["alignment"]:
         return False
     strides = each.get("strides")
@@ -346,7 +345,6 @@ def _check_apart(name: str, array: Array, others: list[Array]) -> None:
 
 
 def _descriptor(array: Array, each: Any) -> list[int]:
-    """A memref: two pointers, offset, sizes, strides."""
     vector = each.get("vector", [])
     rank = array.ndim - len(vector)
     step = array.itemsize * math.prod(vector)
@@ -364,7 +362,6 @@ def _address(array: Array) -> int:
 
 
 def _copied(memref: list[int], each: Any, rank: int) -> Array:
-    """An array of what a memref in row-major order describes."""
     dtype, vector = _result_dtype(each), each["vector"]
     shape = (*memref[3 : 3 + rank], *vector)
     size = dtype.itemsize * math.prod(shape)

@@ -87,10 +87,7 @@ class Shared:
         return f"{' + '.join(map(str, self.slices))} slices"
 
     def context(self, threads: int) -> int:
-        """Return the context of a call by `threads` threads.
-
-        Threads that no loop has work for are not woken.
-        """
+        """Return the context of a call; threads that no loop has work for are not woken."""
         return context(threads, max(self.slices))
 
 
@@ -98,11 +95,7 @@ class SharedWork:
     """The shared work of a kernel, with its code for each number of threads."""
 
     def __init__(self, work: Work, key: str | None = None) -> None:
-        """
-        Args:
-            work: of the kernel.
-            key: that the kernel is kept under, if it is.
-        """
+        """Share the work of a kernel, which is kept under a key, if it is."""
         self.work = work
         self._key = key
         self._made: dict[int, Shared | None] = {}

@@ -111,11 +111,7 @@ class Prototype:
 
     @classmethod
     def parse(cls, text: str) -> Prototype:
-        """Read `name(type, ...)`, or `name(type, ...) -> type`.
-
-        Raises:
-            LibraryError: it is not one; says which part is not understood.
-        """
+        """Read `name(type, ...)`, or `name(type, ...) -> type`; a LibraryError for all else."""
         found = _PROTOTYPE.fullmatch(text.strip())
         if found is None:
             raise LibraryError(

@@ -41,11 +41,7 @@ Key: TypeAlias = str | OpDefinition
 
 
 def read_table(functions: Functions) -> dict[Key, tuple[Prototype, ...]]:
-    """The functions for each name that ops may ask for, and for what each op computes.
-
-    Raises:
-        LibraryError: an op or a function is none, or they do not fit each other.
-    """
+    """Return the functions for each name that ops may ask for, and for what each op computes."""
     if not isinstance(functions, Mapping) or not functions:
         raise LibraryError(
             f"{functions!r} names no functions",
@@ -78,10 +74,7 @@ def _key(op: Op) -> Key:
 
 
 def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
-    """Return the op of `lx.ops` that a key of a table may mean; None if absent.
-
-    The functions have to take as many operands as it has.
-    """
+    """Return the op of `lx.ops` that a key may mean, if the functions take its operands."""
     found = getattr(opdsl_defs, key, None) if key in dir(opdsl_defs) else None
     if not isinstance(found, StructuredOp):
         return None

@@ -17,11 +17,10 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from linalg_ext.errors import ExecutionError
+from linalg_ext.runtime.calling_convention import Descriptor, word_count
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.libraries import publish, unpublish
 
@@ -50,12 +49,9 @@ class Callback:
         inputs: Sequence[Kind],
         outputs: Sequence[Kind],
     ) -> None:
-        """Publish the function.
+        """Publish `function`, of the inputs and the outputs, which it writes.
 
-        Args:
-            function: of the inputs and the outputs, which it writes: arrays that show memory of the
-                kernel, and are gone when it returns.
-            inputs, outputs: the arrays' kinds.
+        These arrays show memory of the kernel, and are gone when it returns.
         """
         self.function = function
         self.key = secrets.randbits(62)
@@ -69,10 +65,10 @@ class Callback:
 
     def run(self, descriptors: Sequence[int]) -> None:
         """Call the function on arrays in memory."""
-        arrays = [
-            _array(at, dtype, rank)
-            for at, (dtype, rank) in zip(descriptors, self._kinds, strict=True)
-        ]
+        arrays = []
+        for address, (dtype, rank) in zip(descriptors, self._kinds, strict=True):
+            words = (ctypes.c_int64 * word_count(rank)).from_address(address)
+            arrays.append(Descriptor.from_words(words, rank).view(dtype))
         for array in arrays[: self._inputs]:
             array.flags.writeable = False
         self.function(arrays[: self._inputs], arrays[self._inputs :])
@@ -115,17 +111,3 @@ def _address(count: int) -> int:
     if address is None:
         raise ExecutionError("ctypes gave a function without an address")
     return address
-
-
-def _array(descriptor: int, dtype: DType, rank: int) -> np.ndarray[Any, Any]:
-    """The array that a descriptor tells of."""
-    words = (ctypes.c_int64 * (3 + 2 * rank)).from_address(descriptor)
-    sizes, strides = words[3 : 3 + rank], words[3 + rank :]
-    if 0 in sizes:
-        return np.zeros(sizes, dtype)
-    reach = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    start = words[1] + words[2] * dtype.itemsize
-    memory = (ctypes.c_char * (reach * dtype.itemsize)).from_address(start)
-    flat = np.frombuffer(cast(Any, memory), np.uint8).view(dtype)
-    steps = [stride * dtype.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(flat, sizes, steps)

@@ -61,12 +61,10 @@ class Descriptor(NamedTuple):
             )
         )
 
-    def copy(self, dtype: np.dtype[Any], inner: tuple[int, ...] = ()) -> np.ndarray[Any, Any]:
-        """The memory described, copied into a new array of shape `sizes + inner`.
+    def view(self, dtype: np.dtype[Any], inner: tuple[int, ...] = ()) -> np.ndarray[Any, Any]:
+        """The memory described, as an array of shape `sizes + inner` that does not own it.
 
-        Args:
-            dtype: of one scalar.
-            inner: the shape of one element of the memref if it is a vector.
+        `dtype` is of one scalar; `inner` the shape of one element of a memref of vectors.
         """
         shape = (*self.sizes, *inner)
         if 0 in shape:
@@ -79,14 +77,13 @@ class Descriptor(NamedTuple):
             self.aligned + (self.offset + low) * itemsize
         )
         inner_strides = tuple(stride * dtype.itemsize for stride in contiguous_strides(inner))
-        view: np.ndarray[Any, Any] = np.ndarray(
+        return np.ndarray(
             shape,
             dtype,
             buffer=memoryview(raw),
             offset=-low * itemsize,
             strides=(*(stride * itemsize for stride in self.strides), *inner_strides),
         )
-        return view.copy()
 
 
 def word_count(rank: int) -> int:
@@ -141,10 +138,8 @@ def describe(
 ) -> Descriptor | None:
     """The descriptor of `array`, or None where its strides are not whole numbers of elements.
 
-    Args:
-        array: any strides, any rank.
-        inner_rank: how many trailing axes make up one element (a vector); they must be contiguous.
-        offset: the element offset to state; the data pointer is moved so that element 0 stays.
+    The `inner_rank` trailing axes, contiguous, make up one element (a vector). The data pointer is
+    moved so that element 0 stays at the stated `offset`.
     """
     outer = array.ndim - inner_rank
     itemsize = array.itemsize * math.prod(array.shape[outer:])
@@ -191,13 +186,8 @@ def take_over(
     """The array of a memref that compiled code returned.
 
     It is a view of the returned memory, which it frees at the end. It is a copy where the memory
-    has another owner (a constant, an input, another result), or no layout of an array.
-
-    Args:
-        descriptor: as it came back.
-        dtype: of one scalar.
-        inner: the shape of one element if it is a vector.
-        borrowed: allocated pointers that are not ours to free.
+    has another owner (a constant, an input, another result: their pointers are `borrowed`), or no
+    layout of an array. `inner` is the shape of one element of a memref of vectors.
 
     Raises:
         ExecutionError: no memory can have that shape.
@@ -216,7 +206,7 @@ def take_over(
         start = descriptor.aligned + descriptor.offset * itemsize
         memory = np.asarray(_Allocation(allocated, start, nbytes))
         return memory.view(dtype).reshape(shape)
-    array = descriptor.copy(dtype, inner)
+    array = descriptor.view(dtype, inner).copy()
     if is_ours:
         free(allocated)
     return array

@@ -188,11 +188,7 @@ def dtype_named(value: Any) -> DType:
 
 
 def mlir_text(dtype: np.typing.DTypeLike) -> str:
-    """Return MLIR's name of `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8.
-
-    Raises:
-        DTypeError: MLIR has no such element type, or the byte order is not the machine's.
-    """
+    """Return MLIR's name of `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8."""
     return by_dtype(dtype).mlir
 
 

@@ -12,7 +12,7 @@ import ctypes
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from linalg_ext.bindings import execution_engine, ir, llvm
 from linalg_ext.errors import IRError, TargetError, UnresolvedSymbolError
@@ -44,17 +44,12 @@ class Engine:
         libraries: Sequence[str | Path] = (),
         position_independent: bool = False,
     ) -> None:
-        """Translate `module` and set up its code.
+        """Translate `module`, which is in the LLVM dialect, and set up its code.
 
-        Args:
-            module: in the LLVM dialect.
-            opt_level: LLVM's optimization level.
-            libraries: shared libraries that have what it calls.
-            position_independent: make code that a linker takes into a shared library as it is.
+        `libraries` have what it calls. A linker takes `position_independent` code as it is.
 
         Raises:
-            UnresolvedSymbolError: a library cannot be loaded, or a function that the module
-                declares is in none of them nor in the process.
+            UnresolvedSymbolError: a library cannot be loaded, or a declared function is nowhere.
             IRError: the module cannot be translated to LLVM IR.
         """
         self.opt_level = opt_level
@@ -117,10 +112,7 @@ class Engine:
 
 
 def declared_functions(module: ir.Module) -> Iterator[str]:
-    """The functions that a module in the LLVM dialect declares, and does not define.
-
-    LLVM's own intrinsics are left out.
-    """
+    """The functions that a module declares and does not define, LLVM's own left out."""
     for op in module.body.operations:
         if op.operation.name != "llvm.func" or len(op.operation.regions[0].blocks):
             continue
@@ -130,7 +122,6 @@ def declared_functions(module: ir.Module) -> Iterator[str]:
 
 
 def _defined_variables(module: ir.Module) -> frozenset[str]:
-    """The variables that a module in the LLVM dialect defines."""
     operations = (op.operation for op in module.body.operations)
     return frozenset(
         ir.StringAttr(op.attributes["sym_name"]).value
@@ -140,11 +131,7 @@ def _defined_variables(module: ir.Module) -> frozenset[str]:
 
 
 def _check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> None:
-    """Find every function that `module` declares, in the process or in `libraries`.
-
-    Raises:
-        UnresolvedSymbolError: naming all that are nowhere.
-    """
+    """Raise an UnresolvedSymbolError that names all declared functions that are nowhere."""
     missing = missing_of(declared_functions(module), libraries)
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
@@ -182,19 +169,11 @@ def engine_for(
 class _Unrunnable(Engine):
     """Code of this architecture, with instructions that this machine lacks."""
 
-    def __init__(
-        self,
-        target: Target,
-        module: ir.Module,
-        *,
-        opt_level: int,
-        libraries: Sequence[str | Path] = (),
-    ) -> None:
-        super().__init__(module, opt_level=opt_level, libraries=libraries)
+    def __init__(self, target: Target, module: ir.Module, **options: Any) -> None:
+        super().__init__(module, **options)
         self._target = target
 
     def variable(self, name: str) -> int | None:
-        """None: the code is to be looked at."""
         return None
 
     def function(self, name: str) -> PackedFunction:
@@ -216,15 +195,12 @@ class _CrossCompiled(Engine):
         )
 
     def variable(self, name: str) -> int | None:
-        """None: the code is to be looked at."""
         return None
 
     def function(self, name: str) -> PackedFunction:
-        """Return a function that raises a TargetError."""
         return _refusal(self._target)
 
     def object_code(self) -> bytes:
-        """The object file (ELF)."""
         return self._object
 
 
@@ -240,7 +216,6 @@ def _refusal(target: Target) -> PackedFunction:
 
 
 def _compile(target: Target, text: str, opt_level: int) -> bytes:
-    """Object code of a module of LLVM IR."""
     try:
         import llvmlite.binding as backend
     except ImportError as error:

@@ -42,12 +42,7 @@ def send(channel: socket.socket, header: dict[str, Any], payload: bytes = b"") -
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], bytes]:
-    """Receive one message.
-
-    Raises:
-        EOFError: the other side is gone.
-        TimeoutError: nothing came within the channel's timeout.
-    """
+    """Receive one message; an EOFError where the other side is gone, a TimeoutError in time."""
     header_length, payload_length = _LENGTHS.unpack(_exactly(channel, _LENGTHS.size))
     header = json.loads(_exactly(channel, header_length))
     return header, _exactly(channel, payload_length)
@@ -79,11 +74,7 @@ class Process(Protocol):
         """The return code, if it has ended: below zero for a signal."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """The return code, once it has ended.
-
-        Raises:
-            subprocess.TimeoutExpired: the process still runs after `seconds`.
-        """
+        """The return code, once it has ended; a TimeoutExpired where it runs on."""
 
     def kill(self) -> None:
         """Send it SIGKILL."""
@@ -104,17 +95,13 @@ class Child:
         self.noise = noise
 
     @classmethod
-    def started(cls, module: str, *arguments: str) -> Child:
-        """Start `python -m MODULE FD ARGUMENTS...`, where FD is the child's end of the socket.
-
-        Raises:
-            CrashError: it cannot be started.
-        """
+    def started(cls, module: str) -> Child:
+        """Start `python -m MODULE FD`, where FD is the child's end; a CrashError where that fails."""
         ours, theirs = socket.socketpair()
         noise = noise_file()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments],
+                [sys.executable, "-P", "-m", module, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=noise,
@@ -167,12 +154,7 @@ class Child:
         self.process.returncode = 0
 
     def death(self, who: str, on_what: str) -> CrashError:
-        """The error for a child that is gone, or that says nothing more.
-
-        Args:
-            who: what it was that died in it.
-            on_what: and of what.
-        """
+        """The error for a child that is gone or silent: `who` died in it, `on_what`."""
         try:
             code = self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -209,11 +191,7 @@ class Helper:
         _helpers.add(self)
 
     def living(self, start: Callable[[], Child]) -> tuple[Child, bool]:
-        """Return the child, and whether it was started now.
-
-        Raises:
-            CrashError: it cannot be started.
-        """
+        """Return the child, and whether it was started now; a CrashError where it cannot be."""
         if self.child is not None and self.child.is_there():
             return self.child, False
         self.end()
@@ -222,28 +200,22 @@ class Helper:
 
     @contextmanager
     def asking(
-        self, child: Child, seconds: float, who: str, on_what: str, late: Callable[[], CrashError]
+        self, child: Child, seconds: float, who: str, on_what: str, late: CrashError
     ) -> Iterator[None]:
-        """Send a request, and receive the answer, inside the `with` block.
+        """Send a request to `child`, and receive its answer, inside the `with` block.
 
         After anything else than an answer the child is ended: interrupted half-way, the next
-        answer would be the one to this request.
-
-        Args:
-            child: that answers.
-            seconds: how long one message may take.
-            who, on_what: of `Child.death`.
-            late: makes the error for an answer that does not come.
+        answer would be the one to this request. One message may take some `seconds`.
 
         Raises:
-            CrashError: the child died, or took longer.
+            CrashError: the child died, of which `Child.death` tells, or took longer: `late`.
         """
         child.channel.settimeout(seconds)
         try:
             yield
         except TimeoutError:
             self.end()
-            raise late() from None
+            raise late from None
         except (EOFError, OSError):
             death = child.death(who, on_what)
             self.end()
@@ -314,10 +286,9 @@ def imports() -> list[str]:
 
 
 def _root() -> str:
-    """The package of the bindings, without loading them.
+    """Return the package of the bindings without loading them.
 
-    Once they are loaded, the package itself, also where an import hook serves it here under
-    another name.
+    Once loaded, it is that package, also where an import hook serves it under another name.
     """
     loaded = sys.modules.get(f"{provider()}.ir")
     return (provider() if loaded is None else loaded.__name__).partition(".")[0]

@@ -31,14 +31,7 @@ _apart: ContextVar[tuple[object, ...]] = ContextVar("linalg_ext.keeping", defaul
 
 
 def key_of(*parts: object) -> str | None:
-    """The key of what is made of `parts` now; None where nothing is to be kept.
-
-    Args:
-        *parts: plain data, as `cache.keys.digest` takes it.
-
-    Raises:
-        TypeError: something else is among them.
-    """
+    """The key of what is made now of `parts`, plain data; None where nothing is to be kept."""
     if not cache.is_on():
         return None
     target = current()
@@ -97,12 +90,7 @@ def replace(
 
 
 def load(entry: Entry) -> LoadedCode:
-    """The code of an entry.
-
-    Raises:
-        LinalgExtError, OSError: it cannot be loaded here.
-        KeyError: there is none.
-    """
+    """The code of an entry; a LinalgExtError, OSError or KeyError where it has none to load."""
     record = entry.record
     return LoadedCode(
         entry.files[CODE], opt_level=record["opt_level"], libraries=record.get("libraries", ())
@@ -110,12 +98,7 @@ def load(entry: Entry) -> LoadedCode:
 
 
 def own_code(name: str, make: Callable[[], Code]) -> Code:
-    """Code that this library itself needs on this machine: kept, or made and kept.
-
-    Args:
-        name: of it; what it is made of are files of this library.
-        make: makes it.
-    """
+    """Code of a name that this library itself needs on this machine: kept, or made and kept."""
     if (found := kept_own_code(name)) is not None:
         return found
     code = make()
@@ -147,10 +130,7 @@ def _machine(target: Target) -> str:
 
 @functools.cache
 def _processor() -> str:
-    """Return the system's description of the processor.
-
-    LLVM may know features that no target names.
-    """
+    """Return the system's description of the processor: LLVM may know features of no target."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             lines = file.read(1 << 13).partition("\n\n")[0].splitlines()

@@ -19,11 +19,7 @@ from linalg_ext.utils.locks import Lock
 
 
 def load_libraries(paths: Sequence[str]) -> list[ctypes.CDLL]:
-    """Open each shared library.
-
-    Raises:
-        UnresolvedSymbolError: one cannot be loaded; the message carries the loader's reason.
-    """
+    """Open each shared library; an UnresolvedSymbolError carries the loader's reason."""
     handles = []
     for path in paths:
         try:
@@ -162,11 +158,7 @@ def in_force() -> Libraries:
 
 
 def put_in_force(library: Registered) -> None:
-    """Have new code call a library.
-
-    Raises:
-        LibraryError: one of that name is in force.
-    """
+    """Have new code call a library; a LibraryError where one of that name is in force."""
     global _in_force
     with _changing:
         if any(one.name == library.name for one in _in_force):

@@ -1,8 +1,8 @@
 """Compiled code, wherever it comes from: how its functions are called, and how it is loaded.
 
-Another process loads what an engine made, without a linker and without MLIR. The sections are copied
-to fresh pages, and every address in them is filled in. Then code can no longer be written, nor data
-executed.
+Another process loads what an engine made, without a linker and without MLIR. The sections are
+copied to fresh pages, and every address in them is filled in. Then code can no longer be written,
+nor data executed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,7 @@ no other.
 
 
 def packed_names(name: str) -> tuple[str, str]:
-    """Return the possible names of a function's packed form in object code.
-
-    The first one that is there counts.
-    """
+    """Return the possible names of a function's packed form in object code, the first counts."""
     # The engine's names: `_mlir_` before what takes a table of arguments.
     return f"{PORTABLE}{name}", f"_mlir__mlir_ciface_{name}"
 
@@ -67,11 +64,7 @@ class Code(Protocol):
         ...
 
     def function(self, name: str) -> PackedFunction:
-        """The packed form of the function `name`.
-
-        Raises:
-            UnresolvedSymbolError: the code refers to something that nothing provides.
-        """
+        """The packed form of a function; an UnresolvedSymbolError where its code lacks a symbol."""
         ...
 
     def variable(self, name: str) -> int | None:
@@ -186,11 +179,7 @@ class LoadedCode:
         }
 
     def function(self, name: str) -> PackedFunction:
-        """The packed form of the function `name`, as `Engine.function` gives it.
-
-        Raises:
-            UnresolvedSymbolError: the object has no such function.
-        """
+        """The packed form of the function `name`, as `Engine.function` gives it."""
         for known in packed_names(name):
             if (address := self._addresses.get(known)) is not None:
                 return as_packed(address)

@@ -28,11 +28,9 @@ _PASSES = (
 def compiled_file(name: str, *more: str, inline: bool = False) -> Engine:
     """The functions of a file that stands beside this one, for this machine.
 
-    Args:
-        name: of the file.
-        more: further functions, as text: what differs between systems and processors.
-        inline: whether private functions become part of those that call them. What they take of
-            the stack then stays taken until the caller returns.
+    `more` functions, as text, differ between systems and processors. With `inline`, private
+    functions become part of those that call them: what they take of the stack then stays taken
+    until the caller returns.
     """
     text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     passes = ("inline", *_PASSES) if inline else _PASSES
@@ -183,10 +181,6 @@ func.func private @made(%array: !llvm.ptr, %entry: !llvm.ptr) {{
 
 
 def compiled_caller() -> Engine:
-    """The engine with the functions of `vectorcall.mlir`.
-
-    Raises:
-        UnresolvedSymbolError: this interpreter hides the functions of its C API.
-    """
+    """The functions of `vectorcall.mlir`; an UnresolvedSymbolError where Python hides its API."""
     now = _COUNTER if host().architecture == "x86_64" else _CLOCK
     return compiled_file("vectorcall.mlir", now, _MADE_POISONED if ON else _MADE, inline=True)

@@ -266,11 +266,7 @@ class ObjectFile:
 
 
 def runs_at_loading(content: bytes) -> bool:
-    """Return whether an object, for any processor, has code that runs when it is loaded.
-
-    Raises:
-        struct.error, IndexError, ValueError: it is damaged.
-    """
+    """Return whether an object, for any processor, has code that runs when it is loaded."""
     if not content.startswith(_CLASS_64_LITTLE_ENDIAN):
         return False
     return _runs_at_loading(ElfFile(content))
@@ -292,11 +288,8 @@ def _refusal(what: str) -> LinalgExtError:
 def disassemble(code: bytes, symbol: str | None = None) -> str:
     """The instructions of an ELF object for x86-64 or AArch64, function by function.
 
-    Instructions that the disassembler does not know are shown as their bytes.
-
-    Args:
-        code: the object file.
-        symbol: the function to show; None shows all.
+    Instructions that the disassembler does not know are shown as their bytes. A `symbol` shows that
+    function alone.
 
     Raises:
         LinalgExtError: not an ELF object of one of these machines, or no such function in it.
@@ -332,26 +325,17 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """The functions that an ELF object calls and does not define.
-
-    Raises:
-        LinalgExtError: not an ELF object.
-    """
+    """Return the functions that an ELF object calls and does not define."""
     names = (symbol.name for symbol in _symbols(code) if not symbol.is_defined)
     return [name for name in names if name != GOT]
 
 
 def defined_symbols(code: bytes) -> list[str]:
-    """The functions and variables that an ELF object defines.
-
-    Raises:
-        LinalgExtError: not an ELF object.
-    """
+    """Return the functions and variables that an ELF object defines."""
     return [symbol.name for symbol in _symbols(code) if symbol.is_defined]
 
 
 def _symbols(code: bytes) -> list[Symbol]:
-    """Those with a name."""
     with _read():
         return [symbol for symbol in ElfFile(code).symbols if symbol.name]
 

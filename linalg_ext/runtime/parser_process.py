@@ -18,11 +18,10 @@ import importlib
 import resource
 import socket
 import sys
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from linalg_ext.bindings import ir, passmanager, provider
@@ -33,6 +32,7 @@ from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.runtime import helper_process
 from linalg_ext.runtime.helper_process import Child, Helper, imports
 from linalg_ext.runtime.passes import IRPrinting, pass_manager
+from linalg_ext.utils.recent import CallCache
 
 PARSE_SECONDS = 60
 """The time limit of the guard for parsing one text."""
@@ -41,7 +41,7 @@ RUN_SECONDS = 600
 """The time limit of the guard for one pipeline."""
 
 _START_SECONDS = 60
-_REMEMBERED = 4096
+_start = partial(Child.started, "linalg_ext.runtime.parser_process")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusa
     payload = text.encode() if isinstance(text, str) else text
     kind = repr((provider(), allow_unregistered, dialect_modules())).encode()
     key = hashlib.sha256(hashlib.sha256(payload).digest() + kind).digest()
-    if _harmless.knows(key):
+    if key in _harmless:
         return None
     answer = _guard.ask(
         {"do": "parse", "unregistered": allow_unregistered},
@@ -91,7 +91,7 @@ def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusa
     )
     if not answer.header["ok"]:
         return _refusal(answer)
-    _harmless.add(key)
+    _harmless.remember(key, None)
     return None
 
 
@@ -129,22 +129,14 @@ def run_passes(
 ) -> Result | Refusal:
     """Run a pipeline of upstream's passes on a module, in the guard.
 
-    Args:
-        bytecode: the module.
-        pipeline: the passes, with commas between.
-        allow_unregistered: whether it may hold ops of unknown dialects.
-        printing: the fields of an `IRPrinting`; what is printed is in the output.
+    `printing` has the fields of an `IRPrinting`; what is printed is in the output.
 
     Raises:
         CrashError: a pass died, or did not come to an end.
     """
+    request = {"do": "run", "unregistered": allow_unregistered, "pipeline": pipeline}
     answer = _guard.ask(
-        {
-            "do": "run",
-            "unregistered": allow_unregistered,
-            "pipeline": pipeline,
-            "printing": printing,
-        },
+        {**request, "printing": printing},
         bytecode,
         RUN_SECONDS,
         f"the pipeline {pipeline}",
@@ -168,47 +160,22 @@ class _Answer:
     output: str
 
 
-class _Harmless:
-    """The hashes of texts that were found harmless; the oldest are forgotten."""
-
-    def __init__(self) -> None:
-        self._keys: OrderedDict[bytes, None] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def knows(self, key: bytes) -> bool:
-        with self._lock:
-            if key in self._keys:
-                self._keys.move_to_end(key)
-                return True
-            return False
-
-    def add(self, key: bytes) -> None:
-        with self._lock:
-            self._keys[key] = None
-            while len(self._keys) > _REMEMBERED:
-                self._keys.popitem(last=False)
-
-
 class _Guard(Helper):
     """The worker of this process, started on demand."""
 
     def ask(
         self, header: dict[str, Any], payload: bytes, seconds: int, who: str, on_what: str
     ) -> _Answer:
-        """Send a request and wait for the answer.
+        """Send a request and return the answer; a CrashError where the worker died, or was late."""
 
-        Raises:
-            CrashError: the worker died, or took longer than `seconds`.
-        """
-
-        def late() -> CrashError:
-            return CrashError(
-                f"{who} did not come to an end {on_what} within {seconds} s",
-                hint="the helper process is ended; the calling process is unharmed",
-            )
-
+        late = CrashError(
+            f"{who} did not come to an end {on_what} within {seconds} s",
+            hint="the helper process is ended; the calling process is unharmed",
+        )
         with self.lock:
-            worker, is_fresh = self.living(_started)
+            worker, is_fresh = self.living(
+                lambda: Child.started("linalg_ext.runtime.parser_process")
+            )
             allowed = seconds + (_START_SECONDS if is_fresh else 0)
             with self.asking(worker, allowed, who, on_what, late):
                 helper_process.send(
@@ -216,10 +183,6 @@ class _Guard(Helper):
                 )
                 answer, result = helper_process.receive(worker.channel)
                 return _Answer(answer, result, worker.read_noise())
-
-
-def _started() -> Child:
-    return Child.started("linalg_ext.runtime.parser_process")
 
 
 def _refusal(answer: _Answer) -> Refusal:
@@ -232,7 +195,9 @@ def _refusal(answer: _Answer) -> Refusal:
 
 
 _guard = _Guard()
-_harmless = _Harmless()
+_harmless: CallCache[bytes, None] = CallCache(4096)
+"""The hashes of texts that were found harmless; the oldest are forgotten."""
+
 _sound_passes: set[tuple[str, str]] = set()
 atexit.register(_guard.stop)
 

@@ -104,18 +104,10 @@ _PASS = re.compile(rf"{_BEGINNING}(canonicalize|inline)(?![\w=-])({_braces(6)})?
 
 
 def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
-    """A pass manager for upstream's passes.
+    """A pass manager for upstream's passes, `text` with commas between, on ops of a kind.
 
     Of a context on loan it is kept: `canonicalize` takes a millisecond to collect the patterns of
-    all ops, at the first run of each of its pass managers.
-
-    Args:
-        anchor: the op that they run on.
-        context: of that op.
-        text: the passes, with commas between.
-
-    Raises:
-        ValueError: they cannot be read.
+    all ops, at the first run of each of its pass managers. A ValueError where the text is wrong.
     """
     kept = kept_with(context)
     if kept is None or _REMEMBERING in text:

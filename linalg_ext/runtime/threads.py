@@ -96,11 +96,9 @@ class Crew:
     """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
 
     def __init__(self, processors: int) -> None:
-        """A crew without threads yet.
+        """A crew without threads yet, on a number of `processors`.
 
-        Args:
-            processors: the number that the process may run on. With more threads than that, none
-                waits awake: another might need the processor.
+        With more threads than that, none waits awake: another might need the processor.
         """
         self._processors = processors
         self._starting = threading.Lock()
@@ -120,11 +118,8 @@ class Crew:
         """The address of the context by which compiled code has loops shared by `threads` threads.
 
         The caller's is among them: with one, or where no thread can be started, it does it all.
-
-        Args:
-            threads: the number of threads.
-            team: the address of OpenMP's function that has a team call another, to have a team
-                share the loops as long as it comes in time; 0 for threads of this crew alone.
+        `team` is the address of OpenMP's function that has a team call another, to have a team
+        share the loops as long as it comes in time; 0 for threads of this crew alone.
         """
         key = threads, team
         try:
@@ -185,7 +180,7 @@ def available() -> int:
 
 
 def _told() -> int | None:
-    """Return the number of threads that the environment tells, if it does."""
+    """Return the number of threads that the environment asks for, if it does."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return None
@@ -208,11 +203,7 @@ def current() -> int:
 
 @contextmanager
 def using(count: int) -> Iterator[int]:
-    """Have calls inside the `with` block use `count` threads each, where their work is large.
-
-    Raises:
-        ArgumentError: not a number of threads.
-    """
+    """Have calls inside the `with` block use `count` threads each, where their work is large."""
     token = _in_force.set(checked(count))
     try:
         yield count
@@ -272,11 +263,7 @@ threads = Threads()
 
 
 def checked(count: object) -> int:
-    """`count`, where it is a number of threads.
-
-    Raises:
-        ArgumentError: it is not.
-    """
+    """`count`, where it is a number of threads; an ArgumentError where it is not."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ArgumentError(
             f"threads is {count!r}",
@@ -301,10 +288,8 @@ def lent(team: int) -> Iterator[None]:
     """Have calls inside the `with` block shared by threads of another library's.
 
     After a fork the child's calls are shared by threads of its own: the team is the parent's.
-
-    Args:
-        team: the address of OpenMP's `GOMP_parallel`, which has as many threads as it is told to,
-            the caller's among them, call a function.
+    `team` is the address of OpenMP's `GOMP_parallel`, which has as many threads as it is told to,
+    the caller's among them, call a function.
     """
     token = _team.set(team)
     try:
@@ -317,11 +302,8 @@ def context(threads: int, slices: int | None = None) -> int:
     """Return the context by which at most `threads` threads share the loops of compiled code.
 
     The caller's thread is among them. Where no thread can be started, the caller does all the work.
-
-    Args:
-        threads: the number of threads.
-        slices: of the loop that has most: threads beyond are not woken. A team ignores it, for
-            OpenMP starts new threads where the size of a team changes.
+    Threads beyond the `slices` of the loop that has most are not woken. A team ignores it, for
+    OpenMP starts new threads where the size of a team changes.
 
     Returns:
         The address of some words: the function that shares a loop (see `thread_pool.mlir`), and

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -62,11 +62,9 @@ class Caller:
     """The compiled caller."""
 
     def __init__(self, engine: Any) -> None:
-        """Made by `caller`.
+        """Made by `caller`, of the functions of `vectorcall.mlir`.
 
-        Args:
-            engine: has the functions of `vectorcall.mlir`. It is kept for ever: objects that it
-                answers for may be called at the interpreter's end.
+        They are kept for ever: objects that they answer for may be called at the interpreter's end.
         """
         self._engine = engine
         found = ctypes.c_void_p()
@@ -90,13 +88,9 @@ class Caller:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def install(self, target: Any, record: Record, libraries: Libraries | None = None) -> None:
-        """Have calls of `target` that fit the record answered natively.
+        """Have calls of `target` that fit the record answered; its class is by `quickly_called`.
 
-        Args:
-            target: of a class made by `quickly_called`.
-            record: of this caller's world.
-            libraries: those that were in force when the kernel was chosen; None where that does
-                not matter.
+        `libraries` were in force when the kernel was chosen; None where that does not matter.
         """
         if not target._native_code:
             target._native_records = []
@@ -119,8 +113,33 @@ class Caller:
             target._native_records.clear()
 
 
+class Records:
+    """The records of calls that are resolved alike, by what else they depend on."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Record | None] = {}
+
+    def install(
+        self,
+        native: Caller,
+        function: Any,
+        key: Hashable,
+        make: Callable[[int], Record | None],
+        libraries: Libraries | None = None,
+    ) -> None:
+        """Have native code answer calls of a function from now on, where it can.
+
+        `key` is what the record depends on, `native_call.situation` among it; `make` makes it, of
+        the world of the caller, if it can. For `libraries` see `Caller.install`.
+        """
+        if key not in self._made:
+            self._made[key] = make(native.world)
+        if (record := self._made[key]) is not None:
+            native.install(function, record, libraries)
+
+
 class _Provider:
-    """Gives the caller once it is there."""
+    """The native caller, once calls have come often enough to make it."""
 
     def __init__(self) -> None:
         self.caller: Caller | None = None
@@ -142,16 +161,14 @@ class _Provider:
         return self.caller
 
     def forget(self) -> None:
-        """As the caller does, where there is one."""
         if self.caller is not None:
             self.caller.forget()
 
     def make(self) -> None:
-        """Make it now, where it can be made."""
+        """Make the caller now, where it can be made."""
         self._make(_kept_or_compiled)
 
     def _make(self, code: Callable[[str], Code | None]) -> None:
-        """Make it of the code of that name, where there is some."""
         if self.caller is not None or self._is_refused:
             return
         # Only now: most programs end before calls come so often.
@@ -184,7 +201,6 @@ watch(caller.forget)
 
 
 def _function(number: int) -> int:
-    """The address of a function of NumPy's C API."""
     from numpy._core import multiarray
 
     pointer_in = ctypes.pythonapi.PyCapsule_GetPointer

@@ -169,8 +169,7 @@ class Record(ctypes.Structure):
             results: the arrays that are written.
             makes, takes: True where a call without `out=`, and one with it, fits.
             report: called with a status that is not 0; raises.
-            built: the container of the results, in `out=` too. By default one is given as it is,
-                several in a tuple.
+            built: the container of the results, in `out=` too; by default a tuple of several.
             settings: variables, and their required values in the caller's context.
             always_free: True where the GIL is never held while the code runs.
             as_number: True where the result, one without axes, is given as NumPy's number.
@@ -342,7 +341,6 @@ class _Reading:
         self.slots = arguments + 1
 
     def add(self, slot: int, argument: Expected) -> None:
-        """Have what is in a slot read."""
         if not isinstance(argument, Container):
             self.leaves.append((slot, argument))
             return

@@ -107,7 +107,6 @@ class Intermediates:
             NativeCall(self._code.function("clear"), [self._memory.address])()
 
     def _load(self, *, may_compile: bool) -> bool:
-        """Return whether the pool's own code is there."""
         with self._loading:
             if self._code is None:
                 code = own_code(_NAME, _compiled) if may_compile else kept_own_code(_NAME)

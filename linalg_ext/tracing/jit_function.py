@@ -25,7 +25,6 @@ import numpy as np
 
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.executable.call_cache import CallCache
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
 from linalg_ext.ir.context import new_context
@@ -42,7 +41,7 @@ from linalg_ext.tuning import Tuning
 from linalg_ext.utils import hooks
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
-from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.recent import Arrivals, CallCache
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:

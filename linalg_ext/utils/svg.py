@@ -40,12 +40,7 @@ class Layers(NamedTuple):
 
 
 def layered(keys: Sequence[int], edges: Sequence[Pair]) -> Layers:
-    """The layers of a graph.
-
-    Args:
-        keys: of its items, each after all those that it reads.
-        edges: between them, each once.
-    """
+    """Return the layers of a graph; each item of `keys` stands after all that it reads."""
     layers = _layers(keys, edges)
     depth = {key: at for at, layer in enumerate(layers) for key in layer}
     passed: dict[Pair, tuple[int, ...]] = {}
@@ -209,7 +204,6 @@ def drawing(*pictures: Picture) -> str:
 
 
 def _drawn(picture: Picture) -> tuple[str, float, float]:
-    """A graph, its width and its height."""
     boxes = {box.key: box for box in picture.boxes}
     layers, passed = layered(list(boxes), [(edge.source, edge.end) for edge in picture.edges])
     widths = {key: boxes[key].width if key in boxes else 0.0 for layer in layers for key in layer}
@@ -283,11 +277,7 @@ class Plot:
     """Steps over numbers: what one line is at a place, it is until its next place."""
 
     def __init__(self, across: str, up: str, text: Callable[[float], str]) -> None:
-        """
-        Args:
-            across, up: what the axes are.
-            text: a number of the axis that goes up, for people.
-        """
+        """Name the axes; `text` shows a number of the one that goes up."""
         self._across, self._up, self._text = across, up, text
         self._lines: list[tuple[str, Sequence[tuple[float, float]], str]] = []
 

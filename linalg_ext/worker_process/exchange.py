@@ -55,11 +55,7 @@ class SharedBlock:
         self._memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
 
     def array(self, data: Plain) -> Array:
-        """The array that `data` describes. It keeps the memory.
-
-        Raises:
-            ValueError: it does not lie within the memory.
-        """
+        """Return the array that `data` describes; a ValueError where it exceeds the memory."""
         array: Array = np.ndarray(
             tuple(data["shape"]),
             _dtype(data["dtype"]),
@@ -76,11 +72,7 @@ class SharedBlock:
 
 
 def taken(value: Any, name: str) -> Any:
-    """An argument as `share` takes it: an array without a copy, where it is one.
-
-    Raises:
-        ArgumentError, DTypeError: no array and no number; `name` is what errors call it.
-    """
+    """An argument as `share` takes it, arrays without a copy; an ArgumentError for all else."""
     if isinstance(value, list | tuple) or is_python_number(value):
         return value
     if isinstance(value, np.generic):
@@ -92,10 +84,7 @@ def taken(value: Any, name: str) -> Any:
 
 
 def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
-    """Copy arrays into a new block.
-
-    Args:
-        values: arrays, NumPy's scalars and Python's numbers, and lists of numbers.
+    """Copy values into a new block: arrays, NumPy's scalars, Python's numbers and lists of them.
 
     Returns:
         The block, and for each value what `received` makes of it again.
@@ -150,7 +139,6 @@ _MADE_OF: dict[str, Callable[[Array], Any]] = {
 
 
 def _number(value: Any) -> Plain | None:
-    """Python's numbers, and nested lists of them, as plain data."""
     if isinstance(value, np.generic):
         return None
     if isinstance(value, complex):
@@ -177,8 +165,7 @@ def _as_array(value: Any, name: str) -> tuple[str, Array]:
 def _extent(array: Array) -> tuple[int, int]:
     """Return the start and the end of an array, in bytes from its first element.
 
-    Raises:
-        LayoutError: the span exceeds both 1 GiB and 64 times the bytes of the array.
+    A LayoutError where the span exceeds both 1 GiB and 64 times the bytes of the array.
     """
     if not array.size:
         return 0, 0
@@ -206,7 +193,6 @@ def _dtype(text: str) -> DType:
 
 
 def _file(size: int) -> int:
-    """The descriptor of a new file of zeros that has no name."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("linalg_ext", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     else:
@@ -359,7 +345,6 @@ def apply_limits(limits: Limits) -> None:
 
 
 def _data() -> int:
-    """Bytes of data that this process has."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:  # not Linux

@@ -8,7 +8,7 @@ import socket
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -31,7 +31,7 @@ from linalg_ext.executable.arguments import (
 )
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
-from linalg_ext.executable.kernel_data import signature_of
+from linalg_ext.executable.kernel_data import explanation_of, signature_of
 from linalg_ext.executable.signature import ArrayType, Signature
 from linalg_ext.runtime import helper_process, kernel_cache, processes
 from linalg_ext.runtime.dtypes import dtype_named
@@ -127,14 +127,8 @@ class IsolatedKernel:
         Raises:
             ArgumentError: no number of threads.
         """
-        told = self._request({"do": "explain", "threads": threads})
-        return Explanation(
-            str(self.signature),
-            self._target or host(),
-            tuple(_ToldDecision.from_data(each) for each in told["decisions"]),
-            tuple((name, text) for name, text in told["left"]),
-            told["threads"],
-        )
+        data = self._request({"do": "explain", "threads": threads})["explanation"]
+        return explanation_of(data, self._target or host())
 
     def __call__(
         self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
@@ -188,15 +182,7 @@ class IsolatedKernel:
         return tuple(results) if results else None
 
     def times_of_calls(self, *args: Any, threads: int = 1, seconds: float) -> list[float]:
-        """The seconds of each of some calls in its process, on copies of the arguments.
-
-        Args:
-            *args, threads: as of a call.
-            seconds: for which it is called.
-
-        Raises:
-            ArgumentError, ExecutionError, CrashError: as of a call.
-        """
+        """The seconds of each call within some seconds in its process, on copied arguments."""
         values = [taken(value, self._name(number)) for number, value in enumerate(args)]
         check_aliasing(self._written, values)
         block, plain = share(values)
@@ -294,12 +280,10 @@ class IsolatedKernel:
         seconds = self.limits.seconds
         what = "the kernel" if block is not None else "the compilation"
 
-        def late() -> CrashError:
-            return CrashError(
-                f"{what} did not come to an end within {seconds:g} s",
-                hint="the worker process is ended; allow more with Limits(seconds=...)",
-            )
-
+        late = CrashError(
+            f"{what} did not come to an end within {seconds:g} s",
+            hint="the worker process is ended; allow more with Limits(seconds=...)",
+        )
         try:
             with self._own.asking(child, seconds, what, "in a worker process", late):
                 helper_process.send(child.channel, {**request, "seconds": seconds}, payload)
@@ -327,7 +311,6 @@ class IsolatedKernel:
         return answer, results
 
     def _received(self, child: Child, answer: dict[str, Any]) -> list[Any]:
-        """The results, as many as there must be."""
         _, descriptors, _, _ = socket.recv_fds(child.channel, 1, 1)
         block = SharedBlock(descriptors[0])
         block.close()
@@ -351,13 +334,10 @@ def isolate(
     filename: str = "-",
     **options: Any,
 ) -> IsolatedKernel:
-    """Compile in a worker process; needs no MLIR in this one.
+    """Compile a module, as text or bytecode, in a worker process; needs no MLIR in this one.
 
-    Args:
-        source: a module's text, or its bytecode.
-        entry, libraries, result_dtypes, options: those of `compile`.
-        limits: of the process.
-        filename: what diagnostics call the text.
+    `limits` are of the process, `filename` is what diagnostics call the text, the others are those
+    of `compile`.
 
     Raises:
         CrashError: the compilation died there, or took longer or more than the limits allow.
@@ -378,21 +358,3 @@ def _kept(result: Any) -> Any:
     """A result for the caller: what is small is copied out of its pages."""
     small = isinstance(result, np.ndarray) and result.nbytes < _COPIED
     return result.copy() if small else result
-
-
-@dataclass(frozen=True)
-class _ToldDecision:
-    """A decision of a transformation, as it was told."""
-
-    title: str
-    told: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def from_data(cls, data: Any) -> _ToldDecision:
-        """Read a decision from its title and a list of pairs."""
-        title, rows = data
-        return cls(title, tuple((name, text) for name, text in rows))
-
-    def rows(self) -> Sequence[tuple[str, str]]:
-        """The explanation: names, and what is to be said of each."""
-        return self.told

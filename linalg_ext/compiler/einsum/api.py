@@ -149,8 +149,7 @@ _DTYPES = _FLOATS | frozenset("ilqILQ")
 def in_numpy(operands: Sequence[Any]) -> Any:
     """The einsum of small arrays of one dtype, or NotImplemented where it is more than that.
 
-    Args:
-        operands: the subscripts and the arrays; nothing else was said.
+    Nothing else was said than the `operands`: the subscripts and the arrays.
     """
     text, *arrays = operands
     if type(text) is not str or not 1 <= len(arrays) <= 2:

@@ -165,7 +165,6 @@ def _elements(
 
 
 def _element_type(dtype: DType) -> ir.Type:
-    """The element type of MLIR for a dtype."""
     return ir.Type.parse(by_dtype(dtype).mlir)
 
 

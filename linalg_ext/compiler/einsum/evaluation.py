@@ -133,12 +133,8 @@ def combine(
 ) -> Labelled:
     """The product of two operands, summed over the labels that are not to keep.
 
-    Args:
-        a: an operand.
-        b: another.
-        keep: the labels that later steps or the result need, in the order of the result.
-        algebra: the semiring and the dtype.
-        out: where the result may be written: contiguous, with the labels of the result in order.
+    Later steps or the result need the labels `keep`, in the order of the result. The result may be
+    written to `out`: contiguous, with the labels of the result in order.
     """
     a, b = _spread(a, b, keep), _spread(b, a, keep)
     roles = _roles(a.labels, b.labels, tuple(keep))
@@ -317,12 +313,8 @@ def evaluate(
 ) -> Array:
     """The result of an einsum; a view of its operand where it is one.
 
-    Args:
-        contraction: what to compute.
-        path: in which order.
-        arrays: the operands, of the dtype of the algebra.
-        algebra: the semiring and the dtype.
-        out: contiguous memory for the result, which no operand shares. It may be left unused.
+    Operands have the dtype of the algebra. `out` is contiguous memory for the result, which no
+    operand shares; it may be left unused.
     """
     if 0 in contraction.sizes.values():
         return np.full(contraction.shape, algebra.zero, algebra.dtype)

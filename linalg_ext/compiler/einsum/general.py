@@ -14,21 +14,11 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.kernels import narrow_kernel
 from linalg_ext.compiler.einsum.memo import remember
-from linalg_ext.compiler.einsum.request import (
-    Request,
-    is_known,
-    resolve,
-)
+from linalg_ext.compiler.einsum.request import Request, is_known, resolve
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, LayoutError, ShapeError
 from linalg_ext.executable.arguments import overlaps_itself, share_memory
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
-from linalg_ext.notations.einsum import (
-    Contraction,
-    Shape,
-    Subscripts,
-    parse,
-    parse_interleaved,
-)
+from linalg_ext.notations.einsum import Contraction, Shape, Subscripts, parse, parse_interleaved
 from linalg_ext.notations.einsum.plan import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime import backends
@@ -259,7 +249,6 @@ def _check_exact(result: Array, out: Array, casting: Any) -> None:
 
 
 def _checked_order(order: object) -> str:
-    """`order=` as one capital letter."""
     if isinstance(order, str) and len(order) == 1 and order.upper() in "CFAK":
         return order.upper()
     error = ArgumentError if isinstance(order, str) else ArgumentTypeError
@@ -271,11 +260,7 @@ def _turned(
 ) -> tuple[Contraction, list[int]]:
     """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
 
-    Args:
-        contraction: the contraction to compute.
-        order: of a new result.
-        operands: of the contraction.
-        out: where the result is wanted, if that was said.
+    It is wanted in `out`, or new in an order.
     """
     axes = list(range(len(contraction.output)))
     if len(axes) > 1:
@@ -302,7 +287,6 @@ def _arranged(
 
 
 def _axes(rank: int, order: str, contraction: Contraction, operands: Sequence[Array]) -> list[int]:
-    """The axes of the result from the slowest to the fastest."""
     axes = list(range(rank))
     if order == "A":
         fortran = all(operand.flags.f_contiguous for operand in operands)
@@ -344,7 +328,7 @@ def _closest(contraction: Contraction, operands: Sequence[Array]) -> list[int]:
 def _is_faster(label: str, other: str, strides: Sequence[dict[str, int]]) -> bool | None:
     """Return whether the first axis has the smaller stride in every operand that has both.
 
-    The result is None where no operand has both.
+    None where no operand has both.
     """
     both = [(own[label], own[other]) for own in strides if own.get(label) and own.get(other)]
     return all(one < two for one, two in both) if both else None

@@ -20,7 +20,6 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array, Form, tell_numpy_
 from linalg_ext.compiler.einsum.request import Dtypes, Request
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.call_cache import CallCache, Key
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.notations.einsum import Contraction, Semiring
 from linalg_ext.runtime import kernel_cache
@@ -29,6 +28,7 @@ from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.poison import empty
 from linalg_ext.target import Target, override
 from linalg_ext.utils.locks import Lock
+from linalg_ext.utils.recent import CallCache, Key
 
 COMPILING_PAYS = 1 << 24
 """Products after which a nest is compiled: NumPy takes about as long for them as LLVM for it.
@@ -116,15 +116,9 @@ _nests: KernelsThatPay[_NestKey] = KernelsThatPay()
 
 
 def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., object] | None:
-    """The kernel of a form, or None where NumPy shall do it this time.
+    """The kernel of a form, or None where NumPy shall compute the `products` this time.
 
-    Args:
-        form: the loop nest.
-        algebra: the semiring and the dtype.
-        products: the number of products that the caller is about to compute.
-
-    Returns:
-        What takes the inputs of the form and the array that it overwrites, contiguous.
+    It takes the inputs of the form and the array that it overwrites, contiguous.
     """
     if algebra.dtype == np.bool_:
         kernel = _compiled_nest(form, _BYTES, products)
@@ -198,15 +192,7 @@ def specialized_kernel(
 ) -> Kernel | None:
     """Return the kernel of a contraction on arrays like these, or None where it does not pay yet.
 
-    Args:
-        a: an operand and the labels of its axes.
-        b: another.
-        output: the labels of the result.
-        algebra: the semiring and the dtype.
-        products: how many products the caller is about to compute.
-
-    Returns:
-        What takes both operands and the array that it overwrites, contiguous.
+    It takes both operands and the array that it overwrites, contiguous, with the labels `output`.
     """
     key = _described(*a), _described(*b), output, algebra.dtype.char, override(), in_force()
     if (kernel := _specialized.get(key)) is not None:
@@ -270,14 +256,7 @@ def narrow_kernel(
 ) -> Kernel | None:
     """The kernel of an einsum of arrays like these; None where it is none of these, or not yet.
 
-    Args:
-        request: what is asked.
-        contraction: the same, bound to the shapes.
-        arrays: the operands as they were given.
-        dtypes: what they count as.
-
-    Returns:
-        What takes the operands and gives the result, of the result's dtype.
+    It takes the operands as they were given, and gives the result, of the result's dtype.
     """
     if len(arrays) != 2 or request.kind.name != "+*" or 0 in contraction.sizes.values():
         return None

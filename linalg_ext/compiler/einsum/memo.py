@@ -17,7 +17,6 @@ import numpy as np
 
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.arguments import share_memory
-from linalg_ext.executable.call_cache import CallCache, Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import record_of, situation
 from linalg_ext.runtime import backends, kernel_cache
@@ -25,9 +24,10 @@ from linalg_ext.runtime.calling_convention import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.libraries import in_force
 from linalg_ext.runtime.pool import SMALLEST, memory
-from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.vectorcall import Records, caller
 from linalg_ext.runtime.vectorcall_record import ArrayEntry, ConstantEntry, Expected, Record
 from linalg_ext.target import override, setting
+from linalg_ext.utils.recent import CallCache
 
 if TYPE_CHECKING:
     from linalg_ext.notations.einsum import Contraction
@@ -99,7 +99,6 @@ def repeat(
 
 
 def _empty(known: _Known) -> Array:
-    """Memory for the result of a call, as the caller gets it."""
     made = memory.empty(known.shape, known.dtype)
     return made.transpose(known.back) if known.back else made
 
@@ -123,9 +122,7 @@ def remember(
     """Keep what a call came to, where one kernel did all of it.
 
     Args:
-        text: the subscripts.
-        contraction: what they mean for the operands.
-        operands: two arrays.
+        text, contraction, operands: the subscripts, and what they mean for two arrays.
         out: where the result was wanted, if that was said.
         result: what was computed.
         back: the axes by which it is transposed for the caller.

@@ -38,11 +38,7 @@ class Request:
         casting: str,
         optimize: Any,
     ) -> Request:
-        """Return the request of a call, of whose other arguments `optimize` is not checked yet.
-
-        Raises:
-            ArgumentError, DTypeError: one of them is not what `einsum` documents.
-        """
+        """Return the request of a call; `optimize` is checked when a path is sought."""
         if casting not in CASTINGS:
             raise ArgumentError(
                 f"einsum: casting={casting!r}", expected="one of " + ", ".join(map(repr, CASTINGS))
@@ -80,11 +76,7 @@ class Dtypes:
 
 
 def _as_dtype(keyword: str, value: Any) -> DType | None:
-    """`dtype=` or `compute_type=`.
-
-    Raises:
-        DTypeError: it is no dtype, or none that MLIR knows.
-    """
+    """`dtype=` or `compute_type=`; a DTypeError where it is none that MLIR knows."""
     if value is None:
         return None
     try:

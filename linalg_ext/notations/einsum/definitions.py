@@ -75,11 +75,7 @@ _BY_SPELLING = {name.replace(" ", ""): kind for name, kind in KINDS.items()}
 
 
 def semiring(kind: object) -> Semiring:
-    """The semiring of a name; `"(max, +)"` and `"max +"` are `"max+"`.
-
-    Raises:
-        ArgumentError: there is none of that name.
-    """
+    """The semiring of a name; `"(max, +)"` and `"max +"` are `"max+"`."""
     if isinstance(kind, Semiring):
         return kind
     if not isinstance(kind, str):

@@ -286,10 +286,7 @@ def contract_along(
 ) -> Value:
     """Return the result of the last step; each value is let go once it has been read.
 
-    Args:
-        steps: of a contraction of these values.
-        values: the operands.
-        apply: contracts the operands of one step.
+    `apply` contracts the operands of one step.
     """
     left = dict(enumerate(values))
     for number, step in enumerate(steps, len(values)):
@@ -360,13 +357,9 @@ class _Builder:
 
 
 def cheapest_path(contraction: Contraction, cost: Cost) -> Path:
-    """The order in which contracting two at a time costs least.
+    """The order in which contracting two at a time costs least, of two operands or more.
 
     Every order is looked at for up to 9 operands; beyond, the cheapest pair is taken each time.
-
-    Args:
-        contraction: of two operands or more.
-        cost: of contracting operands of some labels into one of others.
     """
     if len(contraction.inputs) > _MOST_EXACT:
         return _cheapest_pairs(contraction, cost)

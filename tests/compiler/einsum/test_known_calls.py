@@ -10,7 +10,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.compiler.einsum import kernels, memo
 from linalg_ext.errors import LayoutError, TargetError
-from linalg_ext.executable.call_cache import CallCache
+from linalg_ext.utils.recent import CallCache
 
 
 @pytest.fixture(autouse=True)

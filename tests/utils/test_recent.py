@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.recent import Arrivals
 
 
 def test_the_first_of_a_key_is_the_one() -> None:
