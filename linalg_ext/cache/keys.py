@@ -38,7 +38,7 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 def digest(*parts: object) -> str:
     """One text for all of `parts`, another one wherever they differ.
 
-    They are texts, bytes, numbers, None, and tuples, lists, sets and dicts of these. Something else,
+    They are texts, bytes, numbers, None, and tuples, lists, sets and dicts of these. Anything else,
     whose value is not known, is a TypeError.
     """
     state = blake2b(digest_size=_BYTES)

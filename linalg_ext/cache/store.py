@@ -147,13 +147,7 @@ Many processes that write little each are covered by chance: a key in 16 trigger
 
 
 class Entry(NamedTuple):
-    """The content of the cache under one key.
-
-    Attributes:
-        key: the key.
-        record: plain data, as in JSON.
-        files: the content of each file, by its name.
-    """
+    """The content of the cache under one key: plain data, as in JSON, and files by name."""
 
     key: str
     record: Mapping[str, Any]
@@ -164,8 +158,6 @@ class Summary(NamedTuple):
     """An entry as a listing shows it.
 
     Attributes:
-        key: its own.
-        name: of what it is.
         size: in bytes, of all its files.
         used: when it was last read or written, in seconds since 1970.
     """

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from linalg_ext.compiler import Kernel
     from linalg_ext.executable.explanation import Explanation
+    from linalg_ext.module import Module
     from linalg_ext.worker_process import IsolatedKernel
 
 
@@ -32,7 +33,12 @@ _BYTECODE = b"ML\xefR"
 def read_module(file: str) -> tuple[str | bytes, str]:
     """A module's text or bytecode, and what diagnostics call it."""
     name = display_name(file)
-    data = _standard_input() if file == STDIN else Path(file).read_bytes()
+    if file != STDIN:
+        data = Path(file).read_bytes()
+    elif sys.stdin is None:
+        raise ArgumentError("standard input is closed", hint="name a file")
+    else:
+        data = sys.stdin.buffer.read()
     if data.startswith(_BYTECODE):
         return data, name
     try:
@@ -42,6 +48,14 @@ def read_module(file: str) -> tuple[str | bytes, str]:
             f"{name} is no text: byte {error.start} is not UTF-8",
             expected="MLIR's text or its bytecode",
         ) from None
+
+
+def parsed_module(file: str, *, trusted: bool) -> tuple[Module, str | bytes]:
+    """Return the module of a file, and its text or bytecode."""
+    from linalg_ext.module import Module
+
+    text, name = read_module(file)
+    return Module.parse(text, trusted=trusted, filename=name), text
 
 
 def display_name(file: str) -> str:
@@ -69,12 +83,6 @@ def write_drawn(thing: object) -> None:
         Console().print(thing)
     else:
         write_text(str(thing), None)
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None:
-        raise ArgumentError("standard input is closed", hint="name a file")
-    return sys.stdin.buffer.read()
 
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -151,15 +159,13 @@ def typed(
     arguments: list[np.ndarray[Any, Any]], kernel: Kernel | IsolatedKernel
 ) -> list[np.ndarray[Any, Any]]:
     """Give arrays back the dtypes that NumPy's file format forgets: bf16, the f8 and i4 types."""
-    found = []
-    for position, array in enumerate(arguments):
+    arrays = list(arguments)
+    for at, (array, parameter) in enumerate(zip(arguments, kernel.signature.parameters)):  # noqa: B905
         if array.dtype.kind == "V" and array.dtype.names is None:
-            parameters = kernel.signature.parameters
-            wanted = parameters[position].type.element if position < len(parameters) else None
-            if wanted is not None and wanted.storage == array.dtype.itemsize:
-                array = array.view(wanted.dtype)
-        found.append(array)
-    return found
+            element = parameter.type.element
+            if element.storage == array.dtype.itemsize:
+                arrays[at] = array.view(element.dtype)
+    return arrays
 
 
 @contextmanager
@@ -168,7 +174,8 @@ def waiting(task: str) -> Iterator[None]:
 
     Nothing is shown where standard error is no terminal, or one that cannot go back in its line.
     """
-    if not _is_animated():
+    is_animated = sys.stderr is not None and sys.stderr.isatty()
+    if not is_animated or os.environ.get("TERM") in (None, "", "dumb"):
         yield
         return
     from rich.console import Console
@@ -185,11 +192,3 @@ def waiting(task: str) -> Iterator[None]:
     ) as progress:
         progress.add_task(task, total=None)
         yield
-
-
-def _is_animated() -> bool:
-    return (
-        sys.stderr is not None
-        and sys.stderr.isatty()
-        and os.environ.get("TERM") not in (None, "", "dumb")
-    )

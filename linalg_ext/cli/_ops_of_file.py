@@ -35,7 +35,9 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
         ArgumentError: the file is no such file, does not run, or has no op (of that name).
         NotationError, DefinitionError: an op in it is wrong.
     """
-    if file.suffix != ".py" and _is_notation(file):
+    from linalg_ext.notations.registry import notation_of_file
+
+    if file.suffix != ".py" and notation_of_file(file) is not None:
         return _ops_of_notation(file, names)
     namespace, module = execute(file)
     everything = _all_ops(namespace)
@@ -49,12 +51,6 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
             hint=f"{_imported(everything)}begin the file with `{_IMPORT}`",
         )
     return chosen
-
-
-def _is_notation(file: Path) -> bool:
-    from linalg_ext.notations.registry import notation_of_file
-
-    return notation_of_file(file) is not None
 
 
 def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
@@ -171,8 +167,10 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
             where=where,
             hint='put what runs the file as a program under `if __name__ == "__main__":`',
         )
+    from linalg_ext import opdsl
+
     hint = None
-    if isinstance(error, NameError) and _is_of_language(error.name):
+    if isinstance(error, NameError) and error.name in opdsl.__all__:
         hint = f"begin the file with `{_IMPORT}`"
     return ArgumentError(
         f"{file} does not run: {type(error).__name__}: {error}",
@@ -183,12 +181,8 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
 
 def _line_of(error: BaseException, file: Path) -> SourceLocation | None:
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if _is_file(frame.filename, file)]
+    own = [frame for frame in frames if Path(frame.filename).absolute() == file.absolute()]
     return SourceLocation(str(file), own[-1].lineno or 1, own[-1].name) if own else None
-
-
-def _is_file(name: str, file: Path) -> bool:
-    return Path(name).absolute() == file.absolute()
 
 
 def _relative_import(where: SourceLocation, file: Path) -> str | None:
@@ -198,12 +192,6 @@ def _relative_import(where: SourceLocation, file: Path) -> str | None:
             names = [] if node.module else [alias.name for alias in node.names]
             return "." * node.level + (node.module or "") + "".join(names[:1])
     return None
-
-
-def _is_of_language(name: str | None) -> bool:
-    from linalg_ext import opdsl
-
-    return name in opdsl.__all__
 
 
 def _all_ops(namespace: Mapping[str, Any]) -> list[StructuredOp]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -14,13 +13,22 @@ from linalg_ext.cli._files import (
     display_name,
     explanation_data,
     load_arrays,
-    read_module,
+    parsed_module,
     typed,
     waiting,
     write_drawn,
     write_json,
 )
-from linalg_ext.cli._options import Entry, Libraries, OptLevel, Target, Trusted, Unchecked
+from linalg_ext.cli._options import (
+    Entry,
+    Libraries,
+    OptLevel,
+    Target,
+    Trusted,
+    Unchecked,
+    compile_options,
+    using_target,
+)
 from linalg_ext.errors import ArgumentError, LinalgExtError
 
 if TYPE_CHECKING:
@@ -40,13 +48,9 @@ EXAMPLES = (
 
 
 class _Explained(NamedTuple):
-    """A kernel and where it came from.
+    """A kernel and where it came from: the text of its module, and the schedule it went through.
 
-    Attributes:
-        kernel: as it was compiled, or loaded.
-        source: the text of the module; empty if absent.
-        schedule: that it went through.
-        apart: compiles the same in a worker process; None for trusted modules.
+    `apart` compiles the same in a worker process; None for trusted modules.
     """
 
     kernel: Kernel
@@ -99,12 +103,7 @@ def explain(
     """
     if html is not None and as_json:
         raise typer.BadParameter("--html and --json at once: give one of them")
-    options: dict[str, Any] = {
-        "trusted": trusted,
-        "checked": not unchecked,
-        "opt_level": opt_level,
-        "libraries": libraries or (),
-    }
+    options = compile_options(trusted, unchecked, opt_level, libraries)
     if Path(file).is_dir():
         _refuse_of_folder(
             {
@@ -117,7 +116,9 @@ def explain(
                 "--unchecked": unchecked or None,
             }
         )
-        found = _loaded(file)
+        from linalg_ext.executable.loading import load
+
+        found = _Explained(load(file), "", None, None)
     else:
         with waiting(f"compiling {display_name(file)}"):
             found = _compiled(file, entry, schedule, target, options, search or False)
@@ -132,12 +133,6 @@ def explain(
         _show(found.kernel, measured, threads)
 
 
-def _loaded(folder: str) -> _Explained:
-    from linalg_ext.executable.loading import load
-
-    return _Explained(load(folder), "", None, None)
-
-
 def _compiled(
     file: str,
     entry: str | None,
@@ -148,17 +143,14 @@ def _compiled(
 ) -> _Explained:
     from linalg_ext.compiler import compile
     from linalg_ext.compiler.source import as_source
-    from linalg_ext.module import Module
-    from linalg_ext.target import using
     from linalg_ext.transforms.schedules.schedule import Schedule
     from linalg_ext.worker_process import Limits, isolate
 
-    text, name = read_module(file)
-    module = Module.parse(text, trusted=options["trusted"], filename=name)
+    module, text = parsed_module(file, trusted=options["trusted"])
     taken = None
     if steps is not None:
         taken = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
-    with using(target) if target else nullcontext():
+    with using_target(target):
         kernel = compile(module, entry, search=search, **options)
     content = as_source(module)
 

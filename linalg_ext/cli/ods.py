@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from linalg_ext.cli._files import write_text
 from linalg_ext.cli._ops_of_file import ops_of_file
 from linalg_ext.cli._options import Names, Output, Types, parse_types
 from linalg_ext.errors import ArgumentError
@@ -58,8 +58,4 @@ def ods(
         if gen_impl:
             parts.append(to_cpp(op, style, chosen))
     text = "\n".join(parts)
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        output.write_text(text, encoding="utf-8")
+    write_text(text, output)

@@ -39,12 +39,7 @@ _HEAD = re.compile(r"^ *(?:(.+?):(\d+):(\d+)|(loc\(.*\)|\S+)): (error|warning|re
 
 @dataclass(frozen=True)
 class Expected:
-    """One diagnostic that a comment expects.
-
-    Attributes:
-        line: of the diagnostic; 0 where its place is unknown.
-        comment: the line and column of the comment.
-    """
+    """One diagnostic that a comment, at a line and column, expects; line 0 is an unknown place."""
 
     severity: str
     line: int
@@ -161,13 +156,7 @@ def _completed(incomplete: str) -> list[str]:
 
 @dataclass
 class _Run:
-    """The settings of a call, and what its modules have told.
-
-    Attributes:
-        passes: the pipeline.
-        name: what diagnostics call the file.
-        seconds: the parts of the run time, in their order.
-    """
+    """The settings of a call, and the seconds of its parts, in their order."""
 
     passes: str | Sequence[str]
     name: str

@@ -105,14 +105,7 @@ class Argument(ABC):
 
 
 class Place(Argument):
-    """An argument or a result for which arrays of one type are taken.
-
-    Attributes:
-        type: the type.
-        is_written: whether native code writes the array.
-        dtypes: those that it may have.
-        alignment: of its first element, in bytes.
-    """
+    """An argument or a result for which arrays of one type are taken, written or not."""
 
     def __init__(self, name: str, type_: ValueType, *, is_written: bool) -> None:
         super().__init__(name)
@@ -643,7 +636,7 @@ class ResultSlot(Place):
         frame[self.word] = frame[self.word + 1] = address_of(prepared)
 
     def check_out(self, out: Any) -> None:
-        """Raise an ArgumentError for an `out` that the result cannot go to, whatever an open shape."""
+        """Raise an ArgumentError for an `out` that the result cannot go to; sizes may be open."""
         if isinstance(out, np.ma.MaskedArray):
             self.refuse_mask()
         if not isinstance(out, np.ndarray):

@@ -14,7 +14,7 @@ import ctypes
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -59,11 +59,8 @@ class Callee(NamedTuple):
 
     Attributes:
         code: has the function, and must live as long.
-        function: the entry.
         layout: of its frames, in which arguments and results have their places.
-        arguments: what it takes, in order.
         slots: the results that are written to memory of the caller, in order.
-        failures: what its statuses mean.
         shared: what several threads can share of its work, if anything.
         open_ended: whether a call may take long although another was short.
     """
@@ -77,23 +74,30 @@ class Callee(NamedTuple):
     shared: SharedWork | None
     open_ended: bool
 
+    def run(self, frame: Frame, threads: int, arrays: Iterable[Any]) -> None:
+        """Run the function on a frame; the arrays are those of the call.
+
+        Raises:
+            ExecutionError: the code reported a failure.
+        """
+        shared = self.shared and self.shared.for_call(threads, arrays)
+        if shared:
+            frame[STATUS] = shared.context(threads)
+            shared.function(ctypes.addressof(frame) + TABLE * WORD)
+        else:
+            frame[STATUS] = 0
+            self.function(ctypes.addressof(frame) + TABLE * WORD)
+        if frame[STATUS]:
+            (shared or self).failures.report(frame[STATUS])
+
 
 class ShortCall(ABC):
-    """The short way into one kernel: what those of known and of open sizes have in common.
-
-    Attributes:
-        callee: what it runs.
-        arguments: what it takes: arrays and numbers.
-        failures: what the statuses of one thread mean.
-    """
+    """The short way into one kernel: what those of known and of open sizes have in common."""
 
     def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
         self.callee = callee
         self.arguments = tuple(arguments)
-        self.failures = callee.failures
-        self._function = callee.function
         self._layout = callee.layout
-        self._shared = callee.shared
         self._slots = callee.slots
         self._arity = len(arguments)
         self._scalars = tuple(
@@ -133,16 +137,7 @@ class ShortCall(ABC):
             frame[word] = frame[word + 1] = address
         for scalar, number in numbers:
             scalar.write(frame, number)
-        threads = threads or current()
-        shared = self._shared and self._shared.for_call(threads, arrays)
-        if shared:
-            frame[STATUS] = shared.context(threads)
-            shared.function(ctypes.addressof(frame) + TABLE * WORD)
-        else:
-            frame[STATUS] = 0
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-        if frame[STATUS]:
-            (shared or self).failures.report(frame[STATUS])
+        self.callee.run(frame, threads or current(), arrays)
 
 
 class DirectCall(ShortCall):
@@ -299,6 +294,7 @@ class OpenCall(ShortCall):
         """Made by `open_call`."""
         super().__init__(callee, arguments)
         self._dtypes = tuple(argument.dtypes for argument in self._arrays)
+        self._shapes = tuple(argument.shape for argument in self._arrays)
         places = zip(returned, callee.layout.results, strict=True)
         self._returned = tuple(_Returned(slot, word) for slot, word in places)
         self._count = len(callee.slots) + len(returned)
@@ -333,7 +329,7 @@ class OpenCall(ShortCall):
         except IndexError:
             frame, written = self._layout.take(), []
         if shapes != written:
-            if not self._are_right(shapes):
+            if not all(map(has_shape, shapes, self._shapes)):
                 self._frames.append((frame, written))
                 return NotImplemented
             for argument, shape in zip(self._arrays, shapes, strict=True):
@@ -363,12 +359,6 @@ class OpenCall(ShortCall):
         slot = self._returned[0].slot
         is_fit = out.dtype in slot.dtypes and out.ndim == slot.rank and not slot.is_scalar
         return is_fit and out.flags.num & WRITABLE == WRITABLE
-
-    def _are_right(self, shapes: _Shapes) -> bool:
-        return all(
-            has_shape(shape, argument.shape)
-            for argument, shape in zip(self._arrays, shapes, strict=True)
-        )
 
     def _collect(self, frame: Frame, addresses: list[int], results: list[Any]) -> None:
         for slot in self._slots:
@@ -418,13 +408,7 @@ class _Returned:
 
 
 class _Form(NamedTuple):
-    """The memory layout of a result.
-
-    Attributes:
-        words: its offset, sizes and strides.
-        shape: its sizes.
-        nbytes: of its elements, if they are copied in one block; else 0.
-    """
+    """The words, sizes and bytes of a result in memory; no bytes if not copied in one block."""
 
     words: list[int]
     shape: tuple[int, ...]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from linalg_ext.errors import ArgumentError
 from linalg_ext.target import Target
 from linalg_ext.target.text import bytes_text
 from linalg_ext.utils import hooks
@@ -91,6 +92,15 @@ class Stage:
         return answer
 
 
+def stage_of(stages: Mapping[str, str], name: str) -> str:
+    """Return the text of a stage; an ArgumentError where there is no stage of that name."""
+    if name not in stages:
+        raise ArgumentError(
+            f"{name!r} is not a stage of the kernel", expected="one of " + ", ".join(stages)
+        )
+    return stages[name]
+
+
 Row = tuple[str, str]
 
 
@@ -111,12 +121,7 @@ class Decision(Protocol):
 
 
 class Told(NamedTuple):
-    """A decision as it was explained when it was made.
-
-    Attributes:
-        title: its subject.
-        told: its rows.
-    """
+    """A decision as it was explained when it was made: its title and its rows."""
 
     title: str
     told: tuple[Row, ...]

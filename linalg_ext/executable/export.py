@@ -50,13 +50,7 @@ _OTHERS_WRITE = 0o022
 
 @dataclass(frozen=True)
 class Exported:
-    """The parts of a kernel that are written.
-
-    Attributes:
-        signature, entry, code, target, assertions: as of the kernel.
-        stages: the module at each point of the way down.
-        data: the kernel as plain data.
-    """
+    """The parts of a kernel that are written; `data` is the kernel as plain data."""
 
     signature: Signature
     entry: Entry

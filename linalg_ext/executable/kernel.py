@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +30,7 @@ from linalg_ext.executable.arguments import (
     split_out,
 )
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
-from linalg_ext.executable.explanation import Stage
+from linalg_ext.executable.explanation import Stage, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -45,9 +44,6 @@ from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.executable.signature import ArrayType, Entry, Failures, Parameter, Signature
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.calling_convention import (
-    STATUS,
-    TABLE,
-    WORD,
     Descriptor,
     Frame,
     FrameLayout,
@@ -128,7 +124,6 @@ class Kernel(Shown, shown_as="kernel"):
         self.shared = shared
         self.entry = entry
         self.code = code
-        self._function = code.function(entry.symbol)
         intermediates.lend_to(code)
         self.steps = tuple(stages)
         self.assertions = tuple(assertions)
@@ -144,7 +139,6 @@ class Kernel(Shown, shown_as="kernel"):
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
         self._layout = _laid_out(self._arguments, self._destinations, self._returned)
-        self._arity = len(self._arguments)
         self._records = Records()
         self._written = tuple(
             (index, argument)
@@ -153,7 +147,7 @@ class Kernel(Shown, shown_as="kernel"):
         )
         self.callee = Callee(
             code,
-            self._function,
+            code.function(entry.symbol),
             self._layout,
             self._arguments,
             tuple(sorted(self._destinations, key=lambda slot: slot.position)),
@@ -162,9 +156,7 @@ class Kernel(Shown, shown_as="kernel"):
             open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
-        self.short: ShortCall | None = self.direct
-        if self.short is None:
-            self.short = open_call(self.callee, self._returned)
+        self.short: ShortCall | None = self.direct or open_call(self.callee, self._returned)
 
     def __call__(
         self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
@@ -206,8 +198,12 @@ class Kernel(Shown, shown_as="kernel"):
             return hooks.facade("calls").kernel_on_dask(self, args, out, threads)
         if unknown:
             refuse_keywords(self.signature, unknown)
-        if len(args) != self._arity:
-            self._refuse_arity(len(args))
+        if len(args) != len(self._arguments):
+            raise ArityError(
+                f"`{self.signature.name}` takes {len(self._arguments)} arguments, got {len(args)}",
+                where=caller_location(),
+                expected=str(self.signature),
+            )
         if has_guests(args, out):
             names = [argument.name for argument in self._arguments]
             return call_with_guests(self, args, names.__getitem__, out, threads)
@@ -228,20 +224,14 @@ class Kernel(Shown, shown_as="kernel"):
         results: list[Any] = [None] * len(self._slots)
         for slot in self._destinations:
             results[slot.position] = slot.prepare(outs[slot.position])
-        threads = threads or current_threads()
-        shared = self.shared and self.shared.for_call(
-            threads, (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
-        )
+        arrays = (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
         frame = self._layout.take()
         try:
-            self._fill(frame, prepared, results)
-            if shared:
-                frame[STATUS] = shared.context(threads)
-                shared.function(ctypes.addressof(frame) + TABLE * WORD)
-            else:
-                self._function(ctypes.addressof(frame) + TABLE * WORD)
-            if frame[STATUS]:
-                (shared or self).failures.report(frame[STATUS])
+            for argument, value in zip(self._arguments, prepared, strict=True):
+                argument.write(frame, value)
+            for slot in self._destinations:
+                slot.write(frame, results[slot.position])
+            self.callee.run(frame, threads or current_threads(), arrays)
             if self._returned:
                 self._collect(frame, prepared, outs, results)
         finally:
@@ -255,15 +245,15 @@ class Kernel(Shown, shown_as="kernel"):
     def _quicken(self, direct: DirectCall) -> None:
         if (native := caller()) is None:
             return
-        key = None if self.shared is None else thread_state()
-        self._records.install(native, self, key, lambda world: _record(direct, world))
 
-    def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
-        for argument, value in zip(self._arguments, prepared, strict=True):
-            argument.write(frame, value)
-        for slot in self._destinations:
-            slot.write(frame, results[slot.position])
-        frame[STATUS] = 0
+        def record(world: int) -> Record | None:
+            # Only now: a first call needs none of it.
+            from linalg_ext.executable.native_call import kernel_record
+
+            return kernel_record(direct, world)
+
+        key = None if self.shared is None else thread_state()
+        self._records.install(native, self, key, record)
 
     @property
     def stages(self) -> Mapping[str, str]:
@@ -283,13 +273,7 @@ class Kernel(Shown, shown_as="kernel"):
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.
         """
-        try:
-            return self.stages[stage]
-        except KeyError:
-            raise ArgumentError(
-                f"{stage!r} is not a stage of the kernel",
-                expected="one of " + ", ".join(self.stages),
-            ) from None
+        return stage_of(self.stages, stage)
 
     def explain(self, threads: int = 1) -> Explanation:
         """Return the plan of each op, with its reasons: tiles, blocks, packing, vectors, stores.
@@ -422,13 +406,6 @@ class Kernel(Shown, shown_as="kernel"):
     def __deepcopy__(self, memo: object) -> Kernel:
         return self
 
-    def _refuse_arity(self, count: int) -> None:
-        raise ArityError(
-            f"`{self.signature.name}` takes {self._arity} arguments, got {count}",
-            where=caller_location(),
-            expected=str(self.signature),
-        )
-
 
 def data_of(kernel: Kernel) -> Data:
     """A kernel as plain data: not its code, its stages, or what of its work can be shared."""
@@ -500,13 +477,6 @@ def _laid_out(
     for taking, word in zip((*arguments, *destinations), layout.slots, strict=True):
         taking.lay_out(layout, word)
     return layout
-
-
-def _record(direct: DirectCall, world: int) -> Record | None:
-    # Only now: a first call needs none of it.
-    from linalg_ext.executable.native_call import kernel_record
-
-    return kernel_record(direct, world)
 
 
 class Recipe(NamedTuple):

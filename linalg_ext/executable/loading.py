@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 
 from linalg_ext.cache.checked import Folder, Rule, open_folder
@@ -46,7 +48,9 @@ def load(folder: str | PathLike[str]) -> Kernel:
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
     where = os.path.expanduser(folder)
-    with _opened(where) as place:
+    with _reading(RECORD, where, where):
+        place = open_folder(where, _RULE)
+    with place:
         return _kernel(place, where)
 
 
@@ -118,32 +122,24 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
         )
 
 
-def _opened(where: str) -> Folder:
-    try:
-        return open_folder(where, _RULE)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise _absent(RECORD, where) from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(where, error) from error
-
-
 def _content(place: Folder, name: str, where: str) -> bytes:
-    try:
+    with _reading(name, where, f"{where}/{name}"):
         return place.read(name)
+
+
+@contextmanager
+def _reading(name: str, where: str, path: str) -> Iterator[None]:
+    """Raise ExportErrors for files that are not there, or cannot be read, in a `with` block."""
+    try:
+        yield
+    except ExportError:
+        raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise _absent(name, where) from error
+        raise ExportError(
+            f"{where} has no file {name}", expected="a folder that Kernel.export wrote"
+        ) from error
     except (OSError, ValueError) as error:
-        raise _unreadable(f"{where}/{name}", error) from error
-
-
-def _absent(name: str, where: str) -> ExportError:
-    return ExportError(f"{where} has no file {name}", expected="a folder that Kernel.export wrote")
-
-
-def _unreadable(path: str, error: Exception) -> ExportError:
-    return (
-        error if isinstance(error, ExportError) else ExportError(f"{path} cannot be read: {error}")
-    )
+        raise ExportError(f"{path} cannot be read: {error}") from error
 
 
 def _stages(place: Folder, record: Data, where: str) -> list[Stage]:

@@ -12,11 +12,9 @@ What lies in the folder is run: load what you trust as a program.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 import math
 import os
-import platform
 import sys
 from pathlib import Path
 from typing import Any
@@ -220,10 +218,14 @@ def _loaded(library: bytes, path: Path) -> ctypes.CDLL:
 
 
 def _checksum(content: bytes) -> str:
+    import hashlib
+
     return hashlib.blake2b(content, digest_size=20).hexdigest()
 
 
 def _check_processor(record: Any) -> None:
+    import platform
+
     wanted = record["target"]["architecture"]
     machine = platform.machine().lower()
     if _MACHINES.get(machine, machine) != wanted:

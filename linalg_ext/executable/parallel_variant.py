@@ -45,14 +45,9 @@ class Work(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The code for several threads, as it was made.
+    """The code for several threads, as it was made, with a function of the kernel's name.
 
-    Attributes:
-        code: has a function of the kernel's name.
-        slices: the number for each loop that is shared, in order; at most, where it depends on
-            sizes.
-        assertions: the meanings of its statuses.
-        decisions: those about the ops.
+    It has `slices` for each loop that is shared, in order; at most, where sizes decide.
     """
 
     code: Code
@@ -64,12 +59,8 @@ class Cut(NamedTuple):
 class Shared:
     """Code that has its loops shared by threads.
 
-    Attributes:
-        function: takes what the kernel's own function takes, and in place of the status what
-            `threads.context` gives.
-        slices: the number for each loop.
-        failures: the meanings of its statuses.
-        decisions: those about the ops.
+    `function` takes what the kernel's own function takes, and in place of the status what
+    `threads.context` gives.
     """
 
     def __init__(self, work: Work, cut: Cut) -> None:

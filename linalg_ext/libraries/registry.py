@@ -142,14 +142,7 @@ _INTERFACE = "_mlir_ciface_"
 
 @dataclass(frozen=True)
 class NativeFunction:
-    """A function of a registered library.
-
-    Attributes:
-        library: the library's name.
-        function: its name there, and what it takes.
-        symbol: the name by which compiled code knows it.
-        file: of the library, where it has one.
-    """
+    """A function of a registered library; compiled code knows it by its symbol."""
 
     library: str
     function: Prototype

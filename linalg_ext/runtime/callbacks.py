@@ -23,6 +23,7 @@ from linalg_ext.errors import ExecutionError
 from linalg_ext.runtime.calling_convention import Descriptor, word_count
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.libraries import publish, unpublish
+from linalg_ext.runtime.machine_code import address_of_function
 
 PREFIX = "lx.callback."
 """Begins the names by which compiled code knows such functions, before their keys."""
@@ -60,7 +61,7 @@ class Callback:
         self._inputs = len(inputs)
         _known[self.key] = self
         linked = f"_mlir_ciface_{self.name}"
-        publish(linked, _address(len(self._kinds)))
+        publish(linked, address_of_function(_trampoline(len(self._kinds))))
         weakref.finalize(self, unpublish, linked)
 
     def run(self, descriptors: Sequence[int]) -> None:
@@ -104,10 +105,3 @@ def _trampoline(count: int) -> Any:
         return 0
 
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * count)(call)
-
-
-def _address(count: int) -> int:
-    address = ctypes.cast(_trampoline(count), ctypes.c_void_p).value
-    if address is None:
-        raise ExecutionError("ctypes gave a function without an address")
-    return address

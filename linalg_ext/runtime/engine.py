@@ -71,7 +71,12 @@ class Engine:
                     hint="every op must be in the LLVM dialect before code is made",
                     diagnostics=[message.shown() for message in emitted] or [str(error)],
                 ) from error
-        self._variables = _defined_variables(module)
+        operations = [op.operation for op in module.body.operations]
+        self._variables = {
+            ir.StringAttr(op.attributes["sym_name"]).value
+            for op in operations
+            if op.name == "llvm.mlir.global"
+        }
         for name in declared_functions(module):
             # In the scope of this engine alone, and only what a library was registered for.
             if (address := published_address(name)) is not None:
@@ -119,15 +124,6 @@ def declared_functions(module: ir.Module) -> Iterator[str]:
         name = ir.StringAttr(op.operation.attributes["sym_name"]).value
         if not name.startswith("llvm."):
             yield name
-
-
-def _defined_variables(module: ir.Module) -> frozenset[str]:
-    operations = (op.operation for op in module.body.operations)
-    return frozenset(
-        ir.StringAttr(op.attributes["sym_name"]).value
-        for op in operations
-        if op.name == "llvm.mlir.global"
-    )
 
 
 def _check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> None:

@@ -81,13 +81,7 @@ class Process(Protocol):
 
 
 class Child:
-    """A living child: its process, the socket to it, and the file that it prints to.
-
-    Attributes:
-        process: of the system.
-        channel: the socket to it.
-        noise: what it prints to.
-    """
+    """A living child: its process, the socket to it, and the file that it prints to."""
 
     def __init__(self, process: Process, channel: socket.socket, noise: BinaryIO) -> None:
         self.process = process
@@ -96,7 +90,7 @@ class Child:
 
     @classmethod
     def started(cls, module: str) -> Child:
-        """Start `python -m MODULE FD`, where FD is the child's end; a CrashError where that fails."""
+        """Start `python -m MODULE FD`, where FD is the child's end; or raise a CrashError."""
         ours, theirs = socket.socketpair()
         noise = noise_file()
         try:
@@ -180,9 +174,7 @@ class Child:
 class Helper:
     """A child that answers one request at a time; it is started again where it has died.
 
-    Attributes:
-        lock: held by who talks to it.
-        child: the living process, if there is one.
+    Who talks to the `child`, if it lives, holds the `lock`.
     """
 
     def __init__(self) -> None:

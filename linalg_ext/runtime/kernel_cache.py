@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -97,11 +97,14 @@ def load(entry: Entry) -> LoadedCode:
     )
 
 
-def own_code(name: str, make: Callable[[], Code]) -> Code:
-    """Code of a name that this library itself needs on this machine: kept, or made and kept."""
-    if (found := kept_own_code(name)) is not None:
-        return found
-    code = make()
+def own_code(name: str) -> Code:
+    """Code of a file of this room in MLIR, by its name, on this machine: kept, or made and kept."""
+    if (kept := kept_own_code(name)) is not None:
+        return kept
+    # Only now: what compiles it loads MLIR.
+    from linalg_ext.runtime.native_code import compiled
+
+    code = compiled(name)
     key = _key_of_own(name)
     if key is not None:
         write(key, name, {"opt_level": code.opt_level}, {CODE: code.object_code()})

@@ -59,7 +59,7 @@ def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None
     if (published := published_address(name)) is not None:
         return published
     for library in (ctypes.CDLL(None), *libraries):
-        address = _looked_up(library, name)
+        address = address_in(library, name)
         if address is not None:
             return address
     return None
@@ -71,26 +71,20 @@ def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
     The process does not count. On Linux the dependencies of the library do not count either.
     """
     for library in libraries:
-        address = _looked_up(library, name)
+        address = address_in(library, name)
         if address is not None and _is_in(library, address):
             return True
     return False
 
 
-def address_in(library: ctypes.CDLL, name: str) -> int | None:
-    """Return the address of `name` in a library or its dependencies; None where none has it."""
-    return _looked_up(library, name)
-
-
 def file_of_address(address: int) -> str:
     """The file that was loaded where an address is; empty where that cannot be told."""
-    place = _Place()
-    if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place)):
-        return ""
-    return os.path.realpath(os.fsdecode(place.file or b""))
+    place = _place_of(address)
+    return "" if place is None else os.path.realpath(os.fsdecode(place.file or b""))
 
 
-def _looked_up(library: ctypes.CDLL, name: str) -> int | None:
+def address_in(library: ctypes.CDLL, name: str) -> int | None:
+    """Return the address of `name` in a library or its dependencies; None where none has it."""
     try:
         # ctypes looks an attribute up with dlsym; a name may hold any character but a null.
         found = library[name]
@@ -116,13 +110,17 @@ class _LinkMap(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("file", ctypes.c_char_p))
 
 
+def _place_of(address: int) -> _Place | None:
+    place = _Place()
+    is_known = ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place))
+    return place if is_known else None
+
+
 def _is_in(library: ctypes.CDLL, address: int) -> bool:
     if sys.platform != "linux":  # a handle is of another kind there
         return True
-    place = _Place()
-    if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place)):
-        return False
-    return bool(place.file == _LinkMap.from_address(library._handle).file)
+    place = _place_of(address)
+    return place is not None and place.file == _LinkMap.from_address(library._handle).file
 
 
 class Registered(Protocol):

@@ -93,12 +93,7 @@ _CACHE_LINE = 64
 
 
 class Block:
-    """Words of memory for as long as this object lives, at a multiple of a cache line.
-
-    Attributes:
-        words: the memory.
-        address: of its first byte.
-    """
+    """Words of memory, as long as this object lives, that begin at a cache line."""
 
     def __init__(self, words: int) -> None:
         """Take memory, all zeros."""
@@ -109,11 +104,7 @@ class Block:
 
 
 class NativeCall:
-    """A call of a native function: its arguments, 64 bits each, and its result.
-
-    Attributes:
-        arguments: to be changed at will.
-    """
+    """A call of a native function: its arguments, 64 bits each, to be changed, and its result."""
 
     def __init__(self, function: PackedFunction, arguments: Sequence[int]) -> None:
         """Prepare a call of a packed function."""

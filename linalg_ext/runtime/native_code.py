@@ -25,15 +25,25 @@ _PASSES = (
 )
 
 
-def compiled_file(name: str, *more: str, inline: bool = False) -> Engine:
-    """The functions of a file that stands beside this one, for this machine.
+def compiled(name: str) -> Engine:
+    """The functions of a file that stands beside this one, by its name, for this machine.
 
-    `more` functions, as text, differ between systems and processors. With `inline`, private
-    functions become part of those that call them: what they take of the stack then stays taken
-    until the caller returns.
+    Private functions of the caller and the workspace become part of those that call them: what
+    they take of the stack then stays taken until the caller returns.
+
+    Raises:
+        UnresolvedSymbolError: this interpreter hides the functions of its C API.
     """
-    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
-    passes = ("inline", *_PASSES) if inline else _PASSES
+    architecture = host().architecture
+    more: tuple[str, ...] = ()
+    if name == "thread_pool":
+        pause = f"func.func private @pause() {{\n{_PAUSES.get(architecture, '')}\nreturn\n}}"
+        more = (_LINUX if sys.platform == "linux" else _ELSEWHERE, pause)
+    elif name == "vectorcall":
+        now = _COUNTER if architecture == "x86_64" else _CLOCK
+        more = (now, _MADE_POISONED if ON else _MADE)
+    text = (Path(__file__).parent / f"{name}.mlir").read_text(encoding="utf-8")
+    passes = _PASSES if name == "thread_pool" else ("inline", *_PASSES)
     with new_context() as context:
         module = ir.Module.parse("\n".join((text, *more)), context)
         pipeline = f"builtin.module({','.join(passes)})"
@@ -110,13 +120,6 @@ func.func private @leave(%processor: i32) {
 """
 
 
-def compiled() -> Engine:
-    """The functions `run`, `help` and `wait`, for this machine."""
-    system = _LINUX if sys.platform == "linux" else _ELSEWHERE
-    pause = f"func.func private @pause() {{\n{_PAUSES.get(host().architecture, '')}\nreturn\n}}"
-    return compiled_file("thread_pool.mlir", system, pause)
-
-
 _COUNTER = """
 // The time stamp counter: it takes 10 ns to read, where the clock of the system takes 30.
 func.func private @now() -> i64 {
@@ -178,9 +181,3 @@ func.func private @made(%array: !llvm.ptr, %entry: !llvm.ptr) {{
   return
 }}
 """
-
-
-def compiled_caller() -> Engine:
-    """The functions of `vectorcall.mlir`; an UnresolvedSymbolError where Python hides its API."""
-    now = _COUNTER if host().architecture == "x86_64" else _CLOCK
-    return compiled_file("vectorcall.mlir", now, _MADE_POISONED if ON else _MADE, inline=True)

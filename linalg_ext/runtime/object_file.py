@@ -62,11 +62,8 @@ class Section(NamedTuple):
     """A part of an object that is in memory when its code runs.
 
     Attributes:
-        number: in the object.
         data: its bytes; zeros where the file holds none.
         alignment: of its address, in bytes.
-        is_code: whether it is executed.
-        is_written: whether the code writes to it.
     """
 
     number: int
@@ -77,13 +74,9 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A name in an object.
+    """A name in an object; its offset is in its section, its size in bytes.
 
-    Attributes:
-        place: the number of the section that has it, or one of the numbers that are no section's.
-        offset: in the section.
-        size: in bytes.
-        is_function: whether it is one.
+    `place` is the number of the section that has it, or one of the numbers that are no section's.
     """
 
     name: str
@@ -104,14 +97,9 @@ class Symbol(NamedTuple):
 
 
 class Relocation(NamedTuple):
-    """A place that depends on where something is put.
+    """A place, in a section, that depends on where a symbol is put.
 
-    Attributes:
-        section: the number of the section with the place.
-        offset: of the place in the section.
-        kind: ABSOLUTE_64 or RELATIVE_64.
-        symbol: whose address is meant.
-        addend: added to it.
+    `kind` is one of the numbers above; `addend` is added to the address of the symbol.
     """
 
     section: int

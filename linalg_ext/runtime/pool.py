@@ -159,7 +159,6 @@ class ResultPool:
         self,
         limit: int | None = None,
         *,
-        smallest: int = SMALLEST,
         intermediates: Intermediates | None = None,
     ) -> None:
         """Make an empty pool.
@@ -167,12 +166,10 @@ class ResultPool:
         Args:
             limit: most bytes that may be idle; by default an eighth of the machine's memory, 1 GiB
                 at most.
-            smallest: bytes of the smallest array that gets a block.
             intermediates: has the same limit, and is cleared and switched off with the pool.
         """
         self._limit = _default_limit() if limit is None else limit
         self._intermediates = intermediates
-        self._smallest = smallest
         self._enabled = AVAILABLE
         self._tell_limit()
         self._reset()
@@ -230,7 +227,7 @@ class ResultPool:
         nbytes = dtype.itemsize
         for size in shape:
             nbytes *= size
-        if nbytes < self._smallest or not self._enabled or dtype.hasobject:
+        if nbytes < SMALLEST or not self._enabled or dtype.hasobject:
             return empty(shape, dtype)
         block = self._take(nbytes)
         if block is None:

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.kernel_cache import own_code
-from linalg_ext.runtime.machine_code import Block, Code, NativeCall
+from linalg_ext.runtime.machine_code import Block, NativeCall
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
@@ -48,7 +48,7 @@ AWAKE = 50e-6
 
 _CONTEXT_WORDS = 7
 _SHARE, _HELPERS = 0, 2
-"""Words of a context."""
+"""Words of a context, which `thread_pool.mlir` lists."""
 
 _ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
 
@@ -56,15 +56,12 @@ _ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
 class _Code:
     """The compiled functions of `thread_pool.mlir`.
 
-    Attributes:
-        share: the address of the function that shares a loop among a crew.
-        share_in_team: that of the one which shares it among a team of OpenMP's.
-        help: a packed function.
-        rounds: of a loop that waits for as long as is sensible.
+    `share` and `share_in_team` are the addresses of functions that share a loop among a crew, and
+    among a team of OpenMP's. A wait of `AWAKE` seconds takes `rounds` of a loop.
     """
 
     def __init__(self) -> None:
-        engine = own_code("crew", _compiled)
+        engine = own_code("thread_pool")
         # Threads are in it for ever, at the interpreter's end too.
         _keep_for_ever(engine)
         found = Block(2)
@@ -76,13 +73,6 @@ class _Code:
         start = time.perf_counter()
         wait()
         self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
-
-
-def _compiled() -> Code:
-    # Only now: what compiles it loads MLIR.
-    from linalg_ext.runtime.native_code import compiled
-
-    return compiled()
 
 
 _code = functools.cache(_Code)
@@ -128,8 +118,11 @@ class Crew:
             pass
         with self._starting:
             if key not in self._contexts:
+                self._start(threads - 1)
+                helpers = min(threads - 1, self._count)
+                share = _code().share_in_team if team else _code().share
                 block = Block(_CONTEXT_WORDS)
-                block.words[:] = [*self._words(threads, team)]
+                block.words[:] = [share, self._memory.address, helpers, team, threads, 0, 0]
                 _keep_for_ever(block)
                 self._contexts[key] = block
             return self._contexts[key].address
@@ -138,13 +131,6 @@ class Crew:
         """In a forked process: have each caller with a context of this crew work alone."""
         for block in self._contexts.values():
             block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
-
-    def _words(self, threads: int, team: int) -> list[int]:
-        """Start the threads of a context, and return its words (see `thread_pool.mlir`)."""
-        self._start(threads - 1)
-        helpers = min(threads - 1, self._count)
-        share = _code().share_in_team if team else _code().share
-        return [share, self._memory.address, helpers, team, threads, 0, 0]
 
     def _start(self, count: int) -> None:
         if self._count >= count:

@@ -52,9 +52,6 @@ To release the GIL and take it again costs 0.1 us without contention, and much m
 _NEW_FROM_DESCR, _RETURN = 94, 76
 """PyArray_NewFromDescr, PyArray_Return in NumPy's table of functions, whose order is of its ABI."""
 
-_NAME = "caller"
-"""The name of the code in the cache."""
-
 _OUT, _CALL = sys.intern("out"), sys.intern("__call__")
 
 
@@ -155,7 +152,7 @@ class _Provider:
         # Whoever comes while it is being made goes through Python once more.
         if (is_loading or self._calls >= COMPILING_PAYS) and self._lock.acquire(blocking=False):
             try:
-                self._make(kept_own_code if is_loading else _kept_or_compiled)
+                self._make(kept_own_code if is_loading else own_code)
             finally:
                 self._lock.release()
         return self.caller
@@ -166,32 +163,19 @@ class _Provider:
 
     def make(self) -> None:
         """Make the caller now, where it can be made."""
-        self._make(_kept_or_compiled)
+        self._make(own_code)
 
     def _make(self, code: Callable[[str], Code | None]) -> None:
         if self.caller is not None or self._is_refused:
             return
-        # Only now: most programs end before calls come so often.
-
         if not is_as_expected():
             self._is_refused = True
             return
         try:
-            if (found := code(_NAME)) is not None:
-                self.caller = Caller(found)
+            if (engine := code("vectorcall")) is not None:
+                self.caller = Caller(engine)
         except LinalgExtError:
             self._is_refused = True  # functions of the C API that the interpreter does not show
-
-
-def _kept_or_compiled(name: str) -> Code:
-    return own_code(name, _compiled)
-
-
-def _compiled() -> Code:
-    # Only now: this needs MLIR.
-    from linalg_ext.runtime.native_code import compiled_caller
-
-    return compiled_caller()
 
 
 caller = _Provider()

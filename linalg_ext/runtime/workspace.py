@@ -36,7 +36,7 @@ Its number changes with what compiled code reads there: exported kernels may be 
 LEAST_BYTES = 64 << 10
 """The smallest size of a buffer from the pool. Below, malloc has one at hand as quickly."""
 
-_NAME = "intermediates"
+_NAME = "workspace"
 _LIMIT, _IDLE, _USED, _MAPPED, _REUSED, _UNMAPPED, _COUNT, _FLAGS = range(2, 10)
 _MUTEX, _BLOCKS, _MOST_BLOCKS = 128, 192, 64
 _MOST_BYTES = 1 << 62
@@ -109,7 +109,7 @@ class Intermediates:
     def _load(self, *, may_compile: bool) -> bool:
         with self._loading:
             if self._code is None:
-                code = own_code(_NAME, _compiled) if may_compile else kept_own_code(_NAME)
+                code = own_code(_NAME) if may_compile else kept_own_code(_NAME)
                 if code is not None:
                     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
                     NativeCall(code.function("address"), [self._memory.address])()
@@ -128,10 +128,3 @@ class Intermediates:
 
 intermediates = Intermediates()
 """The pool that the intermediate results of all kernels come from; `pool.memory` sets its limit."""
-
-
-def _compiled() -> Code:
-    # Only now: what compiles it loads MLIR.
-    from linalg_ext.runtime.native_code import compiled_file
-
-    return compiled_file("workspace.mlir", inline=True)

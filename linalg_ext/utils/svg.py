@@ -164,13 +164,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph, and what stands above it.
-
-    Attributes:
-        boxes: each after all those that it reads.
-        edges: between them.
-        title: above them; empty if absent.
-    """
+    """A graph, and its title: boxes, each after all those that it reads, and edges."""
 
     boxes: Sequence[Box]
     edges: Sequence[Edge]

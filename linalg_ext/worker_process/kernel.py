@@ -29,7 +29,7 @@ from linalg_ext.executable.arguments import (
     refuse_keywords,
     split_out,
 )
-from linalg_ext.executable.explanation import Explanation
+from linalg_ext.executable.explanation import Explanation, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import explanation_of, signature_of
 from linalg_ext.executable.signature import ArrayType, Signature
@@ -52,10 +52,6 @@ class IsolatedKernel:
 
     It is called as a `Kernel` is. What kills the process, or takes longer or more than the limits
     allow, is a `CrashError` here; the next call starts another process.
-
-    Attributes:
-        signature: what it takes and gives.
-        limits: of the process.
     """
 
     signature: Signature
@@ -110,12 +106,7 @@ class IsolatedKernel:
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.
         """
-        if stage not in self.stages:
-            raise ArgumentError(
-                f"{stage!r} is not a stage of the kernel",
-                expected="one of " + ", ".join(self.stages),
-            )
-        return self.stages[stage]
+        return stage_of(self.stages, stage)
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""

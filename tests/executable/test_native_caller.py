@@ -181,4 +181,4 @@ def test_the_caller_is_loaded_sooner_where_it_is_kept(monkeypatch: pytest.Monkey
         assert [provider() for _ in range(2)] == [None, None]
         found: Any = provider()
         assert found is (None if len(asked) == 1 else made)
-    assert asked == ["caller"] * 2
+    assert asked == ["vectorcall"] * 2

@@ -124,15 +124,10 @@ def _in_numpy(a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Form:
-    """A loop nest.
+    """A loop nest: the labels of its operands, and of its loops from the outside in.
 
-    Attributes:
-        name: of the form.
-        inputs: the labels of each input.
-        output: the labels of the output.
-        loops: the labels of the loops, from the outside in.
-        nearest: the label of each input along which it has unit stride, or nothing; where it is not
-            given, the innermost loop if it is the last label.
+    Each input has unit stride along its label of `nearest`, if there is one; where `nearest` is not
+    given, along the innermost loop if it is the last label.
     """
 
     name: str

@@ -321,7 +321,9 @@ def evaluate(
     operands = [
         diagonal(array, labels) for array, labels in zip(arrays, contraction.inputs, strict=True)
     ]
-    distributes = not algebra.kind.needs_non_negative or all(map(_is_non_negative, operands))
+    distributes = not algebra.kind.needs_non_negative or all(
+        x.array.dtype.kind in "bu" or bool((x.array >= 0).all()) for x in operands
+    )
     if out is not None:
         out = out.reshape([size for size in contraction.shape if size != 1])
     inputs = tuple(operand.labels for operand in operands)
@@ -335,14 +337,6 @@ def evaluate(
         return combine(a, b, step.output, algebra, out=out if step is steps[-1] else None)
 
     result = contract_along(steps, operands, apply)
-    return _expanded(result.transposed(output), contraction)
-
-
-def _is_non_negative(operand: Labelled) -> bool:
-    return operand.array.dtype.kind in "bu" or bool((operand.array >= 0).all())
-
-
-def _expanded(array: Array, contraction: Contraction) -> Array:
-    """A view with the axes of size 1 that the result has."""
     axes = [axis for axis, size in enumerate(contraction.shape) if size == 1]
+    array = result.transposed(output)
     return np.expand_dims(array, axes) if axes else array

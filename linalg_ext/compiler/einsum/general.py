@@ -18,7 +18,7 @@ from linalg_ext.compiler.einsum.request import Request, is_known, resolve
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, LayoutError, ShapeError
 from linalg_ext.executable.arguments import overlaps_itself, share_memory
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
-from linalg_ext.notations.einsum import Contraction, Shape, Subscripts, parse, parse_interleaved
+from linalg_ext.notations.einsum import Contraction, Shape, parse, parse_interleaved
 from linalg_ext.notations.einsum.plan import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime import backends
@@ -117,7 +117,8 @@ def _on_arrays(
     is_compiled: bool,
 ) -> Any:
     text, optimize = request.subscripts.text, request.optimize
-    contraction, path = _plan(request.subscripts, tuple(a.shape for a in arrays), optimize)
+    plan = _cached_plan if isinstance(optimize, str | bool) else _plan
+    contraction, path = plan(text, tuple(array.shape for array in arrays), optimize)
     if out is not None:
         _check_out(out, contraction.shape)
     out_is_cast = optimize is False or optimize == "auto"
@@ -174,19 +175,12 @@ def _on_arrays(
     return out
 
 
-def _plan(
-    subscripts: Subscripts, shapes: tuple[Shape, ...], optimize: Any
-) -> tuple[Contraction, Path]:
-    if isinstance(optimize, str | bool):
-        return _cached_plan(subscripts.text, shapes, optimize)
-    contraction = subscripts.bind(shapes)
-    return contraction, find_path(contraction, optimize)
-
-
-@lru_cache(maxsize=4096, typed=True)
-def _cached_plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Contraction, Path]:
+def _plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Contraction, Path]:
     contraction = parse(text).bind(shapes)
     return contraction, find_path(contraction, optimize)
+
+
+_cached_plan = lru_cache(maxsize=4096, typed=True)(_plan)
 
 
 def _array(number: int, value: Any) -> Array:

@@ -58,13 +58,7 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 @dataclass(frozen=True)
 class Dtypes:
-    """The dtypes of one einsum.
-
-    Attributes:
-        operands: the dtype that each operand counts as.
-        compute: the dtype of sums and products.
-        result: the dtype that the sum is cast to.
-    """
+    """The dtypes of one einsum: what operands count as, of sums and products, of the result."""
 
     operands: DType
     compute: DType

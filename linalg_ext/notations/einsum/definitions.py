@@ -21,7 +21,7 @@ from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Opera
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
-from linalg_ext.notations.einsum.subscripts import LETTERS, Subscripts, parse
+from linalg_ext.notations.einsum.subscripts import LETTERS, parse, refuse
 from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.subject import definition_of as subject_of
 
@@ -125,17 +125,18 @@ def definition_of_einsum(
     subscripts = parse(text)
     for term in subscripts.inputs:
         if term.has_ellipsis:
-            subscripts.refuse(
+            refuse(
+                text,
                 "an op has no ellipsis: its rank is fixed",
                 term.columns[term.labels.index("...")],
                 hint="write a label for each dimension",
             )
-    inputs = [term.labels for term in subscripts.inputs]
+    words = ["einsum", *map(str, subscripts.inputs), "to", str(subscripts.output)]
     return definition_of(
-        inputs,
+        [term.labels for term in subscripts.inputs],
         [label for label in subscripts.output.labels if label != "..."],
         kind=semiring(kind),
-        name=name or _name(subscripts),
+        name=name or "_".join(filter(None, words)).replace(".", ""),
         doc=f"{subscripts} in the semiring {semiring(kind)}.",
     )
 
@@ -165,7 +166,7 @@ def definition_of(
         label for labels in inputs for label in labels if label not in (*output, BROADCAST)
     )
     symbols = _symbols([*output, *reduced])
-    names = [_operand_name(number) for number in range(len(inputs) + 1)]
+    names = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(len(inputs) + 1)]
     types = types or [f"T{number + 1}" for number in range(len(inputs))]
     result = TypeVar("U")
     operands = [
@@ -326,15 +327,6 @@ def _symbols(labels: Labels) -> dict[str, str]:
     return {
         label: f"size_{label}" if label.swapcase() in labels else label.upper() for label in labels
     }
-
-
-def _operand_name(number: int) -> str:
-    return chr(ord("A") + number) if number < 26 else f"A{number}"
-
-
-def _name(subscripts: Subscripts) -> str:
-    terms = [str(term) for term in subscripts.inputs]
-    return "_".join(filter(None, ["einsum", *terms, "to", str(subscripts.output)])).replace(".", "")
 
 
 def _read(

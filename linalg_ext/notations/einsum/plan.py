@@ -145,13 +145,10 @@ FLOPS_PER_BYTE = 8.0
 
 @dataclass(frozen=True)
 class Step:
-    """One op of a plan.
+    """One op of a plan, with the labels of what it reads and of its result.
 
-    Attributes:
-        operands: which values it reads: those of the contraction are 0, 1, ...; the result of the
-            first step is the number after the last of them, and so on.
-        inputs: the labels of each.
-        output: those of its result.
+    Of the operands those of the contraction are 0, 1, ...; the result of the first step is the
+    number after the last of them, and so on.
     """
 
     operands: tuple[int, ...]
@@ -171,12 +168,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ContractionPlan:
-    """A contraction and the steps that do it.
-
-    Attributes:
-        contraction: the labels of its operands, and their sizes.
-        steps: in their order; the last gives the result.
-    """
+    """A contraction and the steps that do it; the last gives the result."""
 
     contraction: Contraction
     steps: tuple[Step, ...]
