@@ -133,25 +133,25 @@ def store() -> Store | None:
 def get(key: str) -> Entry | None:
     """The entry under a key; None if absent, or no store, as `store` says."""
     with _warning():
-        found = _in_force()
-        return None if found is None else found.get(key)
+        current = _in_force()
+        return None if current is None else current.get(key)
     return None
 
 
 def put(entry: Entry, *, name: str) -> None:
     """Keep an entry, by a name for listings; where it cannot be written, there is a warning."""
     with _warning():
-        found = _in_force()
-        if found is not None:
-            found.put(entry, name=name)
+        current = _in_force()
+        if current is not None:
+            current.put(entry, name=name)
 
 
 def remove(key: str) -> None:
     """Remove the entry under a key, if there is one, and a store."""
     with _warning():
-        found = _in_force()
-        if found is not None:
-            found.remove(key)
+        current = _in_force()
+        if current is not None:
+            current.remove(key)
 
 
 @contextmanager

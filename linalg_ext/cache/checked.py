@@ -167,7 +167,7 @@ def _opened(
             where = f"{place}/{name}"
             flags = _PASSED if not is_last else _READ if is_file else _FOLDER
             try:
-                found = os.open(name, flags, dir_fd=current)
+                descriptor = os.open(name, flags, dir_fd=current)
             except OSError as error:
                 if error.errno == errno.ENOENT and make:
                     with contextlib.suppress(FileExistsError):
@@ -183,10 +183,10 @@ def _opened(
                 names += _parts(target)
                 if not target.startswith("/"):
                     continue
-                found, where, is_last, is_strict = os.open("/", _PASSED), "", not names, False
+                descriptor, where, is_last, is_strict = os.open("/", _PASSED), "", not names, False
             if current != below:
                 os.close(current)
-            current, place = found, where
+            current, place = descriptor, where
             _check(os.fstat(current), place or "/", rule, asked, is_ours=is_last or is_strict)
         return current, place or "/"
     except BaseException:
@@ -208,10 +208,10 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
     No other user can change it meanwhile: the folder that it is in was checked, and where others
     may write to that, it is sticky.
     """
-    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if not stat.S_ISLNK(found.st_mode):
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not stat.S_ISLNK(status.st_mode):
         return None
-    if found.st_uid not in (os.geteuid(), 0):
+    if status.st_uid not in (os.geteuid(), 0):
         raise rule.error(
             f"the link {place} {_of(place, asked, rule)} belongs to another user",
             expected=f"a link of your own: {rule.why}",
@@ -220,20 +220,20 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
     return os.readlink(name, dir_fd=folder)
 
 
-def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
+def _check(status: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
     """Raise if another user than this one and the administrator can change the opened place."""
     user = os.geteuid()
-    if found.st_uid != user and (found.st_uid != 0 or (is_ours and not rule.may_be_roots)):
-        kind = _kind(found)
+    if status.st_uid != user and (status.st_uid != 0 or (is_ours and not rule.may_be_roots)):
+        kind = _kind(status)
         raise rule.error(
             f"the {kind} {place} {_of(place, asked, rule)} belongs to another user",
             expected=f"a {kind} of your own: {rule.why}",
             hint=rule.hint,
         )
     # In a folder such as /tmp, no user can rename what belongs to another one.
-    is_sticky = not is_ours and found.st_mode & stat.S_ISVTX
-    if found.st_mode & _OTHERS_WRITE and not is_sticky:
-        kind = _kind(found)
+    is_sticky = not is_ours and status.st_mode & stat.S_ISVTX
+    if status.st_mode & _OTHERS_WRITE and not is_sticky:
+        kind = _kind(status)
         raise rule.error(
             f"the {kind} {place} {_of(place, asked, rule)} is writable by other users",
             expected=f"a {kind} that you alone can write to: {rule.why}",
@@ -241,8 +241,8 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
         )
 
 
-def _kind(found: os.stat_result) -> str:
-    return "folder" if stat.S_ISDIR(found.st_mode) else "file"
+def _kind(status: os.stat_result) -> str:
+    return "folder" if stat.S_ISDIR(status.st_mode) else "file"
 
 
 def _of(place: str, asked: str, rule: Rule) -> str:
@@ -251,12 +251,12 @@ def _of(place: str, asked: str, rule: Rule) -> str:
 
 def _content(descriptor: int, place: str) -> bytes:
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", place)
-        content = os.read(descriptor, found.st_size)
+        content = os.read(descriptor, status.st_size)
         # One call gives no more than 2 GiB.
-        while len(content) < found.st_size and (more := os.read(descriptor, found.st_size)):
+        while len(content) < status.st_size and (more := os.read(descriptor, status.st_size)):
             content += more
         return content
     finally:

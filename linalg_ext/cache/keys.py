@@ -105,10 +105,10 @@ def _files_under(folder: str) -> Iterator[str]:
                 yield from _files_under(entry.path)
 
 
-def described(path: str, found: os.stat_result) -> str:
+def described(path: str, status: os.stat_result) -> str:
     """A file as a part of a key: another text where it, or anything about it, was changed.
 
     The system notes the moment of a change (`st_ctime`), which cannot be set as `touch` sets
     `st_mtime`. To read all that there is would take as long as to compile a kernel.
     """
-    return f"{path} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+    return f"{path} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"

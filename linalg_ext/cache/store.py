@@ -114,8 +114,8 @@ def opened(folder: Path) -> Folder:
 
 def require_usable(folder: Path) -> None:
     """Raise a CacheError where `opened` does not open a folder, or nothing could be kept in it."""
-    with opened(folder) as found:
-        if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=found.descriptor):
+    with opened(folder) as place:
+        if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=place.descriptor):
             error = PermissionError(errno.EACCES, "Permission denied")
             raise _unusable(folder, error) from error
 
@@ -234,15 +234,15 @@ class Store:
 
     def entries(self) -> list[Summary]:
         """All entries, the one that was used last first."""
-        found = []
+        summaries = []
         for shelf, key, size, used in self._measured():
             try:
                 with shelf.folder(key) as place:
                     name = str(json.loads(place.read(RECORD).partition(b"\n")[0])["name"])
             except (OSError, ValueError, KeyError, TypeError):
                 name = "?"
-            found.append(Summary(key, name, size, used))
-        return sorted(found, key=lambda summary: -summary.used)
+            summaries.append(Summary(key, name, size, used))
+        return sorted(summaries, key=lambda summary: -summary.used)
 
     def _make_room(self) -> None:
         """Remove what was not used for longest, down to a part of the limit."""
@@ -253,11 +253,11 @@ class Store:
                 fcntl.flock(top.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return  # where another process is at it, there is nothing to do
-            found = sorted((one[1:] for one in self._measured()), key=lambda one: -one[2])
-            size = sum(size for _, size, _ in found)
+            entries = sorted((entry[1:] for entry in self._measured()), key=lambda entry: -entry[2])
+            size = sum(size for _, size, _ in entries)
             if size > self.limit:
-                while found and size > self.limit * _ROOM:
-                    key, own, _ = found.pop()
+                while entries and size > self.limit * _ROOM:
+                    key, own, _ = entries.pop()
                     self.remove(key)
                     size -= own
             self._sweep()
@@ -298,8 +298,8 @@ class Store:
                 if not name.startswith(_UNFINISHED):
                     continue
                 with contextlib.suppress(OSError):
-                    found = os.stat(name, dir_fd=shelf.descriptor, follow_symlinks=False)
-                    if time.time() - found.st_mtime > _OLD:
+                    status = os.stat(name, dir_fd=shelf.descriptor, follow_symlinks=False)
+                    if time.time() - status.st_mtime > _OLD:
                         shutil.rmtree(name, ignore_errors=True, dir_fd=shelf.descriptor)
 
 
@@ -346,10 +346,10 @@ def _read(shelf: Folder, key: str) -> Entry:
     """
     with shelf.folder(key) as place:
         head, _, body = place.read(RECORD).partition(b"\n")
-        said = json.loads(head)
-        if (said["format"], said["version"], said["key"]) != (FORMAT, VERSION, key):
+        header = json.loads(head)
+        if (header["format"], header["version"], header["key"]) != (FORMAT, VERSION, key):
             raise ValueError("the record has another format or key")
-        if said["checksum"] != checksum(body):
+        if header["checksum"] != checksum(body):
             raise ValueError("damaged")
         data = json.loads(body)
         files = {

@@ -101,12 +101,12 @@ def main(arguments: list[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _prepared(given: list[str]) -> list[str]:
+def _prepared(arguments: list[str]) -> list[str]:
     """Let the command's file spell its arguments in the way that typer reads."""
-    if not given or given[0] not in COMMANDS:
-        return given
-    prepare = getattr(_module(given[0]), "prepare", None)
-    return given if prepare is None else [given[0], *prepare(given[1:])]
+    if not arguments or arguments[0] not in COMMANDS:
+        return arguments
+    prepare = getattr(_module(arguments[0]), "prepare", None)
+    return arguments if prepare is None else [arguments[0], *prepare(arguments[1:])]
 
 
 def _module(command: str) -> Any:

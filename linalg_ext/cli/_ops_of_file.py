@@ -60,10 +60,10 @@ def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
     _source(file, "a file of text")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = definitions(file)
+        read = definitions(file)
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
-    ops = [StructuredOp(definition) for definition in found]
+    ops = [StructuredOp(definition) for definition in read]
     return _chosen(names, ops, file) if names else ops
 
 

@@ -74,18 +74,19 @@ Target: TypeAlias = Annotated[
 ]
 
 
-def parse_types(given: list[str] | None) -> dict[str, str] | str | None:
+def parse_types(options: list[str] | None) -> dict[str, str] | str | None:
     """Element types by type variable, from `U=f32` each; or one for all of them, from `f32`."""
-    if not given:
+    if not options:
         return None
-    if len(given) == 1 and "=" not in given[0]:
-        return given[0]
+    if len(options) == 1 and "=" not in options[0]:
+        return options[0]
     types = {}
-    for each in given:
-        name, separator, element = each.partition("=")
+    for option in options:
+        name, separator, element = option.partition("=")
         if not separator:
             raise ArgumentError(
-                f"--type {each} stands beside others", expected="--type NAME=TYPE for each of them"
+                f"--type {option} stands beside others",
+                expected="--type NAME=TYPE for each of them",
             )
         types[name] = element
     return types

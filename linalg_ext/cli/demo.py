@@ -206,8 +206,8 @@ def _counts(text: str) -> dict[str, int]:
     import re
     from collections import Counter
 
-    found = re.findall(r"\blinalg\.(?!yield|index|iterator)\w+", text)
-    return dict(sorted(Counter(found).items()))
+    names = re.findall(r"\blinalg\.(?!yield|index|iterator)\w+", text)
+    return dict(sorted(Counter(names).items()))
 
 
 def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

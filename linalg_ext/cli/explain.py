@@ -118,19 +118,19 @@ def explain(
         )
         from linalg_ext.executable.loading import load
 
-        found = _Explained(load(file), "", None, None)
+        explained = _Explained(load(file), "", None, None)
     else:
         with waiting(f"compiling {display_name(file)}"):
-            found = _compiled(file, entry, schedule, target, options, search or False)
+            explained = _compiled(file, entry, schedule, target, options, search or False)
     measured = None
     if measure or inputs is not None:
-        measured = _measured(found, inputs, threads)
+        measured = _measured(explained, inputs, threads)
     if html is not None:
-        _write_page(found, display_name(file), measured, threads, html)
+        _write_page(explained, display_name(file), measured, threads, html)
     elif as_json:
-        write_json(_data(found.kernel, measured, threads))
+        write_json(_data(explained.kernel, measured, threads))
     else:
-        _show(found.kernel, measured, threads)
+        _show(explained.kernel, measured, threads)
 
 
 def _compiled(
@@ -147,9 +147,9 @@ def _compiled(
     from linalg_ext.worker_process import Limits, isolate
 
     module, text = parsed_module(file, trusted=options["trusted"])
-    taken = None
+    schedule = None
     if steps is not None:
-        taken = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
+        schedule = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
     with using_target(target):
         kernel = compile(module, entry, search=search, **options)
     content = as_source(module)
@@ -157,11 +157,11 @@ def _compiled(
     def apart() -> IsolatedKernel:
         return isolate(content, entry, limits=Limits(), search=search, **options)
 
-    return _Explained(kernel, text, taken, None if options["trusted"] else apart)
+    return _Explained(kernel, text, schedule, None if options["trusted"] else apart)
 
 
-def _refuse_of_folder(given: Mapping[str, object]) -> None:
-    for name, value in given.items():
+def _refuse_of_folder(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
         if value is not None:
             raise ArgumentError(
                 f"{name} and the folder of a kernel that is compiled already",
@@ -170,19 +170,19 @@ def _refuse_of_folder(given: Mapping[str, object]) -> None:
 
 
 def _measured(
-    found: _Explained,
+    explained: _Explained,
     inputs: Path | None,
     threads: int,
 ) -> Measured:
     from linalg_ext.explain.measuring import arguments_for, measure
 
-    kernel = found.kernel
+    kernel = explained.kernel
     try:
-        given = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
+        arguments = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
         with waiting(f"running {kernel.signature.name}"):
             # It is untrusted: neither its crash nor its writes may reach this process.
-            measured = kernel if found.apart is None else found.apart()
-            return measure(measured, given, threads=threads)
+            measured = kernel if explained.apart is None else explained.apart()
+            return measure(measured, arguments, threads=threads)
     except LinalgExtError as error:
         # The caller's line is one of ours.
         error.where = str(inputs) if inputs else "no --inputs were given"
@@ -190,22 +190,22 @@ def _measured(
 
 
 def _write_page(
-    found: _Explained, name: str, measured: Measured | None, threads: int, html: Path
+    explained: _Explained, name: str, measured: Measured | None, threads: int, html: Path
 ) -> None:
     from linalg_ext.asm import translated
     from linalg_ext.explain.pages import page
 
-    source = found.source if isinstance(found.source, str) else ""
+    source = explained.source if isinstance(explained.source, str) else ""
     translation = translated(source, name) if source else None
     if translation is not None:
         # Places are those of the text that MLIR read.
         source, name = translation.text, f"{name}, as MLIR reads it"
     with waiting(f"writing {html}"):
         written = page(
-            found.kernel,
+            explained.kernel,
             source=source,
             filename=name,
-            schedule=found.schedule,
+            schedule=explained.schedule,
             measured=measured,
             threads=threads,
         ).write(html)

@@ -21,11 +21,11 @@ EXAMPLES = (
 _TOOL_OPTIONS = ("gen-ods-decl", "gen-impl")
 
 
-def prepare(given: list[str]) -> list[str]:
+def prepare(arguments: list[str]) -> list[str]:
     """The tool's own spelling, `-gen-impl=1`, as `--gen-impl`."""
     spelled = {f"{dash}{name}=1": f"--{name}" for name in _TOOL_OPTIONS for dash in ("-", "--")}
     spelled |= {f"-{name}": f"--{name}" for name in _TOOL_OPTIONS}
-    return [spelled.get(argument, argument) for argument in given]
+    return [spelled.get(argument, argument) for argument in arguments]
 
 
 def ods(

@@ -47,15 +47,15 @@ class Expected:
     is_pattern: bool
     comment: str
 
-    def fits(self, found: Found) -> bool:
+    def fits(self, diagnostic: Found) -> bool:
         """Return whether a diagnostic is this one."""
-        if (self.severity, self.line) != (found.severity, found.line):
+        if (self.severity, self.line) != (diagnostic.severity, diagnostic.line):
             return False
         if not self.is_pattern:
-            return self.text in found.message
+            return self.text in diagnostic.message
         parts = re.split(r"\{\{(.*?)\}\}", self.text)  # literal text and patterns in turn
         pattern = "".join(part if at % 2 else re.escape(part) for at, part in enumerate(parts))
-        return re.search(pattern, found.message) is not None
+        return re.search(pattern, diagnostic.message) is not None
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Found:
 def expected(text: str) -> list[Expected]:
     """Return what the comments of a text expect, in its order."""
     lines = text.splitlines()
-    made = []
+    expectations = []
     for number, line in enumerate(lines, start=1):
         comment = _COMMENT.search(line)
         if comment is None:
@@ -81,13 +81,13 @@ def expected(text: str) -> list[Expected]:
         else:
             at = 0 if place == "unknown" else number + int(place or 0)
         where = f"{number}:{comment.start() + 1}"
-        made.append(Expected(severity, at, words, pattern is not None, where))
-    return made
+        expectations.append(Expected(severity, at, words, pattern is not None, where))
+    return expectations
 
 
 def found(shown: Sequence[str]) -> list[Found]:
     """Return the diagnostics of texts as `Diagnostic.shown` writes them, notes among them."""
-    made = []
+    diagnostics = []
     for text in shown:
         heads = list(_HEAD.finditer(text))
         ends = [head.start() for head in heads[1:]] + [len(text)]
@@ -95,8 +95,8 @@ def found(shown: Sequence[str]) -> list[Found]:
             message = text[head.end() : end].strip()
             # As mlir-opt, which does not print ops where it verifies diagnostics.
             if not message.startswith("see current operation"):
-                made.append(Found(head[5], int(head[2] or 0), message))
-    return made
+                diagnostics.append(Found(head[5], int(head[2] or 0), message))
+    return diagnostics
 
 
 def differences(text: str, produced: Sequence[Found], filename: str) -> list[str]:
@@ -107,7 +107,7 @@ def differences(text: str, produced: Sequence[Found], filename: str) -> list[str
     left = list(produced)
     missing = []
     for wanted in expected(text):
-        match = next((each for each in left if wanted.fits(each)), None)
+        match = next((diagnostic for diagnostic in left if wanted.fits(diagnostic)), None)
         if match is not None:
             left.remove(match)
             continue
@@ -116,9 +116,9 @@ def differences(text: str, produced: Sequence[Found], filename: str) -> list[str
             "was not produced"
         )
     beyond = [
-        f"{filename}:{each.line}: error: unexpected {each.severity}: {each.message}"
-        for each in left
-        if each.severity != "note"
+        f"{filename}:{extra.line}: error: unexpected {extra.severity}: {extra.message}"
+        for extra in left
+        if extra.severity != "note"
     ]
     return beyond + missing
 
@@ -186,28 +186,28 @@ class _Run:
         if run.output:
             typer.echo(run.output.rstrip(), err=True)
         started = time.perf_counter()
-        made = module.to_text(
+        printed = module.to_text(
             sugar=self.sugar,
             locations=self.printing.locations,
             elide=self.printing.elide,
             generic=self.printing.generic,
         )
         self._add("Output", time.perf_counter() - started)
-        return made, run.diagnostics
+        return printed, run.diagnostics
 
     def _add(self, name: str, seconds: float) -> None:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def verified(self, text: str) -> tuple[str, list[str]]:
         """Return what `text_of` does, or nothing, and how diagnostics differ from comments."""
-        made = ""
+        printed = ""
         try:
-            made, shown = self.text_of(text)
+            printed, shown = self.text_of(text)
         except LinalgExtError as error:
             shown = list(getattr(error, "diagnostics", ())) or [
                 f"{error.where}: error: {error.what}"
             ]
-        return made, differences(text, found(shown), self.name)
+        return printed, differences(text, found(shown), self.name)
 
 
 def opt(
@@ -317,7 +317,7 @@ def opt(
 
     started = time.perf_counter()
     text, name = read_module(file)
-    names = tuple(name for given in after or () for name in given.split(","))
+    names = tuple(name for option in after or () for name in option.split(","))
     run = _Run(
         passes if pipeline is None else pipeline,
         name,
@@ -337,8 +337,8 @@ def opt(
         ),
     )
     with nullcontext() if run.printing.after_all else waiting(f"passes on {name}"):
-        made, errors = _processed(run, text, split=split, verify=verify)
-    write_text(made, output)
+        printed, errors = _processed(run, text, split=split, verify=verify)
+    write_text(printed, output)
     if timing:
         typer.echo(_timing_report(run.seconds, time.perf_counter() - started), err=True)
     if errors:
@@ -353,9 +353,9 @@ def _processed(run: _Run, text: str | bytes, *, split: bool, verify: bool) -> tu
         if split or verify:
             option = "--split-input-file" if split else "--verify-diagnostics"
             raise ArgumentError(f"{option} is for text", where=run.name, expected="MLIR's text")
-        made, warnings = run.text_of(text)
+        printed, warnings = run.text_of(text)
         _echo(warnings)
-        return made, []
+        return printed, []
     modules: list[str] = []
     errors: list[str] = []
     for part in _parts(text) if split else [text]:
@@ -402,7 +402,7 @@ def _timing_report(seconds: dict[str, float], total: float) -> str:
             line,
             f"  Total Execution Time: {total:.4f} seconds\n",
             "  ----Wall Time----  ----Name----",
-            *(f"  {each:8.4f} ({100 * each / total:5.1f}%)  {name}" for name, each in rows),
+            *(f"  {spent:8.4f} ({100 * spent / total:5.1f}%)  {name}" for name, spent in rows),
         ]
     )
 
@@ -447,7 +447,7 @@ def _list(*, as_json: bool) -> None:
                 {
                     "name": name,
                     "summary": entry.summary,
-                    "options": [str(each) for each in getattr(entry, "options", {}).values()],
+                    "options": [str(option) for option in getattr(entry, "options", {}).values()],
                 }
                 for name, entry in passes.items()
             ]
@@ -460,9 +460,9 @@ def _list(*, as_json: bool) -> None:
 
 def _file_and_passes(file: str, extra: list[str]) -> tuple[str, list[str]]:
     """Tell the file from the passes: mlir-opt takes them in any order."""
-    given = [file, *extra]
-    passes = [argument for argument in given if argument.startswith("-") and argument != STDIN]
-    files = [argument for argument in given if argument not in passes]
+    arguments = [file, *extra]
+    passes = [argument for argument in arguments if argument.startswith("-") and argument != STDIN]
+    files = [argument for argument in arguments if argument not in passes]
     named = [argument for argument in files if argument != STDIN]
     if len(named) > 1:
         raise typer.BadParameter(f"one file at a time, got {' and '.join(named)}")

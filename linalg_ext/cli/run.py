@@ -158,12 +158,12 @@ def run(
 def _limits(seconds: float | None, memory: int | None, stack: int | None) -> Limits:
     from linalg_ext.worker_process import Limits
 
-    given: dict[str, Any] = {
+    limits: dict[str, Any] = {
         "seconds": seconds,
         "memory": None if memory is None else memory << 20,
         "stack": None if stack is None else stack << 20,
     }
-    return Limits(**{name: value for name, value in given.items() if value is not None})
+    return Limits(**{name: value for name, value in limits.items() if value is not None})
 
 
 def _refuse_limits(**limits: float | None) -> None:

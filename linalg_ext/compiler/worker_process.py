@@ -242,7 +242,7 @@ class _Worker:
         with using(_target(request)):
             kernel = compile(module, result_dtypes=wanted, **options)
         # The kernel itself comes first.
-        self._memory.fresh.sort(key=lambda one: "recipe" not in one[0].record)
+        self._memory.fresh.sort(key=lambda entry: "recipe" not in entry[0].record)
         return self._about(kernel)
 
     def _about(self, kernel: Kernel) -> Answer:

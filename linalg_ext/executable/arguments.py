@@ -687,8 +687,8 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
             where=caller_location(),
             expected=f"{len(slots)}, one for each result (None lets one be allocated)",
         )
-    given = [(slot, array) for slot, array in zip(slots, outs, strict=True) if array is not None]
-    for position, (slot, array) in enumerate(given):
+    wanted = [(slot, array) for slot, array in zip(slots, outs, strict=True) if array is not None]
+    for position, (slot, array) in enumerate(wanted):
         slot.check_out(array)
         for index, value in enumerate(inputs):
             if isinstance(value, np.ndarray) and share_memory(array, value):
@@ -698,7 +698,7 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
                     expected="memory that no input uses",
                     hint=f"pass {slot.name}=np.empty_like(...), or a copy of the argument",
                 )
-        for other, earlier in given[:position]:
+        for other, earlier in wanted[:position]:
             if share_memory(array, earlier):
                 raise slot.error(
                     AliasingError,

@@ -116,7 +116,7 @@ def _function(signature: Signature, entry: Entry, symbol: str) -> str:
         " {&status, &status, 0, 1, 1};",
         "  void *at_status = &state;",
         *(f"  {line}" for line in (*setting, *checks)),
-        f"  void *table[] = {{{', '.join(f'(void *){one}' for one in (*table, '&at_status'))}}};",
+        f"  void *table[] = {{{', '.join(f'(void *){at}' for at in (*table, '&at_status'))}}};",
         f"  {symbol}(table);",
         *collected,
         "  return status;",
@@ -193,9 +193,9 @@ def _check(type_: ArrayType, own: str, code: int) -> list[str]:
 def _structs(signature: Signature) -> Iterator[str]:
     """The struct of each kind of memref, and a function that fills it."""
     seen = set()
-    everything: list[tuple[ValueType, bool]] = [(each.type, False) for each in signature.parameters]
-    everything += [(each.type, _is_unsigned(each)) for each in signature.results]
-    for type_, is_unsigned in everything:
+    types: list[tuple[ValueType, bool]] = [(value.type, False) for value in signature.parameters]
+    types += [(value.type, _is_unsigned(value)) for value in signature.results]
+    for type_, is_unsigned in types:
         if isinstance(type_, ArrayType) and (_tag(type_, is_unsigned) not in seen):
             seen.add(_tag(type_, is_unsigned))
             yield _struct(type_, is_unsigned)
@@ -284,8 +284,8 @@ def _pointed(type_: ValueType, is_unsigned: bool) -> str:
 
 
 def _element(type_: ValueType, is_unsigned: bool = False) -> str:
-    found = _C_TYPES.get(type_.element.mlir, "uint8_t")  # floats of 8 bits
-    return f"u{found}" if is_unsigned else found
+    c_type = _C_TYPES.get(type_.element.mlir, "uint8_t")  # floats of 8 bits
+    return f"u{c_type}" if is_unsigned else c_type
 
 
 def _is_unsigned(result: Result) -> bool:

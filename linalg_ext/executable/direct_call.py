@@ -229,10 +229,10 @@ def direct_call(callee: Callee) -> DirectCall | None:
     """The short way into a kernel that returns nothing itself; None if absent."""
     if any(slot.vector for slot in callee.slots):
         return None
-    taken = [argument for argument in callee.arguments if is_taken(argument)]
-    if len(taken) != len(callee.arguments) or not has_arrays(taken):
+    arguments = [argument for argument in callee.arguments if is_taken(argument)]
+    if len(arguments) != len(callee.arguments) or not has_arrays(arguments):
         return None
-    return DirectCall(callee, taken)
+    return DirectCall(callee, arguments)
 
 
 def is_taken(
@@ -392,13 +392,13 @@ class _Returned:
         if words[2:] != last.words:
             last = self._last = self._form(words)
         if not last.nbytes or allocated == NOT_ALLOCATED or allocated in borrowed:
-            found = take_over(Descriptor.from_words(words, self._rank), self._dtype, (), borrowed)
+            array = take_over(Descriptor.from_words(words, self._rank), self._dtype, (), borrowed)
         else:
-            found = np.empty(last.shape, self._dtype)
-            ctypes.memmove(address_of(found), start, last.nbytes)
+            array = np.empty(last.shape, self._dtype)
+            ctypes.memmove(address_of(array), start, last.nbytes)
             copied.append(allocated)
         borrowed.append(allocated)
-        return found
+        return array
 
     def _form(self, words: list[int]) -> _Form:
         shape = tuple(words[3 : 3 + self._rank])
@@ -420,11 +420,11 @@ def open_call(callee: Callee, returned: Sequence[ResultSlot]) -> OpenCall | None
 
     Native code gives the memory of the `returned` results.
     """
-    taken = [each for each in callee.arguments if is_taken(each, static=False)]
+    arguments = [argument for argument in callee.arguments if is_taken(argument, static=False)]
     slots = (*callee.slots, *returned)
-    if len(taken) < len(callee.arguments) or any(slot.vector for slot in slots):
+    if len(arguments) < len(callee.arguments) or any(slot.vector for slot in slots):
         return None
-    return OpenCall(callee, taken, returned) if has_arrays(taken) else None
+    return OpenCall(callee, arguments, returned) if has_arrays(arguments) else None
 
 
 @functools.lru_cache(maxsize=1 << 10)

@@ -53,7 +53,7 @@ def key_of_module(
     if None in stamps:
         return None  # which file it is, the system's loader knows
     try:
-        dtypes = None if result_dtypes is None else [_dtype_key(one) for one in result_dtypes]
+        dtypes = None if result_dtypes is None else [_dtype_key(dtype) for dtype in result_dtypes]
         return kernel_cache.key_of(kind, content, entry, bool(checked), opt_level, stamps, dtypes)
     except TypeError:
         return None  # one of them is wrong, and the compiler will say so
@@ -62,8 +62,8 @@ def key_of_module(
 def _dtype_key(dtype: Any) -> tuple[str, str] | None:
     if dtype is None:
         return None
-    found = np.dtype(dtype)
-    return found.str, found.name
+    resolved = np.dtype(dtype)
+    return resolved.str, resolved.name
 
 
 def find(key: str | None) -> Kernel | None:

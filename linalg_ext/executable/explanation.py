@@ -173,13 +173,13 @@ class Explanation:
             ),
             ("threads", self.threads),
         ]
-        found: list[tuple[str, Sequence[Row]]] = [(f"kernel {self.signature}", head)]
-        found += [(decision.title, decision.rows()) for decision in self.decisions]
+        sections: list[tuple[str, Sequence[Row]]] = [(f"kernel {self.signature}", head)]
+        sections += [(decision.title, decision.rows()) for decision in self.decisions]
         if self.left:
-            found.append(("left to loops over scalars, or to other passes", self.left))
+            sections.append(("left to loops over scalars, or to other passes", self.left))
         if self.tuning:
-            found.append(("tuning", self.tuning))
-        return found
+            sections.append(("tuning", self.tuning))
+        return sections
 
     def __repr__(self) -> str:
         lines = []

@@ -147,7 +147,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         "unnamed": [] if is_portable else sorted(_unnamed(kernel.target)),
         "needs": needs,
         "failures": [told(message)[0] for message in kernel.assertions],
-        "stages": [_write_stage(stages, *each) for each in enumerate(kernel.stages)],
+        "stages": [_write_stage(stages, *numbered) for numbered in enumerate(kernel.stages)],
         "files": files,
     }
     own = record["signature"]
@@ -174,17 +174,17 @@ def _position_independent(kernel: Exported) -> bytes:
     ):
         return code
     try:
-        made: bytes = hooks.facade("compiler").position_independent(
+        independent: bytes = hooks.facade("compiler").position_independent(
             last.bytecode,
             kernel.entry.symbol,
             kernel.code.opt_level,
             kernel.code.libraries,
             kernel.target,
         )
-        ObjectFile(made)  # which lx.load has to read
+        ObjectFile(independent)  # which lx.load has to read
     except LinalgExtError:
         return code
-    return made
+    return independent
 
 
 def _has_absolute_addresses(code: bytes) -> bool:
@@ -194,7 +194,10 @@ def _has_absolute_addresses(code: bytes) -> bool:
     except LinalgExtError:
         return False
     of_code = {section.number for section in read.sections if section.is_code}
-    return any(each.kind == ABSOLUTE_64 and each.section in of_code for each in read.relocations)
+    return any(
+        relocation.kind == ABSOLUTE_64 and relocation.section in of_code
+        for relocation in read.relocations
+    )
 
 
 def _write_stage(folder: Path, number: int, stage: Stage) -> Data:
@@ -265,10 +268,10 @@ def linker(target: Target) -> list[str] | None:
     if named and shutil.which(named[0]):
         return [*named, "-lm"]
     for compiler in _COMPILERS:
-        if found := shutil.which(compiler):
-            return [found, "-lm"]
-    found = shutil.which("ld")
-    return None if found is None else [found]
+        if path := shutil.which(compiler):
+            return [path, "-lm"]
+    path = shutil.which("ld")
+    return None if path is None else [path]
 
 
 def link(command: list[str], code: Path, library: Path, symbol: str) -> None:

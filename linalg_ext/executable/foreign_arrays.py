@@ -27,8 +27,8 @@ def has_guests(values: Iterable[Any], out: Any = None) -> bool:
     """Return whether a call has arrays of other libraries, or an `out=` other than NumPy's."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
-    given = out if isinstance(out, tuple | list) else (out,)
-    return any(_may_be_written(each) for each in given)
+    outs = out if isinstance(out, tuple | list) else (out,)
+    return any(_may_be_written(array) for array in outs)
 
 
 def call_with_guests(
@@ -77,7 +77,7 @@ class Guests:
             ArgumentError, DTypeError: as `from_dlpack`.
         """
         if isinstance(out, tuple | list):
-            places = [self.place(each, f"{name}[{at}]") for at, each in enumerate(out)]
+            places = [self.place(part, f"{name}[{at}]") for at, part in enumerate(out)]
             return type(out)(places) if type(out) in (tuple, list) else tuple(places)
         if not _may_be_written(out):
             return out
@@ -133,7 +133,7 @@ def _library(kind: type) -> Any:
     """The namespace that arrays of a class belong to, if arrays can be given to it."""
     if kind not in _libraries:
         packages = (sys.modules.get(base.__module__.partition(".")[0]) for base in kind.__mro__)
-        _libraries[kind] = next((found for found in packages if hasattr(found, _FROM)), None)
+        _libraries[kind] = next((package for package in packages if hasattr(package, _FROM)), None)
     return _libraries[kind]
 
 

@@ -296,15 +296,15 @@ class Kernel(Shown, shown_as="kernel"):
             )
         checked(threads)
         shared = None if self.shared is None else self.shared.for_threads(threads)
-        told = self.explanation()
+        explanation = self.explanation()
         if shared is None:
-            return told
-        return replace(told, decisions=shared.decisions, threads=shared.told)
+            return explanation
+        return replace(explanation, decisions=shared.decisions, threads=shared.told)
 
     def with_tuning(self, found: Sequence[Row]) -> Kernel:
         """This kernel, which from now on tells what tuning found."""
-        told = replace(self.explain(), tuning=tuple(found))
-        self.explanation = lambda: told
+        explanation = replace(self.explain(), tuning=tuple(found))
+        self.explanation = lambda: explanation
         return self
 
     def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
@@ -434,7 +434,7 @@ def kernel_of(
     recipe: Recipe | None = None,
 ) -> Kernel:
     """Rebuild a kernel from the result of `data_of`."""
-    told = data.get("explanation")
+    explanation = data.get("explanation")
     return Kernel(
         signature_of(data["signature"]),
         entry_of(data["entry"]),
@@ -445,7 +445,7 @@ def kernel_of(
         codegen_seconds=data["code_seconds"],
         target=target,
         shared=shared,
-        explanation=None if told is None else lambda: explanation_of(told, target),
+        explanation=None if explanation is None else lambda: explanation_of(explanation, target),
         is_kept=is_kept,
         recipe=recipe,
     )
@@ -519,10 +519,10 @@ def times_of_calls(call: Callable[[], object], seconds: float) -> list[float]:
     One call before them is not counted: code for several threads is made at the first.
     """
     call()
-    taken: list[float] = []
+    times: list[float] = []
     end = time.perf_counter() + seconds
-    while len(taken) < _LEAST_CALLS or time.perf_counter() < end:
+    while len(times) < _LEAST_CALLS or time.perf_counter() < end:
         start = time.perf_counter()
         call()
-        taken.append(time.perf_counter() - start)
-    return taken
+        times.append(time.perf_counter() - start)
+    return times

@@ -43,14 +43,14 @@ def signature_data(signature: Signature) -> Data:
 def signature_of(data: Mapping[str, Any]) -> Signature:
     """Rebuild a signature from the result of `signature_data`."""
     parameters = [
-        Parameter(index, _type_of(each), each["is_written"])
-        for index, each in enumerate(data["parameters"])
+        Parameter(index, _type_of(item), item["is_written"])
+        for index, item in enumerate(data["parameters"])
     ]
     results = []
-    for index, each in enumerate(data["results"]):
-        type_ = _type_of(each)
+    for index, item in enumerate(data["results"]):
+        type_ = _type_of(item)
         element = type_.element
-        unsigned = element.unsigned if each["is_unsigned"] else None
+        unsigned = element.unsigned if item["is_unsigned"] else None
         results.append(Result(index, type_, element.dtype if unsigned is None else unsigned))
     return Signature(data["name"], tuple(parameters), tuple(results))
 
@@ -73,9 +73,9 @@ def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
 def stages_of(data: Sequence[Mapping[str, Any]], contents: bytes) -> list[Stage]:
     """Rebuild stages from the result of `stages_data`."""
     stages, start = [], 0
-    for each in data:
-        stages.append(Stage.of_data(each, contents[start : start + each["bytes"]]))
-        start += each["bytes"]
+    for item in data:
+        stages.append(Stage.of_data(item, contents[start : start + item["bytes"]]))
+        start += item["bytes"]
     return stages
 
 

@@ -115,10 +115,10 @@ class KnownCalls:
         by_name = {name: at for at, name in enumerate(names) if at >= len(operands)}
         if not keywords.keys() >= by_name.keys():
             return
-        given = [*operands, *(keywords[name] for name in by_name)]
+        values = [*operands, *(keywords[name] for name in by_name)]
         dtypes: list[DType | None] = []
         is_mixed = False
-        for operand, argument in zip(given, arguments.values(), strict=True):
+        for operand, argument in zip(values, arguments.values(), strict=True):
             if argument is operand:
                 dtypes.append(None)
                 continue

@@ -58,10 +58,10 @@ def opened(text: bytes, where: str) -> Data:
     """Return the data of a kernel from a record; an ExportError where `sealed` did not write it."""
     try:
         whole = json.loads(text)
-        found, version = whole["format"], whole["version"]
+        kind, version = whole["format"], whole["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        found, version = None, None
-    if found != FORMAT:
+        kind, version = None, None
+    if kind != FORMAT:
         raise ExportError(
             f"{RECORD} is no record of an exported kernel",
             where=where,
@@ -145,11 +145,11 @@ def _reading(name: str, where: str, path: str) -> Iterator[None]:
 def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
     """The stages that are there: they are for people, and need not be shipped."""
     stages = []
-    for each in record["stages"]:
-        file = f"{each['file']}.{'mlir' if each['is_text'] else 'mlirbc'}"
+    for stage in record["stages"]:
+        file = f"{stage['file']}.{'mlir' if stage['is_text'] else 'mlirbc'}"
         if not place.has(file):
             continue
-        stages.append(Stage.of_data(each, _checked(place, file, record, where)))
+        stages.append(Stage.of_data(stage, _checked(place, file, record, where)))
     return stages
 
 

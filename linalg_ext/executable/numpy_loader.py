@@ -56,8 +56,8 @@ class Kernel:
         self._returned = record["entry"]["returned"]
         self._parameters = self.signature["parameters"]
         self._results = self.signature["results"]
-        for each in (*self._parameters, *self._results):
-            each["dtypes"] = _dtypes(each)
+        for type_ in (*self._parameters, *self._results):
+            type_["dtypes"] = _dtypes(type_)
         self._returned_words = sum(3 + 2 * self._rank(index) for index in self._returned)
         _check_processor(record)
         name = record["files"].get("library")
@@ -96,55 +96,59 @@ class Kernel:
         """
         if len(args) != len(self._parameters):
             raise TypeError(f"{self.name} takes {len(self._parameters)} arguments, got {len(args)}")
-        given = [
-            _prepared(f"argument {index}", value, each)
-            for index, (value, each) in enumerate(zip(args, self._parameters, strict=True))
+        inputs = [
+            _prepared(f"argument {index}", value, type_)
+            for index, (value, type_) in enumerate(zip(args, self._parameters, strict=True))
         ]
-        for index, each in enumerate(self._parameters):
-            if each["is_written"]:
-                _check_apart(f"argument {index}", given[index], given[:index] + given[index + 1 :])
+        for index, type_ in enumerate(self._parameters):
+            if type_["is_written"]:
+                _check_apart(
+                    f"argument {index}", inputs[index], inputs[:index] + inputs[index + 1 :]
+                )
         single = len(self._results) == 1
         outs = [out] if single and not isinstance(out, tuple) else list(out or ())
         outs += [None] * (len(self._results) - len(outs) if out is None else 0)
         if len(outs) != len(self._results):
             raise TypeError(f"out has {len(outs)} arrays, expected {len(self._results)}")
-        for index, (own, each) in enumerate(zip(outs, self._results, strict=True)):
+        for index, (own, type_) in enumerate(zip(outs, self._results, strict=True)):
             if own is not None:
-                _checked(f"out {index}", own, {**each, "is_written": True})
+                _checked(f"out {index}", own, {**type_, "is_written": True})
                 others = [other for other in outs[:index] if other is not None]
-                _check_apart(f"out {index}", own, given + others)
-        made: list[Any] = [None] * len(self._results)
+                _check_apart(f"out {index}", own, inputs + others)
+        results: list[Any] = [None] * len(self._results)
         for index in self._destinations:
-            own, each = outs[index], self._results[index]
-            is_ready = own is not None and _fits(own, each)
-            made[index] = own if is_ready else _empty(_shape(each), _result_dtype(each), each)
-        self._call(given, made)
-        for index, (own, each) in enumerate(zip(outs, self._results, strict=True)):
+            own, type_ = outs[index], self._results[index]
+            is_ready = own is not None and _fits(own, type_)
+            results[index] = own if is_ready else _empty(_shape(type_), _result_dtype(type_), type_)
+        self._call(inputs, results)
+        for index, (own, type_) in enumerate(zip(outs, self._results, strict=True)):
             if own is None:
-                made[index] = made[index][()] if each["kind"] == "scalar" else made[index]
-            elif own is not made[index]:
-                if own.shape != made[index].shape:
+                results[index] = results[index][()] if type_["kind"] == "scalar" else results[index]
+            elif own is not results[index]:
+                if own.shape != results[index].shape:
                     raise ValueError(
-                        f"out {index} has shape {own.shape}, expected {made[index].shape}"
+                        f"out {index} has shape {own.shape}, expected {results[index].shape}"
                     )
-                np.copyto(own, made[index].view(own.dtype))
-                made[index] = own
-        return (made[0] if single else tuple(made)) if made else None
+                np.copyto(own, results[index].view(own.dtype))
+                results[index] = own
+        return (results[0] if single else tuple(results)) if results else None
 
-    def _call(self, given: list[Array], made: list[Any]) -> None:
+    def _call(self, inputs: list[Array], results: list[Any]) -> None:
         """Call compiled code: it takes a table of pointers to pointers to memrefs, or to numbers.
 
         All of it is in one block: the table, then the pointers, then the memrefs.
         """
         status = np.zeros(1, np.int64)
         memrefs: list[Any] = [[0] * self._returned_words] if self._returned else []
-        for array, each in zip(given, self._parameters, strict=True):
-            is_number = each["kind"] == "scalar"
-            memrefs.append(_address(array) if is_number else _descriptor(array, each))
-        memrefs += [_descriptor(made[index], self._results[index]) for index in self._destinations]
+        for array, type_ in zip(inputs, self._parameters, strict=True):
+            is_number = type_["kind"] == "scalar"
+            memrefs.append(_address(array) if is_number else _descriptor(array, type_))
+        memrefs += [
+            _descriptor(results[index], self._results[index]) for index in self._destinations
+        ]
         memrefs.append([_address(status), _address(status), 0, 1, 1])
         count = len(memrefs)
-        size = 2 * count + sum(len(each) for each in memrefs if isinstance(each, list))
+        size = 2 * count + sum(len(type_) for type_ in memrefs if isinstance(type_, list))
         block = (ctypes.c_int64 * size)()
         start = ctypes.addressof(block)
         words: list[ctypes.c_int64 | int] = [0] * (2 * count)
@@ -162,16 +166,16 @@ class Kernel:
             why = self._failures[number - 1] if known else f"status {number}"
             raise RuntimeError(f"{self.name} stopped: {why}")
         if self._returned:
-            self._collect(block[2 * count : 2 * count + self._returned_words], given, made)
+            self._collect(block[2 * count : 2 * count + self._returned_words], inputs, results)
 
-    def _collect(self, words: list[int], given: list[Array], made: list[Any]) -> None:
+    def _collect(self, words: list[int], inputs: list[Array], results: list[Any]) -> None:
         """Copy what came back, and free what was allocated for it."""
-        borrowed = {_address(array) for array in given} | {0, _CONSTANT}
+        borrowed = {_address(array) for array in inputs} | {0, _CONSTANT}
         allocated = set()
         start = 0
         for index in self._returned:
             rank = self._rank(index)
-            made[index] = _copied(words[start:], self._results[index], rank)
+            results[index] = _copied(words[start:], self._results[index], rank)
             allocated.add(words[start] & (1 << 64) - 1)
             start += 3 + 2 * rank
         for address in allocated - borrowed:
@@ -182,8 +186,8 @@ class Kernel:
         return len(result["shape"]) - len(result["vector"])
 
     def __repr__(self) -> str:
-        inputs = ", ".join(each["text"] for each in self._parameters)
-        outputs = ", ".join(each["text"] for each in self._results)
+        inputs = ", ".join(type_["text"] for type_ in self._parameters)
+        outputs = ", ".join(type_["text"] for type_ in self._results)
         return f"kernel {self.name}({inputs}) -> ({outputs})"
 
 
@@ -191,11 +195,11 @@ def _record(folder: Path) -> Any:
     path = folder / RECORD
     try:
         whole = json.loads(path.read_bytes())
-        found, version, kernel = whole["format"], whole["version"], whole["kernel"]
+        kind, version, kernel = whole["format"], whole["version"], whole["kernel"]
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path} is no record of an exported kernel") from error
-    if found != FORMAT or version != VERSION:
-        raise ValueError(f"{path} is {found!r}, version {version!r}; expected version {VERSION}")
+    if kind != FORMAT or version != VERSION:
+        raise ValueError(f"{path} is {kind!r}, version {version!r}; expected version {VERSION}")
     if whole.get("checksum") != _checksum(canonical(kernel)):
         raise ValueError(f"{path} is not as it was written")
     return kernel
@@ -245,61 +249,61 @@ def _check_processor(record: Any) -> None:
             ctypes.CDLL(None).syscall(158, 0x1023, 18)
 
 
-def _dtypes(each: Any) -> list[Any]:
+def _dtypes(type_: Any) -> list[Any]:
     """Those of an argument or a result; integers that hold its bits where ml_dtypes is missing."""
-    if each["bits"] is None:
-        return [np.dtype(name) for name in each["dtypes"]]
+    if type_["bits"] is None:
+        return [np.dtype(name) for name in type_["dtypes"]]
     try:
         import ml_dtypes
     except ImportError:
-        return [np.dtype(name) for name in each["bits"]]
-    return [np.dtype(getattr(ml_dtypes, name)) for name in each["dtypes"]]
+        return [np.dtype(name) for name in type_["bits"]]
+    return [np.dtype(getattr(ml_dtypes, name)) for name in type_["dtypes"]]
 
 
-def _result_dtype(each: Any) -> Any:
-    return each["dtypes"][-1 if each["is_unsigned"] else 0]
+def _result_dtype(type_: Any) -> Any:
+    return type_["dtypes"][-1 if type_["is_unsigned"] else 0]
 
 
-def _shape(each: Any) -> Any:
-    return each.get("shape", [])
+def _shape(type_: Any) -> Any:
+    return type_.get("shape", [])
 
 
-def _prepared(name: str, value: Any, each: Any) -> Array:
+def _prepared(name: str, value: Any, type_: Any) -> Array:
     """The array to pass for `value`: itself wherever it can be."""
-    is_written = each["is_written"]
-    array = _cleaned(_checked(name, value, each), each, is_written)
-    if _fits(array, each):
+    is_written = type_["is_written"]
+    array = _cleaned(_checked(name, value, type_), type_, is_written)
+    if _fits(array, type_):
         return array
     if not is_written:
-        copy = _empty(array.shape, array.dtype, each)
+        copy = _empty(array.shape, array.dtype, type_)
         np.copyto(copy, array)
-        if _fits(copy, each):
+        if _fits(copy, type_):
             return copy
-    raise ValueError(f"{name} has strides {array.strides}, which {each['text']} does not allow")
+    raise ValueError(f"{name} has strides {array.strides}, which {type_['text']} does not allow")
 
 
-def _checked(name: str, value: Any, each: Any) -> Array:
+def _checked(name: str, value: Any, type_: Any) -> Array:
     """`value` as an array of the right dtype and shape, which can be written if need be."""
-    if each["is_written"] and not isinstance(value, np.ndarray):
+    if type_["is_written"] and not isinstance(value, np.ndarray):
         raise TypeError(f"{name} is written: expected an array, got a {type(value).__name__}")
     is_array = isinstance(value, np.ndarray | np.generic)
-    array = np.asarray(value) if is_array else np.asarray(value, each["dtypes"][0])
-    if array.dtype not in each["dtypes"]:
-        wanted = " or ".join(map(str, each["dtypes"]))
+    array = np.asarray(value) if is_array else np.asarray(value, type_["dtypes"][0])
+    if array.dtype not in type_["dtypes"]:
+        wanted = " or ".join(map(str, type_["dtypes"]))
         raise TypeError(f"{name} has dtype {array.dtype}, expected {wanted}")
-    shape = _shape(each)
+    shape = _shape(type_)
     if array.ndim != len(shape) or any(
         size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
     ):
-        raise ValueError(f"{name} has shape {array.shape}, expected that of {each['text']}")
-    if each["is_written"] and not array.flags.writeable:
+        raise ValueError(f"{name} has shape {array.shape}, expected that of {type_['text']}")
+    if type_["is_written"] and not array.flags.writeable:
         raise ValueError(f"{name} is read-only, and it is written")
     return array
 
 
-def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
+def _cleaned(array: Array, type_: Any, is_written: bool) -> Array:
     """Without what is in the unused bits of a byte."""
-    bits: int = each["width"]
+    bits: int = type_["width"]
     raw = array.view(np.uint8) if bits < 8 else None
     if raw is None or not raw.size or int(raw.max()) < 1 << bits:
         return array
@@ -310,13 +314,13 @@ def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
     return clean.view(array.dtype)
 
 
-def _fits(array: Array, each: Any) -> bool:
-    if not array.flags.aligned or _address(array) % each["alignment"]:
+def _fits(array: Array, type_: Any) -> bool:
+    if not array.flags.aligned or _address(array) % type_["alignment"]:
         return False
-    strides = each.get("strides")
+    strides = type_.get("strides")
     if strides is None:
         return array.flags.c_contiguous
-    vector = each["vector"]
+    vector = type_["vector"]
     outer = array.ndim - len(vector)
     step = array.itemsize * math.prod(vector)
     inner = [array.itemsize * math.prod(vector[axis + 1 :]) for axis in range(len(vector))]
@@ -326,8 +330,8 @@ def _fits(array: Array, each: Any) -> bool:
     )
 
 
-def _empty(shape: Any, dtype: Any, each: Any) -> Array:
-    alignment: int = each["alignment"]
+def _empty(shape: Any, dtype: Any, type_: Any) -> Array:
+    alignment: int = type_["alignment"]
     size = int(dtype.itemsize * math.prod(shape))
     room = np.empty(size + alignment, np.uint8)
     start = -_address(room) % alignment
@@ -346,14 +350,14 @@ def _check_apart(name: str, array: Array, others: list[Array]) -> None:
         raise ValueError(f"{name} may share memory with another argument, and it is written")
 
 
-def _descriptor(array: Array, each: Any) -> list[int]:
-    vector = each.get("vector", [])
+def _descriptor(array: Array, type_: Any) -> list[int]:
+    vector = type_.get("vector", [])
     rank = array.ndim - len(vector)
     step = array.itemsize * math.prod(vector)
     strides = [stride // step for stride in array.strides[:rank]]
-    for axis, stride in enumerate(each.get("strides") or ()):
+    for axis, stride in enumerate(type_.get("strides") or ()):
         strides[axis] = strides[axis] if stride is None else stride
-    offset = each.get("offset") or 0
+    offset = type_.get("offset") or 0
     start = _address(array)
     return [start, start - offset * step, offset, *array.shape[:rank], *strides]
 
@@ -363,8 +367,8 @@ def _address(array: Array) -> int:
     return address
 
 
-def _copied(memref: list[int], each: Any, rank: int) -> Array:
-    dtype, vector = _result_dtype(each), each["vector"]
+def _copied(memref: list[int], type_: Any, rank: int) -> Array:
+    dtype, vector = _result_dtype(type_), type_["vector"]
     shape = (*memref[3 : 3 + rank], *vector)
     size = dtype.itemsize * math.prod(shape)
     if not 0 <= size < 1 << 56:

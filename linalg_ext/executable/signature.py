@@ -157,8 +157,8 @@ def fitting_data(signature: Signature) -> tuple[list[dict[str, Any]], list[dict[
     integers that hold their bits where ml_dtypes is missing, the alignment, and unused bits.
     """
     return (
-        [_fitting(each.type) for each in signature.parameters],
-        [_fitting(each.type) for each in signature.results],
+        [_fitting(value.type) for value in signature.parameters],
+        [_fitting(value.type) for value in signature.results],
     )
 
 

@@ -82,10 +82,10 @@ class OperandType:
             return None
         if len(self.shape) != len(other.shape):
             return f"the rank is {len(other.shape)}, and the function takes rank {len(self.shape)}"
-        for axis, (taken, size) in enumerate(zip(self.shape, other.shape, strict=True)):
-            if taken is not None and taken != size:
-                given = "open" if size is None else size
-                return f"the size is {given} along axis {axis}, and the function takes {taken}"
+        for axis, (wanted, size) in enumerate(zip(self.shape, other.shape, strict=True)):
+            if wanted is not None and wanted != size:
+                shown = "open" if size is None else size
+                return f"the size is {shown} along axis {axis}, and the function takes {wanted}"
         return None
 
     def takes_layout_of(self, other: OperandType) -> bool:
@@ -112,18 +112,18 @@ class Prototype:
     @classmethod
     def parse(cls, text: str) -> Prototype:
         """Read `name(type, ...)`, or `name(type, ...) -> type`; a LibraryError for all else."""
-        found = _PROTOTYPE.fullmatch(text.strip())
-        if found is None:
+        match = _PROTOTYPE.fullmatch(text.strip())
+        if match is None:
             raise LibraryError(
                 f"{text!r} does not say what a function takes",
                 expected=_FORM,
                 hint="a shared library does not tell it",
             )
-        operands = tuple(_operand(part, text) for part in _split(found["operands"]))
-        result = found["result"]
+        operands = tuple(_operand(part, text) for part in _split(match["operands"]))
+        result = match["result"]
         if result is not None:
             _check_scalar(result, text, result)
-        return cls(found["symbol"], operands, result)
+        return cls(match["symbol"], operands, result)
 
     def __str__(self) -> str:
         result = f" -> {self.result}" if self.result else ""
@@ -135,8 +135,8 @@ class Prototype:
             return (
                 f"the op has {len(operands)} operands, and the function takes {len(self.operands)}"
             )
-        for number, (taken, given) in enumerate(zip(self.operands, operands, strict=True)):
-            if reason := taken.refusal_of(given):
+        for number, (parameter, operand) in enumerate(zip(self.operands, operands, strict=True)):
+            if reason := parameter.refusal_of(operand):
                 return f"operand {number}: {reason}"
         return None
 
@@ -155,22 +155,22 @@ def _split(text: str) -> list[str]:
 
 def _operand(text: str, whole: str) -> OperandType:
     plain = re.sub(r"\s", "", text)
-    found = _MEMREF.fullmatch(plain)
-    if found is None:
+    match = _MEMREF.fullmatch(plain)
+    if match is None:
         _check_scalar(plain, whole, text)
         return OperandType(plain)
-    vector = _VECTOR.fullmatch(found["element"])
-    _check_element(vector["element"] if vector else found["element"], whole, text)
-    sizes = found["shape"].split("x")[:-1]
+    vector = _VECTOR.fullmatch(match["element"])
+    _check_element(vector["element"] if vector else match["element"], whole, text)
+    sizes = match["shape"].split("x")[:-1]
     shape = tuple(None if size == "?" else int(size) for size in sizes)
-    return OperandType(found["element"], shape, _strides(found["layout"], len(shape), whole))
+    return OperandType(match["element"], shape, _strides(match["layout"], len(shape), whole))
 
 
 def _strides(layout: str | None, rank: int, whole: str) -> tuple[bool, ...] | None:
     if layout is None:
         return None
-    found = _LAYOUT.fullmatch(layout)
-    strides = found["strides"].split(",") if found else []
+    match = _LAYOUT.fullmatch(layout)
+    strides = match["strides"].split(",") if match else []
     # Where only the last stride is known, a dense copy fits; of others it may not.
     if len(strides) != rank or "1" in strides[:-1]:
         raise LibraryError(

@@ -48,7 +48,7 @@ def read_table(functions: Functions) -> dict[Key, tuple[Prototype, ...]]:
             expected='a dict of them: {"add": "add(memref<?xf32>, memref<?xf32>)"}',
         )
     table = {_key(op): _functions(op, given) for op, given in functions.items()}
-    _check_symbols([function for many in table.values() for function in many])
+    _check_symbols([function for prototypes in table.values() for function in prototypes])
     return table
 
 
@@ -63,30 +63,30 @@ def _key(op: Op) -> Key:
     if not op.startswith("linalg."):
         return op
     name = op.removeprefix("linalg.")
-    found = getattr(opdsl_defs, name, None) if name in dir(opdsl_defs) else None
-    if not isinstance(found, StructuredOp):
+    op_of_library = getattr(opdsl_defs, name, None) if name in dir(opdsl_defs) else None
+    if not isinstance(op_of_library, StructuredOp):
         near = get_close_matches(name, dir(opdsl_defs), n=1)
         raise LibraryError(
             f"{op!r} is not an op of the library",
             hint=f"did you mean 'linalg.{near[0]}'?" if near else "see dir(lx.ops)",
         )
-    return found.definition
+    return op_of_library.definition
 
 
 def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
     """Return the op of `lx.ops` that a key may mean, if the functions take its operands."""
-    found = getattr(opdsl_defs, key, None) if key in dir(opdsl_defs) else None
-    if not isinstance(found, StructuredOp):
+    op = getattr(opdsl_defs, key, None) if key in dir(opdsl_defs) else None
+    if not isinstance(op, StructuredOp):
         return None
-    definition = found.definition
+    definition = op.definition
     count = len(definition.inputs) + len(definition.outputs)
     fits = all(len(function.operands) == count for function in functions)
     return definition if fits else None
 
 
 def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
-    many = given if isinstance(given, list | tuple) else [given]
-    functions = tuple(_function(op, one) for one in many)
+    items = given if isinstance(given, list | tuple) else [given]
+    functions = tuple(_function(op, item) for item in items)
     if not functions:
         raise LibraryError(
             f"the list of functions for {_shown(op)} is empty", expected="one or several"
@@ -175,7 +175,7 @@ class Library:
         self.name = name
         self._handle = _opened(where)
         read = read_table(functions)
-        addresses = self._addresses([one for many in read.values() for one in many])
+        addresses = self._addresses([prototype for group in read.values() for prototype in group])
         self.file = file_of_address(next(iter(addresses.values())))
         self.fingerprint = _fingerprint(name, self.file, read)
         natives = {
@@ -183,14 +183,16 @@ class Library:
             for function in addresses
         }
         self.addresses: Mapping[str, int] = {
-            natives[one].linked_name: at for one, at in addresses.items()
+            natives[prototype].linked_name: at for prototype, at in addresses.items()
         }
-        table = {key: tuple(natives[one] for one in many) for key, many in read.items()}
+        table = {
+            key: tuple(natives[prototype] for prototype in group) for key, group in read.items()
+        }
         self.calls: Mapping[str, tuple[NativeFunction, ...]] = MappingProxyType(
-            {key: many for key, many in table.items() if isinstance(key, str)}
+            {key: group for key, group in table.items() if isinstance(key, str)}
         )
         self.ops: Mapping[OpDefinition, tuple[NativeFunction, ...]] = MappingProxyType(
-            {key: many for key, many in table.items() if isinstance(key, OpDefinition)}
+            {key: group for key, group in table.items() if isinstance(key, OpDefinition)}
         )
         self.named: Mapping[OpDefinition, str] = MappingProxyType(
             {op: key for key in self.calls if (op := op_named(key, read[key])) is not None}
@@ -198,7 +200,9 @@ class Library:
 
     def declared(self, name: str) -> tuple[NativeFunction, ...]:
         """Its functions of a name that a module declares: as ops know them, or as it does."""
-        natives = (one for many in (*self.calls.values(), *self.ops.values()) for one in many)
+        natives = (
+            native for group in (*self.calls.values(), *self.ops.values()) for native in group
+        )
         known = (*self.calls.get(name, ()), *(n for n in natives if n.function.symbol == name))
         return tuple(dict.fromkeys(known))
 
@@ -233,8 +237,8 @@ class Library:
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "registered"
         lines = [f"library {self.name}: {self.file or 'of this process'}, {state}"]
-        lines += [f"  {key:20}  {_listed(many)}" for key, many in self.calls.items()]
-        lines += [f"  {key.name:20}  {_listed(many)}" for key, many in self.ops.items()]
+        lines += [f"  {key:20}  {_listed(natives)}" for key, natives in self.calls.items()]
+        lines += [f"  {key.name:20}  {_listed(natives)}" for key, natives in self.ops.items()]
         return "\n".join(lines)
 
     def _symbol(self, symbol: str) -> str:
@@ -247,21 +251,23 @@ class Library:
             if not isinstance(function, Gemm):
                 # What upstream calls. Beside it the plain name is a function of another kind.
                 names.insert(0, _INTERFACE + function.symbol)
-            found = next(filter(None, (address_in(self._handle, name) for name in names)), None)
-            if found is None:
+            address = next(filter(None, (address_in(self._handle, name) for name in names)), None)
+            if address is None:
                 raise UnresolvedSymbolError(
                     f"the library `{self.name}` has no function `{function.symbol}`",
                     where=str(self._handle._name or "this process"),
                     expected=" or ".join(f"`{one}`" for one in names) + " among what it exports",
                     hint='look with `nm -D`; in C++ declare it extern "C"',
                 )
-            addresses[function] = found
+            addresses[function] = address
         return addresses
 
 
 def in_force() -> tuple[Library, ...]:
     """The libraries that new code calls, the latest first."""
-    return tuple(one for one in libraries.in_force() if isinstance(one, Library))
+    return tuple(
+        registered for registered in libraries.in_force() if isinstance(registered, Library)
+    )
 
 
 def library(
@@ -293,9 +299,9 @@ def library(
         UnresolvedSymbolError: the file or a function in it is not to be found.
         LibraryError: the name is taken, or a key or a function cannot be understood.
     """
-    made = Library(name, where, functions)
-    libraries.put_in_force(made)
-    return made
+    registered = Library(name, where, functions)
+    libraries.put_in_force(registered)
+    return registered
 
 
 def _check_name(name: str) -> None:
@@ -316,19 +322,19 @@ def _opened(where: str | Path | ctypes.CDLL) -> ctypes.CDLL:
     return handle
 
 
-def _listed(many: Sequence[NativeFunction]) -> str:
-    return ", ".join(str(one.function) for one in many)
+def _listed(natives: Sequence[NativeFunction]) -> str:
+    return ", ".join(str(native.function) for native in natives)
 
 
 def _fingerprint(name: str, file: str, functions: Mapping[Key, tuple[Prototype, ...]]) -> str:
-    said = [name, file]
+    parts = [name, file]
     if os.path.isfile(file):
         status = os.stat(file)
-        said += [str(status.st_size), str(status.st_mtime_ns)]
+        parts += [str(status.st_size), str(status.st_mtime_ns)]
     else:
-        said.append(str(os.getpid()))  # of this process alone, for all that can be told
-    said += [f"{key}: {many}" for key, many in functions.items()]
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
+        parts.append(str(os.getpid()))  # of this process alone, for all that can be told
+    parts += [f"{key}: {prototypes}" for key, prototypes in functions.items()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 _PACKAGES = ("scipy_openblas64", "scipy_openblas32")

@@ -69,7 +69,7 @@ class Callback:
         arrays = []
         for address, (dtype, rank) in zip(descriptors, self._kinds, strict=True):
             words = (ctypes.c_int64 * word_count(rank)).from_address(address)
-            arrays.append(Descriptor.from_words(words, rank).view(dtype))
+            arrays.append(Descriptor.from_words(words[:], rank).view(dtype))
         for array in arrays[: self._inputs]:
             array.flags.writeable = False
         self.function(arrays[: self._inputs], arrays[self._inputs :])
@@ -80,10 +80,10 @@ def raised_by(message: str) -> BaseException | None:
     if not message.startswith(PREFIX):
         return None
     key = int(message.removeprefix(PREFIX).partition(" ")[0])
-    found = _raised.pop((key, threading.get_ident()), None)
-    if found is None:  # another thread ran it for this one
-        found = next((_raised.pop(each) for each in list(_raised) if each[0] == key), None)
-    return found
+    error = _raised.pop((key, threading.get_ident()), None)
+    if error is None:  # another thread ran it for this one
+        error = next((_raised.pop(other) for other in list(_raised) if other[0] == key), None)
+    return error
 
 
 @cache

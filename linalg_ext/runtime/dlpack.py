@@ -208,8 +208,8 @@ def _tensor(capsule: Any) -> _Tensor:
     return _Tensor.from_address(_pointer_in(capsule, b"dltensor"))
 
 
-def _dtype(given: _DataType, name: str) -> np.dtype[Any]:
-    code, bits, lanes = given.code, given.bits, given.lanes
+def _dtype(type_: _DataType, name: str) -> np.dtype[Any]:
+    code, bits, lanes = type_.code, type_.bits, type_.lanes
     if lanes == 1 and (code, bits) in _FLOATS:
         import ml_dtypes
 

@@ -44,11 +44,11 @@ def key_of(*parts: object) -> str | None:
 def file_stamp(path: str | Path) -> str | None:
     """A file as a part of a key; None where there is no such file: it is looked for elsewhere."""
     try:
-        found = Path(path).absolute()
-        stat = found.stat()
+        file = Path(path).absolute()
+        stat = file.stat()
     except OSError:
         return None
-    return described(str(found), stat)
+    return described(str(file), stat)
 
 
 @contextmanager

@@ -87,10 +87,10 @@ def address_in(library: ctypes.CDLL, name: str) -> int | None:
     """Return the address of `name` in a library or its dependencies; None where none has it."""
     try:
         # ctypes looks an attribute up with dlsym; a name may hold any character but a null.
-        found = library[name]
+        function = library[name]
     except (AttributeError, ValueError):
         return None
-    return ctypes.cast(found, ctypes.c_void_p).value
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 class _Place(ctypes.Structure):
@@ -159,7 +159,7 @@ def put_in_force(library: Registered) -> None:
     """Have new code call a library; a LibraryError where one of that name is in force."""
     global _in_force
     with _changing:
-        if any(one.name == library.name for one in _in_force):
+        if any(other.name == library.name for other in _in_force):
             raise LibraryError(
                 f"a library `{library.name}` is registered already",
                 hint="close that one, or give this one another name",
@@ -173,7 +173,7 @@ def withdraw(library: Registered) -> None:
     """Have new code do without a library; nothing where it does so already."""
     global _in_force
     with _changing:
-        _in_force = tuple(one for one in _in_force if one is not library)
+        _in_force = tuple(other for other in _in_force if other is not library)
     _tell()
 
 

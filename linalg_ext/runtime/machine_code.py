@@ -155,7 +155,11 @@ class LoadedCode:
         self._handles = load_libraries(self.libraries)
         read = ObjectFile(content)
         provided = self._provided(read.undefined)
-        named = [each.symbol.name for each in read.relocations if each.kind == GOT_ENTRY_64]
+        named = [
+            relocation.symbol.name
+            for relocation in read.relocations
+            if relocation.kind == GOT_ENTRY_64
+        ]
         self._entries = {name: 8 * at for at, name in enumerate(dict.fromkeys(named))}
         table = Section(_TABLE, bytes(8 * max(1, len(self._entries))), 8, False, False)
         sections = [*read.sections, table]
@@ -185,14 +189,14 @@ class LoadedCode:
         return self._content
 
     def _provided(self, names: Sequence[str]) -> Mapping[str, int]:
-        found = {name: address_of_symbol(name, self._handles) for name in names}
-        missing = [name for name, address in found.items() if not address]
+        addresses = {name: address_of_symbol(name, self._handles) for name in names}
+        missing = [name for name, address in addresses.items() if not address]
         if missing:
             raise UnresolvedSymbolError(
                 f"the object code calls {', '.join(missing)}, which nothing provides",
                 hint="pass the library that has it as libraries=[...]",
             )
-        return {name: address for name, address in found.items() if address}
+        return {name: address for name, address in addresses.items() if address}
 
     def _fill_in(
         self, relocation: Relocation, places: Mapping[int, int], provided: Mapping[str, int]

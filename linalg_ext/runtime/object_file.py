@@ -242,15 +242,17 @@ class ObjectFile:
     def _read_relocations(self) -> Iterator[Relocation]:
         loaded = {section.number for section in self.sections}
         for section in self.sections:
-            for found in self._elf.relocations(section.number):
-                symbol = found.symbol
-                if found.kind not in _KINDS:
-                    raise _refusal(f"has a relocation of type {found.kind}, which a kernel has not")
-                if found.offset + 8 > len(section.data):
+            for relocation in self._elf.relocations(section.number):
+                symbol = relocation.symbol
+                if relocation.kind not in _KINDS:
+                    raise _refusal(
+                        f"has a relocation of type {relocation.kind}, which a kernel has not"
+                    )
+                if relocation.offset + 8 > len(section.data):
                     raise _refusal("has a relocation outside its section")
                 if symbol.section is not None and symbol.section not in loaded:
                     raise _refusal(f"refers to `{symbol.name}`, which is not loaded")
-                yield found
+                yield relocation
 
 
 def runs_at_loading(content: bytes) -> bool:
@@ -300,7 +302,7 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
     decoder = capstone.Cs(*machines[elf.machine])
     # It does not know every extension, and would end a function at the first such instruction.
     decoder.skipdata = True
-    chosen = [found for found in functions if symbol is None or found[0] == symbol]
+    chosen = [function for function in functions if symbol is None or function[0] == symbol]
     if not chosen:
         raise LinalgExtError(
             f"the object code has no function `{symbol}`",
@@ -351,14 +353,14 @@ def _functions(elf: ElfFile) -> Iterator[tuple[str, bytes, int, dict[int, str]]]
 
 def _relocations(elf: ElfFile, section: int) -> dict[int, str]:
     """Return the symbol that the linker puts at each offset in a section."""
-    found = {}
+    names = {}
     for relocation in elf.relocations(section):
         target = relocation.symbol
         name = target.name
         if not name and target.section is not None:
             name = elf.name(elf.headers[target.section])
-        found[relocation.offset] = name
-    return found
+        names[relocation.offset] = name
+    return names
 
 
 def _instructions(

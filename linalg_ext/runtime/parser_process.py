@@ -144,8 +144,8 @@ def run_passes(
     )
     if not answer.header["ok"]:
         return _refusal(answer)
-    found = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
-    return Result(answer.payload, found, answer.output, answer.header["seconds"])
+    diagnostics = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
+    return Result(answer.payload, diagnostics, answer.output, answer.header["seconds"])
 
 
 def stop() -> None:
@@ -252,8 +252,8 @@ def run(request: dict[str, Any], payload: bytes) -> Answer:
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""
         result = to_bytecode(module.operation)
-    found = [diagnostic.to_data() for diagnostic in emitted]
-    return {"ok": True, "diagnostics": found, "seconds": seconds}, result
+    diagnostics = [diagnostic.to_data() for diagnostic in emitted]
+    return {"ok": True, "diagnostics": diagnostics, "seconds": seconds}, result
 
 
 _HANDLERS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {
@@ -277,8 +277,8 @@ def main(descriptor: int) -> None:
         helper_process.answer(channel, header, result)
 
 
-def _failed(found: tuple[Diagnostic, ...]) -> dict[str, Any]:
-    return {"ok": False, "diagnostics": [diagnostic.to_data() for diagnostic in found]}
+def _failed(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
+    return {"ok": False, "diagnostics": [diagnostic.to_data() for diagnostic in diagnostics]}
 
 
 if __name__ == "__main__":

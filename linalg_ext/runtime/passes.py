@@ -114,8 +114,8 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
         return _written_out(anchor, context, text)
     if (anchor, text) not in kept:
         kept[anchor, text] = _written_out(anchor, context, text)
-    made: passmanager.PassManager = kept[anchor, text]
-    return made
+    manager: passmanager.PassManager = kept[anchor, text]
+    return manager
 
 
 _REMEMBERING = "convert-math-to-funcs"
@@ -161,7 +161,9 @@ def _made(anchor: str, context: ir.Context, text: str) -> passmanager.PassManage
     if not _UNNAMED.search(text):
         manager.add(text)
         return manager
-    for is_unnamed, parts in groupby(_elements(text), key=lambda one: bool(_UNNAMED.search(one))):
+    for is_unnamed, parts in groupby(
+        _elements(text), key=lambda element: bool(_UNNAMED.search(element))
+    ):
         if is_unnamed:
             manager.add(lambda op, _: hide_spread_slices(op.operation), name="hide-spread-slices")
         manager.add(",".join(parts))
@@ -210,12 +212,12 @@ def reveal_spread_slices(root: ir.Operation) -> None:
 
 
 def _ops(root: ir.Operation, name: str) -> Sequence[ir.Operation]:
-    found: list[ir.Operation] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == name:
-            found.append(op)
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
     root.walk(visit)
-    return found
+    return ops

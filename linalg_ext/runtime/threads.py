@@ -64,9 +64,9 @@ class _Code:
         engine = own_code("thread_pool")
         # Threads are in it for ever, at the interpreter's end too.
         _keep_for_ever(engine)
-        found = Block(2)
-        NativeCall(engine.function("addresses"), [found.address])()
-        self.share, self.share_in_team = found.words
+        addresses = Block(2)
+        NativeCall(engine.function("addresses"), [addresses.address])()
+        self.share, self.share_in_team = addresses.words
         self.help = engine.function("help")
         rounds, word = 2000, Block(1)
         wait = NativeCall(engine.function("wait"), [word.address, rounds])

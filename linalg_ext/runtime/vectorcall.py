@@ -64,9 +64,9 @@ class Caller:
         They are kept for ever: objects that they answer for may be called at the interpreter's end.
         """
         self._engine = engine
-        found = ctypes.c_void_p()
-        NativeCall(engine.function("address"), [ctypes.addressof(found)])()
-        self._code = found.value
+        address = ctypes.c_void_p()
+        NativeCall(engine.function("address"), [ctypes.addressof(address)])()
+        self._code = address.value
         self._words = (ctypes.c_int64 * 10)(
             id(np.ndarray),
             id(_OUT),

@@ -195,8 +195,8 @@ class Record(ctypes.Structure):
                 self._entries[at] = word
         interned = [sys.intern(name) for name in names]
         self._kept += interned
-        pairs = [id(each) for pair in settings for each in pair]
-        self._kept += [each for pair in settings for each in pair]
+        pairs = [id(item) for pair in settings for item in pair]
+        self._kept += [item for pair in settings for item in pair]
         making = self._making(built, len(results))
         values = max(read.slots, len(results) + len(making))
         self.is_too_large = (
@@ -235,17 +235,17 @@ class Record(ctypes.Structure):
         """Return the words by which native code reads a container."""
         kind, keys = container.kind, container.keys
         if issubclass(kind, tuple):
-            way = _TUPLE
+            code = _TUPLE
         else:
-            way = _LIST if kind is list else _DICT if kind is dict else _ATTRIBUTES
-        if way == _ATTRIBUTES:
+            code = _LIST if kind is list else _DICT if kind is dict else _ATTRIBUTES
+        if code == _ATTRIBUTES:
             keys = tuple(map(sys.intern, keys))
         self._kept += [kind, keys]
-        return [way, slot, id(kind), len(container.children), self._table(list(map(id, keys)))]
+        return [code, slot, id(kind), len(container.children), self._table(list(map(id, keys)))]
 
     def _making(self, built: Expected, results: int) -> list[list[int]]:
         """Return the words by which native code makes containers of results, inner ones first."""
-        found: list[list[int]] = []
+        nodes: list[list[int]] = []
 
         def add(part: Expected) -> int:
             if isinstance(part, int):
@@ -256,22 +256,22 @@ class Record(ctypes.Structure):
             self._kept += [kind, keys]
             what, names, positional = id(kind), 0, count
             if kind is type(None):
-                way, what = _OBJECT, id(None)
+                code, what = _OBJECT, id(None)
             elif kind in (tuple, list):
-                way = _TUPLE if kind is tuple else _LIST
+                code = _TUPLE if kind is tuple else _LIST
             elif kind is dict:
-                way, names = _DICT, self._table(list(map(id, keys)))
+                code, names = _DICT, self._table(list(map(id, keys)))
             else:
-                way = _CALL
+                code = _CALL
                 if not issubclass(kind, tuple):
                     interned = tuple(map(sys.intern, keys))
                     self._kept.append(interned)
                     names, positional = id(interned), 0
-            found.append([way, count, what, names, children, positional])
-            return results + len(found) - 1
+            nodes.append([code, count, what, names, children, positional])
+            return results + len(nodes) - 1
 
         add(built)
-        return found
+        return nodes
 
     def _entry(self, entry: Entry) -> list[int]:
         if isinstance(entry, ConstantEntry):

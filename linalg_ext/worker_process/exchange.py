@@ -240,7 +240,7 @@ _CONTENTS = "apart"
 
 def entries_data(entries: Sequence[tuple[Entry, str]]) -> tuple[list[dict[str, Any]], bytes]:
     """Entries and their names as JSON and one block of bytes."""
-    told = [
+    described = [
         {
             "key": entry.key,
             "name": name,
@@ -249,40 +249,42 @@ def entries_data(entries: Sequence[tuple[Entry, str]]) -> tuple[list[dict[str, A
         }
         for entry, name in entries
     ]
-    return told, b"".join(content for entry, _ in entries for content in entry.files.values())
+    return described, b"".join(content for entry, _ in entries for content in entry.files.values())
 
 
-def entries_of(told: Any, contents: bytes) -> list[tuple[Entry, str]]:
+def entries_of(described: Any, contents: bytes) -> list[tuple[Entry, str]]:
     """Return the entries that `entries_data` wrote.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is nothing of the kind.
     """
     entries, start = [], 0
-    for each in told:
+    for data in described:
         files = {}
-        for file, size in each["files"].items():
+        for file, size in data["files"].items():
             if type(size) is not int or not 0 <= size <= len(contents) - start:
                 raise ValueError(f"{file} has {size} bytes")
             files[file] = contents[start : start + size]
             start += size
-        entries.append((Entry(str(each["key"]), each["record"], files), str(each["name"])))
+        entries.append((Entry(str(data["key"]), data["record"], files), str(data["name"])))
     return entries
 
 
 def kept_entries(key: str | None) -> list[tuple[Entry, str]]:
     """Return the entries kept of the kernel of a key; none where they are of no use."""
-    found = kernel_cache.read(key)
+    entry = kernel_cache.read(key)
     try:
-        return [] if found is None else entries_of(found.record["kept"], found.files[_CONTENTS])
+        return [] if entry is None else entries_of(entry.record["kept"], entry.files[_CONTENTS])
     except (AttributeError, KeyError, TypeError, ValueError):
         return []
 
 
 def keep_entries(key: str | None, entries: Sequence[tuple[Entry, str]]) -> None:
     """Keep all that belongs to the kernel of a key, in the place of what is kept of it."""
-    told, contents = entries_data(entries)
-    kernel_cache.replace(key, f"{entries[0][1]}, isolated", {"kept": told}, {_CONTENTS: contents})
+    described, contents = entries_data(entries)
+    kernel_cache.replace(
+        key, f"{entries[0][1]}, isolated", {"kept": described}, {_CONTENTS: contents}
+    )
 
 
 @dataclass(frozen=True)

@@ -203,8 +203,8 @@ class IsolatedKernel:
         self._key = self._key_now()
         self._kept = exchange.kept_entries(self._key)
         if self._kept:
-            told, contents = exchange.entries_data(self._kept)
-            about = self._begin({"do": "load", "kept": told}, contents)
+            described, contents = exchange.entries_data(self._kept)
+            about = self._begin({"do": "load", "kept": described}, contents)
             if "signature" in about:
                 return about
         self._kept = []

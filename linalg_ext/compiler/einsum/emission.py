@@ -101,10 +101,10 @@ def definition_for(inputs: Sequence[Labels], output: Labels, kind: Semiring) -> 
 
 
 def _single(definition: OpDefinition, outs: Any) -> ir.Value:
-    given = list(outs) if isinstance(outs, list | tuple | ir.OpResultList) else [outs]
-    if len(given) != 1:
-        raise ArityError(f"einsum: outs= has {len(given)} values", expected="1")
-    return as_value(definition, "outs", given[0])
+    values = list(outs) if isinstance(outs, list | tuple | ir.OpResultList) else [outs]
+    if len(values) != 1:
+        raise ArityError(f"einsum: outs= has {len(values)} values", expected="1")
+    return as_value(definition, "outs", values[0])
 
 
 def _static_shape(value: ir.Value) -> tuple[int | None, ...]:
@@ -152,10 +152,10 @@ def _elements(
     elif request.kind.is_boolean:
         result = ir.IntegerType.get_signless(1)
     else:
-        found = {str(ir.ShapedType(value.type).element_type) for value in values}
-        if len(found) > 1:
+        elements = {str(ir.ShapedType(value.type).element_type) for value in values}
+        if len(elements) > 1:
             raise DTypeError(
-                f"einsum: operands of {' and '.join(sorted(found))}",
+                f"einsum: operands of {' and '.join(sorted(elements))}",
                 hint="give dtype=, or outs= of the type of the result",
             )
         result = ir.ShapedType(values[0].type).element_type
@@ -184,7 +184,7 @@ def _build_form(name: str, form: Form, algebra: Algebra) -> None:
     element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
     inner = form.loops[-1]
     nearest = form.nearest or [inner if labels[-1] == inner else "" for labels in form.inputs]
-    inputs = [_open_memref(*each, element) for each in zip(form.inputs, nearest, strict=True)]
+    inputs = [_open_memref(*operand, element) for operand in zip(form.inputs, nearest, strict=True)]
     sizes = [ir.ShapedType.get_dynamic_size()] * len(form.output)
     output = ir.MemRefType.get(sizes, element)
     definition = form.definition(algebra)

@@ -132,7 +132,7 @@ def _on_arrays(
         out_is_cast=out_is_cast,
     )
 
-    def put(result: Array) -> Array:
+    def put(result: Array) -> Any:
         result = result.astype(dtypes.result, copy=False)
         if not out_is_cast:
             _check_exact(result, out, request.casting)
@@ -159,14 +159,14 @@ def _on_arrays(
     target = None if out is None else out.transpose(axes)
     if target is not None and not _is_writable_in_place(target, algebra, arrays):
         target = None
-    made = evaluate(wanted, path, computed, algebra, target)
-    result = made.transpose(back)
+    in_order = evaluate(wanted, path, computed, algebra, target)
+    result = in_order.transpose(back)
     if out is None:
         is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
         if is_view and result.dtype == dtypes.result and order in "KA":
             return result if result.ndim else result[()]
         if is_usual:
-            remember(text, wanted, arrays, None, made, back)
+            remember(text, wanted, arrays, None, in_order, back)
         return arranged(result.astype(dtypes.result, copy=False))
     if is_usual and target is not None:
         remember(text, contraction, arrays, target, result)
@@ -325,4 +325,4 @@ def _is_faster(label: str, other: str, strides: Sequence[dict[str, int]]) -> boo
     None where no operand has both.
     """
     both = [(own[label], own[other]) for own in strides if own.get(label) and own.get(other)]
-    return all(one < two for one, two in both) if both else None
+    return all(first < second for first, second in both) if both else None

@@ -21,7 +21,7 @@ from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Opera
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
-from linalg_ext.notations.einsum.subscripts import LETTERS, parse, refuse
+from linalg_ext.notations.einsum.subscripts import LETTERS, parse
 from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.subject import definition_of as subject_of
 
@@ -81,15 +81,15 @@ def semiring(kind: object) -> Semiring:
     if not isinstance(kind, str):
         raise ArgumentTypeError(f"kind={kind!r}", expected=_choices())
     spelling = "".join(char for char in kind.lower() if char not in " (),")
-    found = _BY_SPELLING.get(spelling)
-    if found is None:
+    ring = _BY_SPELLING.get(spelling)
+    if ring is None:
         near = get_close_matches(spelling, _BY_SPELLING, n=1)
         raise ArgumentError(
             f"einsum knows no kind {kind!r}",
             expected=_choices(),
             hint=f"did you mean {_BY_SPELLING[near[0]].name!r}?" if near else None,
         )
-    return found
+    return ring
 
 
 def _choices() -> str:
@@ -125,8 +125,7 @@ def definition_of_einsum(
     subscripts = parse(text)
     for term in subscripts.inputs:
         if term.has_ellipsis:
-            refuse(
-                text,
+            subscripts.refuse(
                 "an op has no ellipsis: its rank is fixed",
                 term.columns[term.labels.index("...")],
                 hint="write a label for each dimension",
@@ -263,21 +262,22 @@ def _factors(definition: OpDefinition, value: ScalarExpr, kind: Semiring) -> lis
 
 def _require(
     definition: OpDefinition,
-    found: Function,
+    function: Function,
     attribute: str | None,
     wanted: Function,
     kind: Semiring,
 ) -> None:
     if attribute is not None:
         _refuse(definition, f"{attribute} is chosen at a call", "a fixed function")
-    if found.name == wanted.name:
+    if function.name == wanted.name:
         return
-    fitting = [k for k in KINDS.values() if found.name in (k.add.name, k.multiply.name)]
+    fitting = [k for k in KINDS.values() if function.name in (k.add.name, k.multiply.name)]
     _refuse(
         definition,
-        f"the op combines by {found}, and the kind {kind.name!r} by {kind.add} and {kind.multiply}",
+        f"the op combines by {function}, and the kind {kind.name!r} by {kind.add} and "
+        f"{kind.multiply}",
         "an op of that kind"
-        + (f"; {found} is in {', '.join(repr(k.name) for k in fitting)}" if fitting else ""),
+        + (f"; {function} is in {', '.join(repr(k.name) for k in fitting)}" if fitting else ""),
     )
 
 
@@ -298,14 +298,14 @@ def _term(definition: OpDefinition, access: Access, labels: dict[str, str]) -> s
 
 def _letters(definition: OpDefinition) -> dict[str, str]:
     """A letter for each dimension: its own name if it is one letter."""
-    taken = {dim for dim in definition.dims if dim in LETTERS}
-    spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in taken]
+    letters = {dim for dim in definition.dims if dim in LETTERS}
+    spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in letters]
     if len(definition.dims) > len(LETTERS):
         _refuse(
             definition, f"the op has {len(definition.dims)} dimensions", f"{len(LETTERS)} at most"
         )
     remaining = iter(spare)
-    return {dim: dim if dim in taken else next(remaining) for dim in definition.dims}
+    return {dim: dim if dim in letters else next(remaining) for dim in definition.dims}
 
 
 def _indices(labels: Labels) -> tuple[AffineExpr, ...]:

@@ -79,13 +79,13 @@ def find_path(contraction: Contraction, optimize: Any) -> Path:
 
     search = get_path_fn(strategy)
     inputs = [frozenset(labels) for labels in contraction.inputs]
-    found = search(
+    path = search(
         inputs,
         frozenset(contraction.output),
         contraction.sizes,
         None if limit is None else int(limit),
     )
-    return tuple(tuple(step) for step in found)
+    return tuple(tuple(step) for step in path)
 
 
 def _checked_path(steps: Sequence[Any], count: int) -> Path:

@@ -105,8 +105,7 @@ class Subscripts:
         sizes = _sizes(self, inputs, shapes)
         broadcast = sum(label.startswith(".") for label in sizes)
         if broadcast and not output.has_ellipsis:
-            refuse(
-                self.text,
+            self.refuse(
                 f"the result has no ellipsis for {_count(broadcast, 'broadcast dimension')} of the "
                 "operands",
                 output.column,
@@ -114,12 +113,16 @@ class Subscripts:
             )
         return Contraction(inputs, _expand(output, broadcast), sizes)
 
+    def refuse(self, what: str, column: int, *, hint: str | None = None) -> NoReturn:
+        """Raise a NotationError that points at a column of the text."""
+        _refuse(self.text, what, column, hint=hint)
+
     def __str__(self) -> str:
         """The explicit form, without spaces."""
         return f"{','.join(map(str, self.inputs))}->{self.output}"
 
 
-def refuse(
+def _refuse(
     text: str, what: str, column: int, *, expected: str | None = None, hint: str | None = None
 ) -> NoReturn:
     """Raise a NotationError that points at a column of a text."""
@@ -181,25 +184,25 @@ def _term(text: str, part: str, start: int, *, is_output: bool = False) -> Term:
 def _check_ellipsis(text: str, rest: str, column: int, has_one: bool) -> None:
     dots = len(rest) - len(rest.lstrip("."))
     if dots != len(ELLIPSIS):
-        refuse(
+        _refuse(
             text,
             f"{dots} dot{'s' * (dots > 1)} where an ellipsis has three",
             column,
             expected="'...' for the dimensions that have no label",
         )
     if has_one:
-        refuse(text, "a second ellipsis in one term", column, hint="keep one of them")
+        _refuse(text, "a second ellipsis in one term", column, hint="keep one of them")
 
 
 def _refuse_character(text: str, rest: str, column: int, is_output: bool) -> NoReturn:
     char = rest[0]
     if char == "," and is_output:
-        refuse(text, "a comma after '->'", column, expected="one term: there is one result")
+        _refuse(text, "a comma after '->'", column, expected="one term: there is one result")
     if rest.startswith("->"):
-        refuse(text, "a second '->'", column, expected="one arrow, before the result")
+        _refuse(text, "a second '->'", column, expected="one arrow, before the result")
     if char in "->":
-        refuse(text, f"{char!r} alone", column, hint="write '->' before the result")
-    refuse(
+        _refuse(text, f"{char!r} alone", column, hint="write '->' before the result")
+    _refuse(
         text,
         f"{char!r} is no label",
         column,
@@ -212,7 +215,7 @@ def _check_output(text: str, inputs: Sequence[Term], output: Term) -> None:
     seen: set[str] = set()
     for label, column in zip(output.labels, output.columns, strict=True):
         if label in seen:
-            refuse(
+            _refuse(
                 text,
                 f"label '{label}' is twice in the result",
                 column,
@@ -221,7 +224,7 @@ def _check_output(text: str, inputs: Sequence[Term], output: Term) -> None:
             )
         if label not in known:
             labels = ", ".join(sorted(known - {ELLIPSIS})) or "none"
-            refuse(
+            _refuse(
                 text,
                 f"label '{label}' of the result is in no operand",
                 column,
