@@ -20,7 +20,7 @@ from linalg_ext.definition.scalar import Apply, ScalarExpr
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.notations.einsum.semiring import semiring
+from linalg_ext.notations.einsum.definitions import semiring
 from linalg_ext.notations.operand_keywords import with_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.extension import (

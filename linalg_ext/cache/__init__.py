@@ -27,8 +27,17 @@ from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 
-from linalg_ext.cache import folder as _folder
-from linalg_ext.cache.store import Entry, Memory, Store, Summary
+from linalg_ext.cache.store import (
+    FOLDER,
+    Entry,
+    Memory,
+    Store,
+    Summary,
+    chosen_folder,
+    chosen_size,
+    parsed_size,
+    require_usable,
+)
 from linalg_ext.errors import CacheError
 
 __all__ = [
@@ -52,7 +61,7 @@ _said_limit: int | None = None
 
 def folder() -> Path | None:
     """The folder that compiled code is kept in; None where it is off."""
-    return None if _is_off.get() else _folder.chosen_folder(_said_folder)
+    return None if _is_off.get() else chosen_folder(_said_folder)
 
 
 def is_on() -> bool:
@@ -73,7 +82,7 @@ def limit() -> int:
     Raises:
         CacheError: the value in the environment is no size.
     """
-    return _folder.chosen_size() if _said_limit is None else _said_limit
+    return chosen_size() if _said_limit is None else _said_limit
 
 
 def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | None = None) -> None:
@@ -90,11 +99,11 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
     if folder is not None and not isinstance(folder, str | PathLike):
         raise CacheError(f"the folder is {folder!r}", expected="a path, or 'off'")
     place = None if folder is None else str(folder)
-    size = None if limit is None else _folder.parsed_size(limit, "limit")
+    size = None if limit is None else parsed_size(limit, "limit")
     if place is not None:
-        chosen = _folder.chosen_folder(place)
+        chosen = chosen_folder(place)
         if chosen is not None:
-            _folder.require_usable(chosen)
+            require_usable(chosen)
     _said_folder, _said_limit = place, size
 
 
@@ -116,7 +125,7 @@ def store() -> Store | None:
     with _warning():
         found = _named_store()
         if found is not None:
-            _folder.require_usable(found.root)
+            require_usable(found.root)
         return found
     return None
 
@@ -124,25 +133,25 @@ def store() -> Store | None:
 def get(key: str) -> Entry | None:
     """The entry under a key; None if absent, or no store, as `store` says."""
     with _warning():
-        found = _in_force()
-        return None if found is None else found.get(key)
+        current = _in_force()
+        return None if current is None else current.get(key)
     return None
 
 
 def put(entry: Entry, *, name: str) -> None:
     """Keep an entry, by a name for listings; where it cannot be written, there is a warning."""
     with _warning():
-        found = _in_force()
-        if found is not None:
-            found.put(entry, name=name)
+        current = _in_force()
+        if current is not None:
+            current.put(entry, name=name)
 
 
 def remove(key: str) -> None:
     """Remove the entry under a key, if there is one, and a store."""
     with _warning():
-        found = _in_force()
-        if found is not None:
-            found.remove(key)
+        current = _in_force()
+        if current is not None:
+            current.remove(key)
 
 
 @contextmanager
@@ -151,7 +160,7 @@ def _warning() -> Iterator[None]:
     try:
         yield
     except CacheError as error:
-        is_asked_for = _said_folder is not None or os.environ.get(_folder.FOLDER)
+        is_asked_for = _said_folder is not None or os.environ.get(FOLDER)
         if is_asked_for or not isinstance(error.__cause__, OSError):
             _warn_once(str(error))
     except OSError as error:

@@ -92,11 +92,7 @@ class Folder:
         return True
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a new file in it, for this user alone.
-
-        Raises:
-            OSError: it cannot be written, or is there.
-        """
+        """Write a new file in it, for this user alone; an OSError where it is there already."""
         descriptor = os.open(name, _MADE, 0o600, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -119,11 +115,7 @@ def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False)
 
 
 def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
-    """Make what is missing of a path of folders, each of a mode that the umask does not widen.
-
-    Raises:
-        OSError: it cannot be made, or is no folder.
-    """
+    """Make what is missing of a path of folders, of a mode that the umask does not widen."""
     place = os.path.abspath(path)
     if not os.path.isdir(place):
         make_folders(os.path.dirname(place), mode)
@@ -132,12 +124,7 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """Read a file that no other user can change or replace.
-
-    Raises:
-        CacheError: or the kind that the rule names, saying who could change it, and where.
-        OSError: it is not there, or cannot be read.
-    """
+    """Read a file that no other user can change or replace; it raises what `open_folder` does."""
     return _content(*_opened("", _absolute(path), rule, is_file=True))
 
 
@@ -180,7 +167,7 @@ def _opened(
             where = f"{place}/{name}"
             flags = _PASSED if not is_last else _READ if is_file else _FOLDER
             try:
-                found = os.open(name, flags, dir_fd=current)
+                descriptor = os.open(name, flags, dir_fd=current)
             except OSError as error:
                 if error.errno == errno.ENOENT and make:
                     with contextlib.suppress(FileExistsError):
@@ -196,10 +183,10 @@ def _opened(
                 names += _parts(target)
                 if not target.startswith("/"):
                     continue
-                found, where, is_last, is_strict = os.open("/", _PASSED), "", not names, False
+                descriptor, where, is_last, is_strict = os.open("/", _PASSED), "", not names, False
             if current != below:
                 os.close(current)
-            current, place = found, where
+            current, place = descriptor, where
             _check(os.fstat(current), place or "/", rule, asked, is_ours=is_last or is_strict)
         return current, place or "/"
     except BaseException:
@@ -221,10 +208,10 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
     No other user can change it meanwhile: the folder that it is in was checked, and where others
     may write to that, it is sticky.
     """
-    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if not stat.S_ISLNK(found.st_mode):
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not stat.S_ISLNK(status.st_mode):
         return None
-    if found.st_uid not in (os.geteuid(), 0):
+    if status.st_uid not in (os.geteuid(), 0):
         raise rule.error(
             f"the link {place} {_of(place, asked, rule)} belongs to another user",
             expected=f"a link of your own: {rule.why}",
@@ -233,20 +220,20 @@ def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | N
     return os.readlink(name, dir_fd=folder)
 
 
-def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
+def _check(status: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
     """Raise if another user than this one and the administrator can change the opened place."""
     user = os.geteuid()
-    if found.st_uid != user and (found.st_uid != 0 or (is_ours and not rule.may_be_roots)):
-        kind = _kind(found)
+    if status.st_uid != user and (status.st_uid != 0 or (is_ours and not rule.may_be_roots)):
+        kind = _kind(status)
         raise rule.error(
             f"the {kind} {place} {_of(place, asked, rule)} belongs to another user",
             expected=f"a {kind} of your own: {rule.why}",
             hint=rule.hint,
         )
     # In a folder such as /tmp, no user can rename what belongs to another one.
-    is_sticky = not is_ours and found.st_mode & stat.S_ISVTX
-    if found.st_mode & _OTHERS_WRITE and not is_sticky:
-        kind = _kind(found)
+    is_sticky = not is_ours and status.st_mode & stat.S_ISVTX
+    if status.st_mode & _OTHERS_WRITE and not is_sticky:
+        kind = _kind(status)
         raise rule.error(
             f"the {kind} {place} {_of(place, asked, rule)} is writable by other users",
             expected=f"a {kind} that you alone can write to: {rule.why}",
@@ -254,8 +241,8 @@ def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours
         )
 
 
-def _kind(found: os.stat_result) -> str:
-    return "folder" if stat.S_ISDIR(found.st_mode) else "file"
+def _kind(status: os.stat_result) -> str:
+    return "folder" if stat.S_ISDIR(status.st_mode) else "file"
 
 
 def _of(place: str, asked: str, rule: Rule) -> str:
@@ -264,12 +251,12 @@ def _of(place: str, asked: str, rule: Rule) -> str:
 
 def _content(descriptor: int, place: str) -> bytes:
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", place)
-        content = os.read(descriptor, found.st_size)
+        content = os.read(descriptor, status.st_size)
         # One call gives no more than 2 GiB.
-        while len(content) < found.st_size and (more := os.read(descriptor, found.st_size)):
+        while len(content) < status.st_size and (more := os.read(descriptor, status.st_size)):
             content += more
         return content
     finally:

@@ -36,13 +36,10 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def digest(*parts: object) -> str:
-    """One text for all of `parts`: another one wherever they differ.
+    """One text for all of `parts`, another one wherever they differ.
 
-    Args:
-        *parts: texts, bytes, numbers, None, and tuples, lists, sets and dicts of these.
-
-    Raises:
-        TypeError: something else is among them, whose value is not known.
+    They are texts, bytes, numbers, None, and tuples, lists, sets and dicts of these. Anything else,
+    whose value is not known, is a TypeError.
     """
     state = blake2b(digest_size=_BYTES)
     for piece in _pieces(parts):
@@ -108,10 +105,10 @@ def _files_under(folder: str) -> Iterator[str]:
                 yield from _files_under(entry.path)
 
 
-def described(path: str, found: os.stat_result) -> str:
+def described(path: str, status: os.stat_result) -> str:
     """A file as a part of a key: another text where it, or anything about it, was changed.
 
     The system notes the moment of a change (`st_ctime`), which cannot be set as `touch` sets
     `st_mtime`. To read all that there is would take as long as to compile a kernel.
     """
-    return f"{path} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+    return f"{path} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"

@@ -8,24 +8,125 @@ An entry comes into being whole, by the renaming of a folder, and leaves whole; 
 Any number of processes may use one store at once. What cannot be read is as good as not there, and
 so is an entry that another user could have changed.
 
-Each time something is read or written, every folder down to it is opened again, below the one
-before, and checked: see `linalg_ext.cache.checked`. What is made is for this user alone.
+A user who can write to the folder decides what this process runs. So it must belong to this user,
+and no other user may write to it or replace it. Each time something is read or written, every
+folder down to it is opened again, below the one before, and checked: see
+`linalg_ext.cache.checked`. What is made is for this user alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import os
+import re
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linalg_ext.cache.checked import Folder
-from linalg_ext.cache.folder import opened
+from linalg_ext.cache.checked import Folder, Rule, open_folder
 from linalg_ext.cache.keys import FORMAT, VERSION, checksum
+from linalg_ext.errors import CacheError
+
+FOLDER = "LINALG_EXT_CACHE_DIR"
+"""The environment variable that names another folder; `off` keeps nothing."""
+
+SIZE = "LINALG_EXT_CACHE_SIZE"
+"""The environment variable that bounds the folder, as in `500M`, `2G` or a number of bytes."""
+
+OFF = "off"
+
+DEFAULT_SIZE = 1 << 30
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+_CURE = f"set {FOLDER} to a folder of your own, or to `{OFF}`"
+
+RULE = Rule("for compiled code", _CURE)
+"""The conditions on the folder, and on all files and folders in it."""
+
+
+def chosen_folder(said: str | None = None) -> Path | None:
+    """The folder to use; None where it is off.
+
+    The program's word `said` comes first, then the environment's, then the user's own folder.
+    """
+    named = os.environ.get(FOLDER, "").strip() if said is None else said
+    if named.lower() == OFF:
+        return None
+    place = named or f"{users_folder()}/kernels"
+    here = "" if place.startswith(("/", "~")) else os.getcwd()
+    return _path(place, here, os.environ.get("HOME"))
+
+
+@functools.lru_cache(maxsize=8)
+def _path(place: str, here: str, home: str | None) -> Path:
+    """Return the path that a text names; it is asked for at each look-up."""
+    return Path(here, os.path.expanduser(place))
+
+
+def users_folder() -> str:
+    """Return the folder of this user's caches; it may begin with `~`."""
+    # As platformdirs has it. Loading that takes longer than loading a kernel does.
+    if sys.platform == "linux":
+        return f"{os.environ.get('XDG_CACHE_HOME', '').strip() or '~/.cache'}/linalg_ext"
+    import platformdirs
+
+    return str(platformdirs.user_cache_dir("linalg_ext", appauthor=False))
+
+
+def chosen_size() -> int:
+    """Return the number of bytes that the folder may hold, by the environment."""
+    text = os.environ.get(SIZE, "").strip()
+    return parsed_size(text, SIZE) if text else DEFAULT_SIZE
+
+
+def parsed_size(said: int | str, name: str) -> int:
+    """A number of bytes, or a text for one; a CacheError for all else, which `name` says."""
+    if isinstance(said, int) and not isinstance(said, bool) and said >= 0:
+        return said
+    match = isinstance(said, str) and re.fullmatch(
+        r"(\d+)\s*([KMGT]?)(?:i?B)?", said.strip(), re.IGNORECASE
+    )
+    if not match:
+        raise CacheError(
+            f"{name} is {said!r}", expected="a number of bytes, or one with K, M, G or T: 500M"
+        )
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def opened(folder: Path) -> Folder:
+    """Open the folder for compiled code, made for this user alone where it is missing.
+
+    A CacheError where another user could write to it, or it cannot be made or used.
+    """
+    try:
+        return open_folder(folder, RULE, make=True)
+    except CacheError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _unusable(folder, error) from error
+
+
+def require_usable(folder: Path) -> None:
+    """Raise a CacheError where `opened` does not open a folder, or nothing could be kept in it."""
+    with opened(folder) as place:
+        if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=place.descriptor):
+            error = PermissionError(errno.EACCES, "Permission denied")
+            raise _unusable(folder, error) from error
+
+
+def _unusable(folder: Path, error: Exception) -> CacheError:
+    return CacheError(
+        f"the folder {folder} for compiled code cannot be used: "
+        f"{getattr(error, 'strerror', None) or error}",
+        hint=_CURE,
+    )
+
 
 RECORD = "record.jsonl"
 
@@ -46,13 +147,7 @@ Many processes that write little each are covered by chance: a key in 16 trigger
 
 
 class Entry(NamedTuple):
-    """The content of the cache under one key.
-
-    Attributes:
-        key: the key.
-        record: plain data, as in JSON.
-        files: the content of each file, by its name.
-    """
+    """The content of the cache under one key: plain data, as in JSON, and files by name."""
 
     key: str
     record: Mapping[str, Any]
@@ -63,8 +158,6 @@ class Summary(NamedTuple):
     """An entry as a listing shows it.
 
     Attributes:
-        key: its own.
-        name: of what it is.
         size: in bytes, of all its files.
         used: when it was last read or written, in seconds since 1970.
     """
@@ -115,15 +208,7 @@ class Store:
             return None
 
     def put(self, entry: Entry, *, name: str) -> None:
-        """Keep an entry. What is there under its key already stays.
-
-        Args:
-            entry: what is kept.
-            name: what a listing calls it.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Keep an entry, by a name for listings. What is there under its key already stays."""
         with opened(self.root) as root, root.folder(_shelf(entry.key), make=True) as shelf:
             size = _write(shelf, entry, name)
         if not size:
@@ -149,15 +234,15 @@ class Store:
 
     def entries(self) -> list[Summary]:
         """All entries, the one that was used last first."""
-        found = []
+        summaries = []
         for shelf, key, size, used in self._measured():
             try:
                 with shelf.folder(key) as place:
                     name = str(json.loads(place.read(RECORD).partition(b"\n")[0])["name"])
             except (OSError, ValueError, KeyError, TypeError):
                 name = "?"
-            found.append(Summary(key, name, size, used))
-        return sorted(found, key=lambda summary: -summary.used)
+            summaries.append(Summary(key, name, size, used))
+        return sorted(summaries, key=lambda summary: -summary.used)
 
     def _make_room(self) -> None:
         """Remove what was not used for longest, down to a part of the limit."""
@@ -168,11 +253,11 @@ class Store:
                 fcntl.flock(top.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return  # where another process is at it, there is nothing to do
-            found = sorted((one[1:] for one in self._measured()), key=lambda one: -one[2])
-            size = sum(size for _, size, _ in found)
+            entries = sorted((entry[1:] for entry in self._measured()), key=lambda entry: -entry[2])
+            size = sum(size for _, size, _ in entries)
             if size > self.limit:
-                while found and size > self.limit * _ROOM:
-                    key, own, _ = found.pop()
+                while entries and size > self.limit * _ROOM:
+                    key, own, _ = entries.pop()
                     self.remove(key)
                     size -= own
             self._sweep()
@@ -213,8 +298,8 @@ class Store:
                 if not name.startswith(_UNFINISHED):
                     continue
                 with contextlib.suppress(OSError):
-                    found = os.stat(name, dir_fd=shelf.descriptor, follow_symlinks=False)
-                    if time.time() - found.st_mtime > _OLD:
+                    status = os.stat(name, dir_fd=shelf.descriptor, follow_symlinks=False)
+                    if time.time() - status.st_mtime > _OLD:
                         shutil.rmtree(name, ignore_errors=True, dir_fd=shelf.descriptor)
 
 
@@ -253,7 +338,7 @@ def _shelf(key: str) -> str:
 
 
 def _read(shelf: Folder, key: str) -> Entry:
-    """An entry.
+    """Read an entry.
 
     Raises:
         OSError, ValueError, KeyError, TypeError, AttributeError: it is not there, or damaged, or
@@ -261,10 +346,10 @@ def _read(shelf: Folder, key: str) -> Entry:
     """
     with shelf.folder(key) as place:
         head, _, body = place.read(RECORD).partition(b"\n")
-        said = json.loads(head)
-        if (said["format"], said["version"], said["key"]) != (FORMAT, VERSION, key):
+        header = json.loads(head)
+        if (header["format"], header["version"], header["key"]) != (FORMAT, VERSION, key):
             raise ValueError("the record has another format or key")
-        if said["checksum"] != checksum(body):
+        if header["checksum"] != checksum(body):
             raise ValueError("damaged")
         data = json.loads(body)
         files = {
@@ -284,11 +369,7 @@ def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
 
 
 def _write(shelf: Folder, entry: Entry, name: str) -> int:
-    """Write an entry; how many bytes it has, and 0 where one is there already.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write an entry; how many bytes it has, and 0 where one is there already."""
     checksums = {name: checksum(content) for name, content in entry.files.items()}
     body = json.dumps({"files": checksums, "record": entry.record}).encode()
     head = {

@@ -12,7 +12,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -90,7 +90,9 @@ def main(arguments: list[str] | None = None) -> int:
         # Typer ends the program where the reader of a pipe, `head` for example, has seen enough.
         if not isinstance(stopped.__context__, BrokenPipeError):
             raise
-        _drop_output()
+        # What is still to be written goes nowhere: Python would complain when it ends.
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
         if debug:
@@ -99,12 +101,12 @@ def main(arguments: list[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _prepared(given: list[str]) -> list[str]:
+def _prepared(arguments: list[str]) -> list[str]:
     """Let the command's file spell its arguments in the way that typer reads."""
-    if not given or given[0] not in COMMANDS:
-        return given
-    prepare = getattr(_module(given[0]), "prepare", None)
-    return given if prepare is None else [given[0], *prepare(given[1:])]
+    if not arguments or arguments[0] not in COMMANDS:
+        return arguments
+    prepare = getattr(_module(arguments[0]), "prepare", None)
+    return arguments if prepare is None else [arguments[0], *prepare(arguments[1:])]
 
 
 def _module(command: str) -> Any:
@@ -117,7 +119,10 @@ def _letter(error: Exception) -> str:
 
     notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, LinalgExtError):
-        return _with_options(f"{error}{notes}")
+        message = f"{error}{notes}"
+        for keyword, option in _SPELLED.items():
+            message = re.sub(keyword, option, message)
+        return message
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return f"{type(error).__name__}: {error}{notes}\n  --debug shows the traceback"
@@ -133,13 +138,6 @@ _SPELLED = {
 """Keywords of Python, as messages have them, and the options that they are here."""
 
 
-def _with_options(message: str) -> str:
-    """Return a message with options of the command line in the place of Python's keywords."""
-    for keyword, option in _SPELLED.items():
-        message = re.sub(keyword, option, message)
-    return message
-
-
 def _say(message: str, code: int = FAILURE) -> int:
     first, _, rest = message.partition("\n")
     colour = False if os.environ.get("NO_COLOR") else None  # None: where a terminal shows it
@@ -149,21 +147,10 @@ def _say(message: str, code: int = FAILURE) -> int:
     return code
 
 
-def _drop_output() -> None:
-    """Let what is still to be written go nowhere: Python would complain when it ends."""
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
-
-
 def _flowing(command: Callable[..., object]) -> str:
     """The documentation of a command, a line a paragraph: the terminal breaks them."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
-
-
-def _epilog(examples: Sequence[str]) -> str:
-    """The examples below the help of a command."""
-    return "\n  ".join(["Examples:", *examples])
 
 
 for _name in COMMANDS:
@@ -171,6 +158,6 @@ for _name in COMMANDS:
     app.command(
         _name,
         help=_flowing(getattr(_file, _name)),
-        epilog=_epilog(_file.EXAMPLES),
+        epilog="\n  ".join(["Examples:", *_file.EXAMPLES]),
         context_settings=getattr(_file, "CONTEXT_SETTINGS", None),
     )(getattr(_file, _name))

@@ -35,7 +35,9 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
         ArgumentError: the file is no such file, does not run, or has no op (of that name).
         NotationError, DefinitionError: an op in it is wrong.
     """
-    if file.suffix != ".py" and _is_notation(file):
+    from linalg_ext.notations.registry import notation_of_file
+
+    if file.suffix != ".py" and notation_of_file(file) is not None:
         return _ops_of_notation(file, names)
     namespace, module = execute(file)
     everything = _all_ops(namespace)
@@ -51,12 +53,6 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
     return chosen
 
 
-def _is_notation(file: Path) -> bool:
-    from linalg_ext.notations.registry import notation_of_file
-
-    return notation_of_file(file) is not None
-
-
 def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
     from linalg_ext.notations.registry import definitions
     from linalg_ext.opdsl import StructuredOp
@@ -64,19 +60,15 @@ def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
     _source(file, "a file of text")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = definitions(file)
+        read = definitions(file)
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
-    ops = [StructuredOp(definition) for definition in found]
+    ops = [StructuredOp(definition) for definition in read]
     return _chosen(names, ops, file) if names else ops
 
 
 def execute(file: Path) -> tuple[Mapping[str, Any], str]:
-    """The globals of a file of Python once it has run, and its name as a module.
-
-    Raises:
-        ArgumentError: it does not run.
-    """
+    """The globals of a file of Python once it has run, and its name as a module."""
     source = _source(file)
     _refuse_upstream_language(source, file)
     root, name = _module_name(file)
@@ -175,8 +167,10 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
             where=where,
             hint='put what runs the file as a program under `if __name__ == "__main__":`',
         )
+    from linalg_ext import opdsl
+
     hint = None
-    if isinstance(error, NameError) and _is_of_language(error.name):
+    if isinstance(error, NameError) and error.name in opdsl.__all__:
         hint = f"begin the file with `{_IMPORT}`"
     return ArgumentError(
         f"{file} does not run: {type(error).__name__}: {error}",
@@ -186,14 +180,9 @@ def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
 
 
 def _line_of(error: BaseException, file: Path) -> SourceLocation | None:
-    """The innermost line of a file in a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if _is_file(frame.filename, file)]
+    own = [frame for frame in frames if Path(frame.filename).absolute() == file.absolute()]
     return SourceLocation(str(file), own[-1].lineno or 1, own[-1].name) if own else None
-
-
-def _is_file(name: str, file: Path) -> bool:
-    return Path(name).absolute() == file.absolute()
 
 
 def _relative_import(where: SourceLocation, file: Path) -> str | None:
@@ -205,14 +194,7 @@ def _relative_import(where: SourceLocation, file: Path) -> str | None:
     return None
 
 
-def _is_of_language(name: str | None) -> bool:
-    from linalg_ext import opdsl
-
-    return name in opdsl.__all__
-
-
 def _all_ops(namespace: Mapping[str, Any]) -> list[StructuredOp]:
-    """The ops among a module's globals, each once, in order."""
     from linalg_ext.opdsl import StructuredOp
 
     values = [value for value in namespace.values() if isinstance(value, StructuredOp)]

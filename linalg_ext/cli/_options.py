@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
+
+from linalg_ext.errors import ArgumentError
+
+
+def compile_options(
+    trusted: bool, unchecked: bool, opt_level: int | None, libraries: list[str] | None
+) -> dict[str, Any]:
+    """Return the keywords of `linalg_ext.compile` for options that several commands have."""
+    return {
+        "trusted": trusted,
+        "checked": not unchecked,
+        "opt_level": opt_level,
+        "libraries": libraries or (),
+    }
+
+
+def using_target(name: str | None) -> AbstractContextManager[object]:
+    """Compile for a machine inside the `with` block, if one is named."""
+    from linalg_ext.target import using
+
+    return using(name) if name else nullcontext()
 
 
 def _targets() -> list[str]:
@@ -50,3 +72,21 @@ Target: TypeAlias = Annotated[
         autocompletion=_targets,
     ),
 ]
+
+
+def parse_types(options: list[str] | None) -> dict[str, str] | str | None:
+    """Element types by type variable, from `U=f32` each; or one for all of them, from `f32`."""
+    if not options:
+        return None
+    if len(options) == 1 and "=" not in options[0]:
+        return options[0]
+    types = {}
+    for option in options:
+        name, separator, element = option.partition("=")
+        if not separator:
+            raise ArgumentError(
+                f"--type {option} stands beside others",
+                expected="--type NAME=TYPE for each of them",
+            )
+        types[name] = element
+    return types

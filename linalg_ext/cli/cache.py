@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._files import AsJson, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,26 +47,25 @@ def cache(
 
     folder = kept.folder()
     removed = kept.clear() if action is Action.CLEAR and folder is not None else 0
-    found = [] if folder is None else kept.entries()
-    size = sum(each.size for each in found)
+    entries = [] if folder is None else kept.entries()
+    size = sum(entry.size for entry in entries)
     if as_json:
         about: dict[str, object] = {"folder": folder and str(folder), "removed": removed}
         about |= {"size": size, "limit": kept.limit()}
-        write_json(about | {"entries": [each._asdict() for each in found]})
+        write_json(about | {"entries": [entry._asdict() for entry in entries]})
     elif folder is None:
         typer.echo("compiled code is not kept: LINALG_EXT_CACHE_DIR is off")
     elif action is Action.CLEAR:
         typer.echo(f"removed {removed} entries from {folder}")
     elif action is Action.LIST:
-        _show(found)
+        _show(entries)
     else:
         typer.echo(f"folder   {folder}")
-        typer.echo(f"entries  {len(found)}")
+        typer.echo(f"entries  {len(entries)}")
         typer.echo(f"size     {bytes_text(size)} of {bytes_text(kept.limit())}")
 
 
 def _show(entries: Sequence[Summary]) -> None:
-    """A table, the entry that was used last first."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -77,7 +76,7 @@ def _show(entries: Sequence[Summary]) -> None:
     table.add_column("used", no_wrap=True)
     table.add_column("size", no_wrap=True, justify="right")
     table.add_column("what", overflow="fold")
-    for each in entries:
-        used = datetime.fromtimestamp(each.used).strftime("%Y-%m-%d %H:%M")
-        table.add_row(used, bytes_text(each.size), Text(each.name))
+    for entry in entries:
+        used = datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M")
+        table.add_row(used, bytes_text(entry.size), Text(entry.name))
     Console().print(table)

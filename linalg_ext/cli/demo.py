@@ -84,7 +84,6 @@ def _define(console: Console, out: Path) -> None:
 
 
 def _ir_of(op: StructuredOp, *shapes: tuple[int, ...]) -> str:
-    """A module with one function that calls an op on tensors of f32."""
     from linalg_ext.bindings import func, ir
     from linalg_ext.ir.context import new_context
 
@@ -207,8 +206,8 @@ def _counts(text: str) -> dict[str, int]:
     import re
     from collections import Counter
 
-    found = re.findall(r"\blinalg\.(?!yield|index|iterator)\w+", text)
-    return dict(sorted(Counter(found).items()))
+    names = re.findall(r"\blinalg\.(?!yield|index|iterator)\w+", text)
+    return dict(sorted(Counter(names).items()))
 
 
 def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

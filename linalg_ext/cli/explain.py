@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from linalg_ext.cli._inputs import load_arrays, typed
-from linalg_ext.cli._json import AsJson, explanation_data, write_json
-from linalg_ext.cli._options import Entry, Libraries, OptLevel, Target, Trusted, Unchecked
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import display_name, read_module, write_drawn
+from linalg_ext.cli._files import (
+    AsJson,
+    display_name,
+    explanation_data,
+    load_arrays,
+    parsed_module,
+    typed,
+    waiting,
+    write_drawn,
+    write_json,
+)
+from linalg_ext.cli._options import (
+    Entry,
+    Libraries,
+    OptLevel,
+    Target,
+    Trusted,
+    Unchecked,
+    compile_options,
+    using_target,
+)
 from linalg_ext.errors import ArgumentError, LinalgExtError
 
 if TYPE_CHECKING:
@@ -33,13 +48,9 @@ EXAMPLES = (
 
 
 class _Explained(NamedTuple):
-    """A kernel and where it came from.
+    """A kernel and where it came from: the text of its module, and the schedule it went through.
 
-    Attributes:
-        kernel: as it was compiled, or loaded.
-        source: the text of the module; empty if absent.
-        schedule: that it went through.
-        apart: compiles the same in a worker process; None for trusted modules.
+    `apart` compiles the same in a worker process; None for trusted modules.
     """
 
     kernel: Kernel
@@ -92,12 +103,7 @@ def explain(
     """
     if html is not None and as_json:
         raise typer.BadParameter("--html and --json at once: give one of them")
-    options: dict[str, Any] = {
-        "trusted": trusted,
-        "checked": not unchecked,
-        "opt_level": opt_level,
-        "libraries": libraries or (),
-    }
+    options = compile_options(trusted, unchecked, opt_level, libraries)
     if Path(file).is_dir():
         _refuse_of_folder(
             {
@@ -110,25 +116,21 @@ def explain(
                 "--unchecked": unchecked or None,
             }
         )
-        found = _loaded(file)
+        from linalg_ext.executable.loading import load
+
+        explained = _Explained(load(file), "", None, None)
     else:
         with waiting(f"compiling {display_name(file)}"):
-            found = _compiled(file, entry, schedule, target, options, search or False)
+            explained = _compiled(file, entry, schedule, target, options, search or False)
     measured = None
     if measure or inputs is not None:
-        measured = _measured(found, inputs, threads)
+        measured = _measured(explained, inputs, threads)
     if html is not None:
-        _write_page(found, display_name(file), measured, threads, html)
+        _write_page(explained, display_name(file), measured, threads, html)
     elif as_json:
-        write_json(_data(found.kernel, measured, threads))
+        write_json(_data(explained.kernel, measured, threads))
     else:
-        _show(found.kernel, measured, threads)
-
-
-def _loaded(folder: str) -> _Explained:
-    from linalg_ext.executable.loading import load
-
-    return _Explained(load(folder), "", None, None)
+        _show(explained.kernel, measured, threads)
 
 
 def _compiled(
@@ -141,28 +143,25 @@ def _compiled(
 ) -> _Explained:
     from linalg_ext.compiler import compile
     from linalg_ext.compiler.source import as_source
-    from linalg_ext.module import Module
-    from linalg_ext.target import using
     from linalg_ext.transforms.schedules.schedule import Schedule
     from linalg_ext.worker_process import Limits, isolate
 
-    text, name = read_module(file)
-    module = Module.parse(text, trusted=options["trusted"], filename=name)
-    taken = None
+    module, text = parsed_module(file, trusted=options["trusted"])
+    schedule = None
     if steps is not None:
-        taken = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
-    with using(target) if target else nullcontext():
+        schedule = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
+    with using_target(target):
         kernel = compile(module, entry, search=search, **options)
     content = as_source(module)
 
     def apart() -> IsolatedKernel:
         return isolate(content, entry, limits=Limits(), search=search, **options)
 
-    return _Explained(kernel, text, taken, None if options["trusted"] else apart)
+    return _Explained(kernel, text, schedule, None if options["trusted"] else apart)
 
 
-def _refuse_of_folder(given: Mapping[str, object]) -> None:
-    for name, value in given.items():
+def _refuse_of_folder(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
         if value is not None:
             raise ArgumentError(
                 f"{name} and the folder of a kernel that is compiled already",
@@ -171,19 +170,19 @@ def _refuse_of_folder(given: Mapping[str, object]) -> None:
 
 
 def _measured(
-    found: _Explained,
+    explained: _Explained,
     inputs: Path | None,
     threads: int,
 ) -> Measured:
     from linalg_ext.explain.measuring import arguments_for, measure
 
-    kernel = found.kernel
+    kernel = explained.kernel
     try:
-        given = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
+        arguments = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
         with waiting(f"running {kernel.signature.name}"):
             # It is untrusted: neither its crash nor its writes may reach this process.
-            measured = kernel if found.apart is None else found.apart()
-            return measure(measured, given, threads=threads)
+            measured = kernel if explained.apart is None else explained.apart()
+            return measure(measured, arguments, threads=threads)
     except LinalgExtError as error:
         # The caller's line is one of ours.
         error.where = str(inputs) if inputs else "no --inputs were given"
@@ -191,22 +190,22 @@ def _measured(
 
 
 def _write_page(
-    found: _Explained, name: str, measured: Measured | None, threads: int, html: Path
+    explained: _Explained, name: str, measured: Measured | None, threads: int, html: Path
 ) -> None:
     from linalg_ext.asm import translated
     from linalg_ext.explain.pages import page
 
-    source = found.source if isinstance(found.source, str) else ""
+    source = explained.source if isinstance(explained.source, str) else ""
     translation = translated(source, name) if source else None
     if translation is not None:
         # Places are those of the text that MLIR read.
         source, name = translation.text, f"{name}, as MLIR reads it"
     with waiting(f"writing {html}"):
         written = page(
-            found.kernel,
+            explained.kernel,
             source=source,
             filename=name,
-            schedule=found.schedule,
+            schedule=explained.schedule,
             measured=measured,
             threads=threads,
         ).write(html)

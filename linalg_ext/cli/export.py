@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linalg_ext.cli._json import AsJson, write_json
-from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Target, Trusted, Unchecked
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import read_module
+from linalg_ext.cli._files import AsJson, display_name, parsed_module, waiting, write_json
+from linalg_ext.cli._options import (
+    Entry,
+    File,
+    Libraries,
+    OptLevel,
+    Target,
+    Trusted,
+    Unchecked,
+    compile_options,
+    using_target,
+)
 
 EXAMPLES = (
     "linalg-ext export FILE.mlir -o layer",
@@ -41,19 +48,11 @@ def export(
     alone, the module at each stage, and kernel.json, for `linalg_ext.load`.
     """
     from linalg_ext.compiler import compile
-    from linalg_ext.module import Module
-    from linalg_ext.target import using
 
-    text, name = read_module(file)
-    with using(target) if target else nullcontext(), waiting(f"compiling {name}"):
-        kernel = compile(
-            Module.parse(text, trusted=trusted, filename=name),
-            entry,
-            trusted=trusted,
-            checked=not unchecked,
-            opt_level=opt_level,
-            libraries=libraries or (),
-        )
+    options = compile_options(trusted, unchecked, opt_level, libraries)
+    with using_target(target), waiting(f"compiling {display_name(file)}"):
+        module, _ = parsed_module(file, trusted=trusted)
+        kernel = compile(module, entry, **options)
     typer.echo(repr(kernel), err=True)
     place = kernel.export(output, library=link)
     if as_json:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from linalg_ext.cli._files import write_text
 from linalg_ext.cli._ops_of_file import ops_of_file
-from linalg_ext.cli._options import Names, Output, Types
-from linalg_ext.cli._types import parse_types
+from linalg_ext.cli._options import Names, Output, Types, parse_types
 from linalg_ext.errors import ArgumentError
 
 EXAMPLES = (
@@ -22,11 +21,11 @@ EXAMPLES = (
 _TOOL_OPTIONS = ("gen-ods-decl", "gen-impl")
 
 
-def prepare(given: list[str]) -> list[str]:
+def prepare(arguments: list[str]) -> list[str]:
     """The tool's own spelling, `-gen-impl=1`, as `--gen-impl`."""
     spelled = {f"{dash}{name}=1": f"--{name}" for name in _TOOL_OPTIONS for dash in ("-", "--")}
     spelled |= {f"-{name}": f"--{name}" for name in _TOOL_OPTIONS}
-    return [spelled.get(argument, argument) for argument in given]
+    return [spelled.get(argument, argument) for argument in arguments]
 
 
 def ods(
@@ -59,8 +58,4 @@ def ods(
         if gen_impl:
             parts.append(to_cpp(op, style, chosen))
     text = "\n".join(parts)
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        output.write_text(text, encoding="utf-8")
+    write_text(text, output)

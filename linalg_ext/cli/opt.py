@@ -1,4 +1,13 @@
-"""`linalg-ext opt`: run passes on a module, as mlir-opt does, ours among them."""
+"""`linalg-ext opt`: run passes on a module, as mlir-opt does, ours among them.
+
+A file may expect diagnostics in comments, which `--verify-diagnostics` compares:
+
+    // expected-error @below {{does not fit}}
+    // expected-warning @+2 {{...}}      // @-1, @above, @unknown; the same line if none
+    // expected-note-re {{of {{[0-9]+}} elements}}    // with a pattern inside
+
+Source: "Diagnostic Infrastructure" of MLIR's documentation.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +21,116 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linalg_ext.cli import _expected
-from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._files import STDIN, AsJson, read_module, waiting, write_json, write_text
 from linalg_ext.cli._ops_of_file import execute
 from linalg_ext.cli._options import File, Output
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import STDIN, read_module, write_text
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.utils import other_libraries
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.passes import IRPrinting
+
+
+_COMMENT = re.compile(
+    r"expected-(error|warning|remark|note)(-re)?\s*"
+    r"(?:@(above|below|unknown|[+-]\d+))?\s*\{\{(.*)\}\}\s*$"
+)
+_HEAD = re.compile(r"^ *(?:(.+?):(\d+):(\d+)|(loc\(.*\)|\S+)): (error|warning|remark|note): ", re.M)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One diagnostic that a comment, at a line and column, expects; line 0 is an unknown place."""
+
+    severity: str
+    line: int
+    text: str
+    is_pattern: bool
+    comment: str
+
+    def fits(self, diagnostic: Found) -> bool:
+        """Return whether a diagnostic is this one."""
+        if (self.severity, self.line) != (diagnostic.severity, diagnostic.line):
+            return False
+        if not self.is_pattern:
+            return self.text in diagnostic.message
+        parts = re.split(r"\{\{(.*?)\}\}", self.text)  # literal text and patterns in turn
+        pattern = "".join(part if at % 2 else re.escape(part) for at, part in enumerate(parts))
+        return re.search(pattern, diagnostic.message) is not None
+
+
+@dataclass(frozen=True)
+class Found:
+    """One diagnostic that was produced; `line` is 0 where its place is unknown."""
+
+    severity: str
+    line: int
+    message: str
+
+
+def expected(text: str) -> list[Expected]:
+    """Return what the comments of a text expect, in its order."""
+    lines = text.splitlines()
+    expectations = []
+    for number, line in enumerate(lines, start=1):
+        comment = _COMMENT.search(line)
+        if comment is None:
+            continue
+        severity, pattern, place, words = comment.groups()
+        if place in ("above", "below"):
+            at = _beyond(lines, number, 1 if place == "below" else -1)
+        else:
+            at = 0 if place == "unknown" else number + int(place or 0)
+        where = f"{number}:{comment.start() + 1}"
+        expectations.append(Expected(severity, at, words, pattern is not None, where))
+    return expectations
+
+
+def found(shown: Sequence[str]) -> list[Found]:
+    """Return the diagnostics of texts as `Diagnostic.shown` writes them, notes among them."""
+    diagnostics = []
+    for text in shown:
+        heads = list(_HEAD.finditer(text))
+        ends = [head.start() for head in heads[1:]] + [len(text)]
+        for head, end in zip(heads, ends, strict=True):
+            message = text[head.end() : end].strip()
+            # As mlir-opt, which does not print ops where it verifies diagnostics.
+            if not message.startswith("see current operation"):
+                diagnostics.append(Found(head[5], int(head[2] or 0), message))
+    return diagnostics
+
+
+def differences(text: str, produced: Sequence[Found], filename: str) -> list[str]:
+    """Return an error for each expectation that is not met, and each diagnostic beyond them.
+
+    Notes without an expectation are left out.
+    """
+    left = list(produced)
+    missing = []
+    for wanted in expected(text):
+        match = next((diagnostic for diagnostic in left if wanted.fits(diagnostic)), None)
+        if match is not None:
+            left.remove(match)
+            continue
+        missing.append(
+            f'{filename}:{wanted.comment}: error: expected {wanted.severity} "{wanted.text}" '
+            "was not produced"
+        )
+    beyond = [
+        f"{filename}:{extra.line}: error: unexpected {extra.severity}: {extra.message}"
+        for extra in left
+        if extra.severity != "note"
+    ]
+    return beyond + missing
+
+
+def _beyond(lines: Sequence[str], number: int, step: int) -> int:
+    """The next line without an expectation of its own, as upstream counts them."""
+    number += step
+    while 1 <= number <= len(lines) and _COMMENT.search(lines[number - 1]):
+        number += step
+    return number
+
 
 EXAMPLES = (
     "linalg-ext opt FILE.mlir -canonicalize -cse",
@@ -49,13 +157,7 @@ def _completed(incomplete: str) -> list[str]:
 
 @dataclass
 class _Run:
-    """The settings of a call, and what its modules have told.
-
-    Attributes:
-        passes: the pipeline.
-        name: what diagnostics call the file.
-        seconds: the parts of the run time, in their order.
-    """
+    """The settings of a call, and the seconds of its parts, in their order."""
 
     passes: str | Sequence[str]
     name: str
@@ -67,11 +169,7 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def text_of(self, text: str | bytes) -> tuple[str, list[str]]:
-        """Return a module's text after the passes, and the diagnostics of what they warned of.
-
-        Raises:
-            LinalgExtError: it cannot be parsed, or a pass failed.
-        """
+        """Return a module's text after the passes, and the diagnostics of what they warned of."""
         from linalg_ext.module import Module
         from linalg_ext.rewriting import run_pipeline
 
@@ -89,28 +187,28 @@ class _Run:
         if run.output:
             typer.echo(run.output.rstrip(), err=True)
         started = time.perf_counter()
-        made = module.to_text(
+        printed = module.to_text(
             sugar=self.sugar,
             locations=self.printing.locations,
             elide=self.printing.elide,
             generic=self.printing.generic,
         )
         self._add("Output", time.perf_counter() - started)
-        return made, run.diagnostics
+        return printed, run.diagnostics
 
     def _add(self, name: str, seconds: float) -> None:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def verified(self, text: str) -> tuple[str, list[str]]:
         """Return what `text_of` does, or nothing, and how diagnostics differ from comments."""
-        made = ""
+        printed = ""
         try:
-            made, shown = self.text_of(text)
+            printed, shown = self.text_of(text)
         except LinalgExtError as error:
             shown = list(getattr(error, "diagnostics", ())) or [
                 f"{error.where}: error: {error.what}"
             ]
-        return made, _expected.differences(text, _expected.found(shown), self.name)
+        return printed, differences(text, found(shown), self.name)
 
 
 def opt(
@@ -221,7 +319,7 @@ def opt(
 
     started = time.perf_counter()
     text, name = read_module(file)
-    names = tuple(name for given in after or () for name in given.split(","))
+    names = tuple(name for option in after or () for name in option.split(","))
     run = _Run(
         passes if pipeline is None else pipeline,
         name,
@@ -241,8 +339,8 @@ def opt(
         ),
     )
     with nullcontext() if run.printing.after_all else waiting(f"passes on {name}"):
-        made, errors = _processed(run, text, split=split, verify=verify)
-    write_text(made, output)
+        printed, errors = _processed(run, text, split=split, verify=verify)
+    write_text(printed, output)
     if timing:
         typer.echo(_timing_report(run.seconds, time.perf_counter() - started), err=True)
     if errors:
@@ -257,9 +355,9 @@ def _processed(run: _Run, text: str | bytes, *, split: bool, verify: bool) -> tu
         if split or verify:
             option = "--split-input-file" if split else "--verify-diagnostics"
             raise ArgumentError(f"{option} is for text", where=run.name, expected="MLIR's text")
-        made, warnings = run.text_of(text)
+        printed, warnings = run.text_of(text)
         _echo(warnings)
-        return made, []
+        return printed, []
     modules: list[str] = []
     errors: list[str] = []
     for part in _parts(text) if split else [text]:
@@ -296,7 +394,6 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _timing_report(seconds: dict[str, float], total: float) -> str:
-    """The run times as mlir-opt's list has them."""
     line = f"===-{'-' * 73}-==="
     rest = max(0.0, total - sum(seconds.values()))
     rows = [*seconds.items(), ("Rest", rest), ("Total", total)]
@@ -307,7 +404,7 @@ def _timing_report(seconds: dict[str, float], total: float) -> str:
             line,
             f"  Total Execution Time: {total:.4f} seconds\n",
             "  ----Wall Time----  ----Name----",
-            *(f"  {each:8.4f} ({100 * each / total:5.1f}%)  {name}" for name, each in rows),
+            *(f"  {spent:8.4f} ({100 * spent / total:5.1f}%)  {name}" for name, spent in rows),
         ]
     )
 
@@ -352,7 +449,7 @@ def _list(*, as_json: bool) -> None:
                 {
                     "name": name,
                     "summary": entry.summary,
-                    "options": [str(each) for each in getattr(entry, "options", {}).values()],
+                    "options": [str(option) for option in getattr(entry, "options", {}).values()],
                 }
                 for name, entry in passes.items()
             ]
@@ -386,9 +483,9 @@ _WITHOUT_EFFECT = frozenset(
 
 def _file_and_passes(file: str, extra: list[str]) -> tuple[str, list[str]]:
     """Tell the file from the passes: mlir-opt takes them in any order."""
-    given = [file, *extra]
-    passes = [argument for argument in given if argument.startswith("-") and argument != STDIN]
-    files = [argument for argument in given if argument not in passes]
+    arguments = [file, *extra]
+    passes = [argument for argument in arguments if argument.startswith("-") and argument != STDIN]
+    files = [argument for argument in arguments if argument not in passes]
     named = [argument for argument in files if argument != STDIN]
     if len(named) > 1:
         raise typer.BadParameter(f"one file at a time, got {' and '.join(named)}")

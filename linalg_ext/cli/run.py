@@ -8,11 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linalg_ext.cli._inputs import load_arrays, typed
-from linalg_ext.cli._json import AsJson, array_data, explanation_data, write_json
-from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
-from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import display_name, read_module, write_drawn
+from linalg_ext.cli._files import (
+    AsJson,
+    array_data,
+    display_name,
+    explanation_data,
+    load_arrays,
+    parsed_module,
+    read_module,
+    typed,
+    waiting,
+    write_drawn,
+    write_json,
+)
+from linalg_ext.cli._options import (
+    Entry,
+    File,
+    Libraries,
+    OptLevel,
+    Trusted,
+    Unchecked,
+    compile_options,
+)
 from linalg_ext.errors import ArgumentError, ExecutionError
 
 if TYPE_CHECKING:
@@ -79,18 +96,16 @@ def run(
             f"the folder {outputs.parent} does not exist",
             hint=f"make it: mkdir -p {outputs.parent}",
         )
-    options: dict[str, Any] = {
-        "trusted": trusted,
-        "checked": not unchecked,
-        "opt_level": opt_level,
-        "libraries": libraries or (),
-    }
+    options = compile_options(trusted, unchecked, opt_level, libraries)
     kernel: Kernel | IsolatedKernel
     if in_process:
         _refuse_limits(seconds=seconds, memory=memory, stack=stack)
         arguments = load_arrays(inputs)
         with waiting(f"compiling {display_name(file)}"):
-            kernel = _compiled_here(file, entry, options)
+            from linalg_ext.compiler import compile
+
+            module, _ = parsed_module(file, trusted=trusted)
+            kernel = compile(module, entry, **options)
     else:
         from linalg_ext.runtime import processes
 
@@ -99,7 +114,10 @@ def run(
         limits = _limits(seconds, memory, stack)
         arguments = load_arrays(inputs)
         with waiting(f"compiling {display_name(file)}"):
-            kernel = _compiled_apart(file, entry, options, limits)
+            from linalg_ext.worker_process import isolate
+
+            text, name = read_module(file)
+            kernel = isolate(text, entry, limits=limits, filename=name, **options)
     typer.echo(repr(kernel), err=True)
     if assembly:
         typer.echo(kernel.asm())
@@ -131,40 +149,21 @@ def run(
             a for a, p in zip(arguments, kernel.signature.parameters, strict=True) if p.is_written
         )
     _hand_out(
-        _named(results if isinstance(results, tuple) else (results,)),
+        results if isinstance(results, tuple) else (results,),
         outputs,
         {"signature": str(kernel.signature), "milliseconds": milliseconds} if as_json else None,
     )
 
 
-def _compiled_here(file: str, entry: str | None, options: dict[str, Any]) -> Kernel:
-    from linalg_ext.compiler import compile
-    from linalg_ext.module import Module
-
-    text, name = read_module(file)
-    module = Module.parse(text, trusted=options["trusted"], filename=name)
-    kernel: Kernel = compile(module, entry, **options)
-    return kernel
-
-
-def _compiled_apart(
-    file: str, entry: str | None, options: dict[str, Any], limits: Limits
-) -> IsolatedKernel:
-    from linalg_ext.worker_process import isolate
-
-    text, name = read_module(file)
-    return isolate(text, entry, limits=limits, filename=name, **options)
-
-
 def _limits(seconds: float | None, memory: int | None, stack: int | None) -> Limits:
     from linalg_ext.worker_process import Limits
 
-    given: dict[str, Any] = {
+    limits: dict[str, Any] = {
         "seconds": seconds,
         "memory": None if memory is None else memory << 20,
         "stack": None if stack is None else stack << 20,
     }
-    return Limits(**{name: value for name, value in given.items() if value is not None})
+    return Limits(**{name: value for name, value in limits.items() if value is not None})
 
 
 def _refuse_limits(**limits: float | None) -> None:
@@ -176,21 +175,15 @@ def _refuse_limits(**limits: float | None) -> None:
             )
 
 
-def _named(results: tuple[Any, ...]) -> dict[str, Any]:
-    import numpy as np
-
-    return {f"out{index}": np.asarray(result) for index, result in enumerate(results)}
-
-
-def _hand_out(named: dict[str, Any], path: Path | None, about: dict[str, object] | None) -> None:
+def _hand_out(results: tuple[Any, ...], path: Path | None, about: dict[str, object] | None) -> None:
     """Write the results to a file, or show them; `about` is what JSON says besides."""
     import numpy as np
 
+    named: dict[str, Any] = {f"out{at}": np.asarray(result) for at, result in enumerate(results)}
     if path is not None:
         # An open file: given a name, savez would append .npz where it is missing.
         with path.open("wb") as file:
-            arrays: dict[str, Any] = dict(named)
-            np.savez(file, **arrays)
+            np.savez(file, **named)
     if about is not None:
         shown = {} if path else {name: array_data(array) for name, array in named.items()}
         write_json({**about, "outputs": path and str(path), "results": shown})

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from linalg_ext.cli._files import write_text
 from linalg_ext.cli._ops_of_file import ops_of_file
-from linalg_ext.cli._options import Names, Output, Types
-from linalg_ext.cli._types import parse_types
+from linalg_ext.cli._options import Names, Output, Types, parse_types
 
 EXAMPLES = (
     "linalg-ext tc FILE.py --type f32",
@@ -30,8 +29,4 @@ def tc(
 
     chosen = parse_types(types)
     text = "\n".join(to_tc(op, chosen) for op in ops_of_file(file, names))
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        output.write_text(text, encoding="utf-8")
+    write_text(text, output)

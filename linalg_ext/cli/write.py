@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from linalg_ext.cli._json import AsJson, write_json
+from linalg_ext.cli._files import AsJson, write_json, write_text
 from linalg_ext.cli._ops_of_file import ops_of_file
-from linalg_ext.cli._options import Names, Output, Types
-from linalg_ext.cli._types import parse_types
-from linalg_ext.cli.files import write_text
+from linalg_ext.cli._options import Names, Output, Types, parse_types
 
 EXAMPLES = (
     "linalg-ext write FILE.py --to mlir --type f32",
@@ -24,7 +22,7 @@ EXAMPLES = (
 def _notations() -> list[str]:
     from linalg_ext.notations import notations
 
-    return [name for name, each in notations().items() if each.write is not None]
+    return [name for name, notation in notations().items() if notation.write is not None]
 
 
 def write(
@@ -69,17 +67,17 @@ def _list(*, as_json: bool) -> None:
     rows = [
         {
             "name": name,
-            "summary": each.summary,
-            "read": each.read is not None,
-            "written": each.write is not None,
-            "suffixes": list(each.suffixes),
+            "summary": notation.summary,
+            "read": notation.read is not None,
+            "written": notation.write is not None,
+            "suffixes": list(notation.suffixes),
         }
-        for name, each in notations().items()
+        for name, notation in notations().items()
     ]
     if as_json:
         write_json(rows)
         return
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
-        ways = " and ".join(way for way in ("read", "written") if row[way])
+        ways = " and ".join(use for use in ("read", "written") if row[use])
         typer.echo(f"{row['name']:{width}}  {row['summary']} ({ways})")

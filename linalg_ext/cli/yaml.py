@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from linalg_ext.cli._files import write_text
 from linalg_ext.cli._ops_of_file import ops_of_file, place_of
 from linalg_ext.cli._options import Names, Output
-from linalg_ext.cli.files import write_text
 from linalg_ext.errors import LinalgExtError, NotationError
 
 EXAMPLES = (

@@ -14,8 +14,7 @@ import numpy as np
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, LibraryError, UntrustedError, caller_location
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.provenance import Recipe
+from linalg_ext.executable.kernel import Kernel, Recipe
 from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 

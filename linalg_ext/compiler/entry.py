@@ -23,8 +23,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, bufferization, func, ir, memref, tensor
 from linalg_ext.errors import SignatureError
-from linalg_ext.executable.description.code import Entry
-from linalg_ext.executable.description.signature import ArrayType, ScalarType, Signature, ValueType
+from linalg_ext.executable.signature import ArrayType, Entry, ScalarType, Signature, ValueType
 
 PREFIX = "lx."
 """Put before every symbol that a module defines.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.executable.description.explanation import Decision, Explanation, Row
+from linalg_ext.executable.explanation import Decision, Explanation, Row
 from linalg_ext.rewriting import Report
 from linalg_ext.target import Target
 from linalg_ext.transforms.ir_utils.module_functions import PLAN

@@ -13,7 +13,7 @@ from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import in_force
+from linalg_ext.runtime.libraries import in_force
 from linalg_ext.target import override
 
 

@@ -23,11 +23,10 @@ from linalg_ext.errors import (
     caller_location,
 )
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.conversion import as_array, is_python_number
+from linalg_ext.executable.arguments import as_array, is_python_number, share_memory
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.known_calls import KnownCalls
-from linalg_ext.executable.overlap import share_memory
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     operand_maps_key,

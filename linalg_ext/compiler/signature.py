@@ -11,7 +11,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import SignatureError
-from linalg_ext.executable.description.signature import (
+from linalg_ext.executable.signature import (
     ArrayType,
     Parameter,
     Result,

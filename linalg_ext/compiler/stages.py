@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from linalg_ext.bindings import ir
-from linalg_ext.executable.description.stage import Stage
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import count_operations

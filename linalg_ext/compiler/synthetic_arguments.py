@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.executable.description.signature import ArrayType, Parameter
 from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.target import host
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from linalg_ext import cache
 from linalg_ext.compiler.synthetic_arguments import arguments_of, obstacle
-from linalg_ext.executable.description.signature import Signature
 from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import Signature
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.kernel_cache import apart

@@ -1,30 +1,50 @@
-"""The short way into native code: for arrays that it can take as they lie, and for numbers.
+"""The short ways into native code: for arrays that it can take as they lie, and for numbers.
 
 Every check is made here that the long way makes, but only as a question. Whatever needs more than
 a yes (a copy, a conversion, a look at interleaved views, an error with its reasons) is answered
 with NotImplemented, and goes the long way.
+
+Where sizes are open, a call writes sizes and strides into its frame if they differ from those of
+the last call. Memory that native code returns becomes an array, or is copied into one.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
+import numpy as np
 from numpy import ndarray
 
-from linalg_ext.executable.argument import Argument
-from linalg_ext.executable.arrays import ArrayArgument, StridedArgument
-from linalg_ext.executable.description.code import Code
-from linalg_ext.executable.description.failures import Failures
+from linalg_ext.executable.arguments import (
+    Argument,
+    ArrayArgument,
+    ResultSlot,
+    ScalarArgument,
+    StridedArgument,
+)
 from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.results import ResultSlot
-from linalg_ext.executable.scalars import ScalarArgument
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
-from linalg_ext.runtime.descriptors import address_of
+from linalg_ext.executable.signature import Failures, has_shape
+from linalg_ext.runtime.calling_convention import (
+    NOT_ALLOCATED,
+    STATUS,
+    TABLE,
+    WORD,
+    Descriptor,
+    Frame,
+    FrameLayout,
+    address_of,
+    contiguous_strides,
+    free,
+    take_over,
+    word_count,
+)
 from linalg_ext.runtime.dtypes import to_machine
-from linalg_ext.runtime.machine_code import PackedFunction
+from linalg_ext.runtime.machine_code import Code, PackedFunction
 from linalg_ext.runtime.threads import current
 
 READABLE = 0x1 | 0x100
@@ -39,11 +59,8 @@ class Callee(NamedTuple):
 
     Attributes:
         code: has the function, and must live as long.
-        function: the entry.
         layout: of its frames, in which arguments and results have their places.
-        arguments: what it takes, in order.
         slots: the results that are written to memory of the caller, in order.
-        failures: what its statuses mean.
         shared: what several threads can share of its work, if anything.
         open_ended: whether a call may take long although another was short.
     """
@@ -57,23 +74,30 @@ class Callee(NamedTuple):
     shared: SharedWork | None
     open_ended: bool
 
+    def run(self, frame: Frame, threads: int, arrays: Iterable[Any]) -> None:
+        """Run the function on a frame; the arrays are those of the call.
+
+        Raises:
+            ExecutionError: the code reported a failure.
+        """
+        shared = self.shared and self.shared.for_call(threads, arrays)
+        if shared:
+            frame[STATUS] = shared.context(threads)
+            shared.function(ctypes.addressof(frame) + TABLE * WORD)
+        else:
+            frame[STATUS] = 0
+            self.function(ctypes.addressof(frame) + TABLE * WORD)
+        if frame[STATUS]:
+            (shared or self).failures.report(frame[STATUS])
+
 
 class ShortCall(ABC):
-    """The short way into one kernel: what those of known and of open sizes have in common.
-
-    Attributes:
-        callee: what it runs.
-        arguments: what it takes: arrays and numbers.
-        failures: what the statuses of one thread mean.
-    """
+    """The short way into one kernel: what those of known and of open sizes have in common."""
 
     def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
         self.callee = callee
         self.arguments = tuple(arguments)
-        self.failures = callee.failures
-        self._function = callee.function
         self._layout = callee.layout
-        self._shared = callee.shared
         self._slots = callee.slots
         self._arity = len(arguments)
         self._scalars = tuple(
@@ -104,29 +128,16 @@ class ShortCall(ABC):
         numbers: Sequence[tuple[ScalarArgument, Any]],
         threads: int | None,
     ) -> None:
-        """Run the code on a frame that has the sizes of the arrays.
+        """Run the code on a frame that has the sizes of the arrays, for this call alone.
 
-        Args:
-            frame: of the call alone.
-            arrays: of the call.
-            addresses: theirs, then those of the results in memory of the caller.
-            numbers: of the call, prepared.
-            threads: how many may work on it.
+        The addresses of the arrays are followed by those of the results in memory of the caller;
+        `numbers` are prepared.
         """
         for word, address in zip(self._words, addresses):  # noqa: B905  # 0.1 us for strict=
             frame[word] = frame[word + 1] = address
         for scalar, number in numbers:
             scalar.write(frame, number)
-        threads = threads or current()
-        shared = self._shared and self._shared.for_call(threads, arrays)
-        if shared:
-            frame[STATUS] = shared.context(threads)
-            shared.function(ctypes.addressof(frame) + TABLE * WORD)
-        else:
-            frame[STATUS] = 0
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-        if frame[STATUS]:
-            (shared or self).failures.report(frame[STATUS])
+        self.callee.run(frame, threads or current(), arrays)
 
 
 class DirectCall(ShortCall):
@@ -218,10 +229,10 @@ def direct_call(callee: Callee) -> DirectCall | None:
     """The short way into a kernel that returns nothing itself; None if absent."""
     if any(slot.vector for slot in callee.slots):
         return None
-    taken = [argument for argument in callee.arguments if is_taken(argument)]
-    if len(taken) != len(callee.arguments) or not has_arrays(taken):
+    arguments = [argument for argument in callee.arguments if is_taken(argument)]
+    if len(arguments) != len(callee.arguments) or not has_arrays(arguments):
         return None
-    return DirectCall(callee, taken)
+    return DirectCall(callee, arguments)
 
 
 def is_taken(
@@ -229,9 +240,7 @@ def is_taken(
 ) -> TypeGuard[ArrayArgument | ScalarArgument]:
     """Return whether an argument may come the short way.
 
-    Args:
-        argument: of the kernel.
-        static: whether all of its sizes must be known, and bits that are not used can be seen to.
+    With `static` all of its sizes must be known; then unused bits can be seen to.
     """
     if isinstance(argument, ScalarArgument):
         return True
@@ -251,10 +260,7 @@ def has_arrays(arguments: Sequence[Argument]) -> bool:
 def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
     """Return whether the arrays that the code writes are writable, and meet no other argument.
 
-    Args:
-        written: the places of what it writes among the arrays.
-        arrays: of the call, each in row-major order.
-        addresses: of their first elements.
+    All are in row-major order; `written` are the places of those that it writes.
     """
     ranges = [
         (address, address + array.nbytes) for array, address in zip(arrays, addresses, strict=True)
@@ -267,3 +273,161 @@ def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence
         if any(start < other_end and other_start < end for other_start, other_end in others):
             return False
     return True
+
+
+_COPIED = 1 << 14
+"""Bytes up to which it is quicker to copy a result than to have an array look after its memory."""
+
+
+_Shapes = list[tuple[int, ...]]
+
+
+class OpenCall(ShortCall):
+    """The short way into one kernel of open sizes."""
+
+    def __init__(
+        self,
+        callee: Callee,
+        arguments: Sequence[ArrayArgument | ScalarArgument],
+        returned: Sequence[ResultSlot],
+    ) -> None:
+        """Made by `open_call`."""
+        super().__init__(callee, arguments)
+        self._dtypes = tuple(argument.dtypes for argument in self._arrays)
+        self._shapes = tuple(argument.shape for argument in self._arrays)
+        places = zip(returned, callee.layout.results, strict=True)
+        self._returned = tuple(_Returned(slot, word) for slot, word in places)
+        self._count = len(callee.slots) + len(returned)
+        self._frames: list[tuple[Frame, _Shapes]] = []
+        """Those that no call has now, and the shapes that are written in each."""
+
+    def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+        """See `ShortCall.__call__`."""
+        if len(values) != self._arity or not (out is None or self._may_take(out)):
+            return NotImplemented
+        arrays: Sequence[Any] = values
+        numbers: Sequence[tuple[ScalarArgument, Any]] = ()
+        if self._scalars:
+            arrays = [values[at] for at in self._places]
+            numbers = [(scalar, scalar.prepare(values[at])) for at, scalar in self._scalars]
+        shapes, addresses = [], []
+        for array, dtypes in zip(arrays, self._dtypes):  # noqa: B905  # 0.1 us for strict=
+            if (
+                type(array) is not ndarray
+                or array.dtype not in dtypes
+                or array.flags.num & READABLE != READABLE
+            ):
+                return NotImplemented
+            shapes.append(array.shape)
+            addresses.append(address_of(array))
+        if self._written and not may_write(self._written, arrays, addresses):
+            return NotImplemented
+        if out is not None and shares_memory(out, arrays, addresses):
+            return NotImplemented
+        try:
+            frame, written = self._frames.pop()
+        except IndexError:
+            frame, written = self._layout.take(), []
+        if shapes != written:
+            if not all(map(has_shape, shapes, self._shapes)):
+                self._frames.append((frame, written))
+                return NotImplemented
+            for argument, shape in zip(self._arrays, shapes, strict=True):
+                start = argument.word + 2
+                frame[start : start + 1 + 2 * argument.rank] = list(_layout(shape))
+        try:
+            results: list[Any] = [None] * self._count
+            for slot in self._slots:
+                results[slot.position] = made = slot.prepare(None)
+                addresses.append(address_of(made))
+            self._run(frame, arrays, addresses, numbers, threads)
+            self._collect(frame, addresses, results)
+        finally:
+            self._frames.append((frame, shapes))
+        if out is not None:
+            (returned,) = self._returned
+            returned.slot.check_shape(out, results[0].shape)
+            return returned.slot.finish(results[0], out)
+        if self._count == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def _may_take(self, out: Any) -> bool:
+        """Return whether an array is fit for the only result, but perhaps for its sizes."""
+        if type(out) is not ndarray or self._count != 1 or len(self._returned) != 1:
+            return False
+        slot = self._returned[0].slot
+        is_fit = out.dtype in slot.dtypes and out.ndim == slot.rank and not slot.is_scalar
+        return is_fit and out.flags.num & WRITABLE == WRITABLE
+
+    def _collect(self, frame: Frame, addresses: list[int], results: list[Any]) -> None:
+        for slot in self._slots:
+            results[slot.position] = slot.finish(results[slot.position], None)
+        copied: list[int] = []
+        for returned in self._returned:
+            results[returned.position] = returned.array(frame, addresses, copied)
+        for address in copied:
+            free(address)
+
+
+class _Returned:
+    """A result whose memory native code gives."""
+
+    def __init__(self, slot: ResultSlot, word: int) -> None:
+        self.slot = slot
+        self.position = slot.position
+        self._dtype = slot.result.dtype
+        self._rank = slot.rank
+        self._start, self._end = word, word + word_count(slot.rank)
+        self._last = _Form([], (), 0)
+
+    def array(self, frame: Frame, borrowed: list[int], copied: list[int]) -> Any:
+        """The array that a call gave; its memory comes to `borrowed`, which is not ours to free.
+
+        `copied` gets memory that is freed once all results are there: others may lie in it, too.
+        """
+        words = frame[self._start : self._end]
+        allocated, start = words[0], words[1]
+        last = self._last
+        if words[2:] != last.words:
+            last = self._last = self._form(words)
+        if not last.nbytes or allocated == NOT_ALLOCATED or allocated in borrowed:
+            array = take_over(Descriptor.from_words(words, self._rank), self._dtype, (), borrowed)
+        else:
+            array = np.empty(last.shape, self._dtype)
+            ctypes.memmove(address_of(array), start, last.nbytes)
+            copied.append(allocated)
+        borrowed.append(allocated)
+        return array
+
+    def _form(self, words: list[int]) -> _Form:
+        shape = tuple(words[3 : 3 + self._rank])
+        nbytes = self._dtype.itemsize * math.prod(shape)
+        is_plain = min(shape, default=1) > 0 and tuple(words[2:]) == _layout(shape)
+        return _Form(words[2:], shape, nbytes if is_plain and nbytes <= _COPIED else 0)
+
+
+class _Form(NamedTuple):
+    """The words, sizes and bytes of a result in memory; no bytes if not copied in one block."""
+
+    words: list[int]
+    shape: tuple[int, ...]
+    nbytes: int
+
+
+def open_call(callee: Callee, returned: Sequence[ResultSlot]) -> OpenCall | None:
+    """The short way into a kernel with open sizes; None if absent.
+
+    Native code gives the memory of the `returned` results.
+    """
+    arguments = [argument for argument in callee.arguments if is_taken(argument, static=False)]
+    slots = (*callee.slots, *returned)
+    if len(arguments) < len(callee.arguments) or any(slot.vector for slot in slots):
+        return None
+    return OpenCall(callee, arguments, returned) if has_arrays(arguments) else None
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _layout(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the offset, sizes and strides in the descriptor of an array in row-major order."""
+    return 0, *shape, *contiguous_strides(shape)

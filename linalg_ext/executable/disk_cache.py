@@ -10,7 +10,7 @@ import numpy as np
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.kernel import Kernel, data_of, kernel_of
+from linalg_ext.executable.kernel import Kernel, Recipe, data_of, kernel_of
 from linalg_ext.executable.kernel_data import (
     signature_of,
     stages_data,
@@ -19,7 +19,6 @@ from linalg_ext.executable.kernel_data import (
     work_of,
 )
 from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.provenance import Recipe
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.target import current, override
 from linalg_ext.utils.logs import logger
@@ -27,6 +26,8 @@ from linalg_ext.utils.logs import logger
 _STAGES = "stages"
 _WORK = "work.mlirbc"
 _MODULE = "module.mlirbc"
+_RECIPE = ("entry", "trusted", "checked", "opt_level", "libraries")
+"""Parts of a recipe that the record has."""
 
 
 def is_keeping() -> bool:
@@ -46,16 +47,13 @@ def key_of_module(
 ) -> str | None:
     """Return the key of a module's kernel; None where none is kept, or a part has no fingerprint.
 
-    Args:
-        kind: of the content.
-        content: the module.
-        entry, checked, opt_level, libraries, result_dtypes: as of `linalg_ext.compile`.
+    `content` is the module, of some `kind`; the others are those of `linalg_ext.compile`.
     """
     stamps = [kernel_cache.file_stamp(library) for library in libraries]
     if None in stamps:
         return None  # which file it is, the system's loader knows
     try:
-        dtypes = None if result_dtypes is None else [_dtype_key(one) for one in result_dtypes]
+        dtypes = None if result_dtypes is None else [_dtype_key(dtype) for dtype in result_dtypes]
         return kernel_cache.key_of(kind, content, entry, bool(checked), opt_level, stamps, dtypes)
     except TypeError:
         return None  # one of them is wrong, and the compiler will say so
@@ -64,8 +62,8 @@ def key_of_module(
 def _dtype_key(dtype: Any) -> tuple[str, str] | None:
     if dtype is None:
         return None
-    found = np.dtype(dtype)
-    return found.str, found.name
+    resolved = np.dtype(dtype)
+    return resolved.str, resolved.name
 
 
 def find(key: str | None) -> Kernel | None:
@@ -99,13 +97,7 @@ def keep(key: str | None, kernel: Kernel) -> None:
     if kernel.shared is not None:
         record["work"], files[_WORK] = work_data(kernel.shared.work)
     if (recipe := kernel.recipe) is not None:
-        record["recipe"] = {
-            "entry": recipe.entry,
-            "trusted": recipe.trusted,
-            "checked": recipe.checked,
-            "opt_level": recipe.opt_level,
-            "libraries": list(recipe.libraries),
-        }
+        record["recipe"] = {name: getattr(recipe, name) for name in _RECIPE}
         files[_MODULE] = recipe.module
     kernel_cache.write(key, str(kernel.signature), record, files)
     logger("cache").debug("kept %s under %s", kernel.signature, key)
@@ -125,20 +117,13 @@ def _kernel_of(entry: Entry) -> Kernel:
 
 
 def _recipe_of(entry: Entry) -> Recipe | None:
-    """Return the recipe of a kept kernel, with which it can be sent on like one made here.
-
-    The result is None where the entry has none.
-    """
-    told = entry.record.get("recipe")
-    if told is None:
+    """Return the recipe of a kept kernel, if any: it can be sent on like one made here."""
+    data = entry.record.get("recipe")
+    if data is None:
         return None
     return Recipe(
         entry.files[_MODULE],
-        told["entry"],
-        told["trusted"],
-        told["checked"],
-        told["opt_level"],
-        tuple(told["libraries"]),
-        tuple(result.dtype for result in signature_of(entry.record["signature"]).results),
-        override(),
+        **{**data, "libraries": tuple(data["libraries"])},
+        result_dtypes=tuple(r.dtype for r in signature_of(entry.record["signature"]).results),
+        target=override(),
     )

@@ -27,8 +27,8 @@ def has_guests(values: Iterable[Any], out: Any = None) -> bool:
     """Return whether a call has arrays of other libraries, or an `out=` other than NumPy's."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
-    given = out if isinstance(out, tuple | list) else (out,)
-    return any(_may_be_written(each) for each in given)
+    outs = out if isinstance(out, tuple | list) else (out,)
+    return any(_may_be_written(array) for array in outs)
 
 
 def call_with_guests(
@@ -53,11 +53,7 @@ class Guests:
         self._given: dict[int, tuple[Any, Any]] = {}
 
     def array(self, value: Any, name: str) -> Any:
-        """The memory of an argument as an array of NumPy's; the argument itself if it is no guest.
-
-        Raises:
-            ArgumentError, DTypeError: as `from_dlpack`.
-        """
+        """The memory of an argument as an array of NumPy's; the argument itself if no guest."""
         if isinstance(value, np.ndarray):
             self._libraries[id(np)] = None
             return value
@@ -74,16 +70,14 @@ class Guests:
     def place(self, out: Any, name: str) -> Any:
         """The memory of `out=` as an array of NumPy's, of each where there are several.
 
-        Args:
-            out: as it was given. What has no memory to write is returned as it is.
-            name: its name in errors.
+        What has no memory to write is returned as it is.
 
         Raises:
             LayoutError: it must not be written.
             ArgumentError, DTypeError: as `from_dlpack`.
         """
         if isinstance(out, tuple | list):
-            places = [self.place(each, f"{name}[{at}]") for at, each in enumerate(out)]
+            places = [self.place(part, f"{name}[{at}]") for at, part in enumerate(out)]
             return type(out)(places) if type(out) in (tuple, list) else tuple(places)
         if not _may_be_written(out):
             return out
@@ -139,7 +133,7 @@ def _library(kind: type) -> Any:
     """The namespace that arrays of a class belong to, if arrays can be given to it."""
     if kind not in _libraries:
         packages = (sys.modules.get(base.__module__.partition(".")[0]) for base in kind.__mro__)
-        _libraries[kind] = next((found for found in packages if hasattr(found, _FROM)), None)
+        _libraries[kind] = next((package for package in packages if hasattr(package, _FROM)), None)
     return _libraries[kind]
 
 

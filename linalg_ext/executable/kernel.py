@@ -1,14 +1,14 @@
-"""A compiled entry, called on arrays."""
+"""A compiled entry, called on arrays. It is pickled as its source, and compiled on arrival."""
 
 from __future__ import annotations
 
-import ctypes
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,19 +19,21 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.executable.argument import Argument, refuse_keywords
-from linalg_ext.executable.arrays import ArrayArgument, StridedArgument, check_aliasing
-from linalg_ext.executable.call_cache import Records
-from linalg_ext.executable.description.code import Code, Entry
-from linalg_ext.executable.description.failures import Failures
-from linalg_ext.executable.description.signature import ArrayType, Parameter, Signature
-from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call
-from linalg_ext.executable.dynamic_call import open_call
+from linalg_ext.executable.arguments import (
+    Argument,
+    ArrayArgument,
+    ResultSlot,
+    ScalarArgument,
+    StridedArgument,
+    check_aliasing,
+    refuse_keywords,
+    split_out,
+)
+from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
+from linalg_ext.executable.explanation import Stage, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
-    entry_data,
     entry_of,
     explanation_data,
     explanation_of,
@@ -39,28 +41,33 @@ from linalg_ext.executable.kernel_data import (
     signature_of,
 )
 from linalg_ext.executable.parallel_variant import SharedWork
-from linalg_ext.executable.provenance import Recipe, arrived
-from linalg_ext.executable.results import ResultSlot, split_out
-from linalg_ext.executable.scalars import ScalarArgument
-from linalg_ext.runtime.buffers import take_over
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.executable.signature import ArrayType, Entry, Failures, Parameter, Signature
 from linalg_ext.runtime.callbacks import Callback
-from linalg_ext.runtime.descriptors import Descriptor, word_count
-from linalg_ext.runtime.disassembly import disassemble
+from linalg_ext.runtime.calling_convention import (
+    Descriptor,
+    Frame,
+    FrameLayout,
+    take_over,
+    word_count,
+)
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.machine_code import Code
+from linalg_ext.runtime.object_file import disassemble
 from linalg_ext.runtime.threads import checked
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.runtime.threads import state as thread_state
-from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.vectorcall import Records, caller
 from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.target import Target, host
 from linalg_ext.utils import hooks
 from linalg_ext.utils.display import Shown
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
+from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.description.explanation import Explanation, Row
+    from linalg_ext.executable.explanation import Explanation, Row
     from linalg_ext.runtime.vectorcall_record import Record
 
 
@@ -117,7 +124,6 @@ class Kernel(Shown, shown_as="kernel"):
         self.shared = shared
         self.entry = entry
         self.code = code
-        self._function = code.function(entry.symbol)
         intermediates.lend_to(code)
         self.steps = tuple(stages)
         self.assertions = tuple(assertions)
@@ -133,7 +139,6 @@ class Kernel(Shown, shown_as="kernel"):
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
         self._layout = _laid_out(self._arguments, self._destinations, self._returned)
-        self._arity = len(self._arguments)
         self._records = Records()
         self._written = tuple(
             (index, argument)
@@ -142,7 +147,7 @@ class Kernel(Shown, shown_as="kernel"):
         )
         self.callee = Callee(
             code,
-            self._function,
+            code.function(entry.symbol),
             self._layout,
             self._arguments,
             tuple(sorted(self._destinations, key=lambda slot: slot.position)),
@@ -151,9 +156,7 @@ class Kernel(Shown, shown_as="kernel"):
             open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
-        self.short: ShortCall | None = self.direct
-        if self.short is None:
-            self.short = open_call(self.callee, self._returned)
+        self.short: ShortCall | None = self.direct or open_call(self.callee, self._returned)
 
     def __call__(
         self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
@@ -195,8 +198,12 @@ class Kernel(Shown, shown_as="kernel"):
             return hooks.facade("calls").kernel_on_dask(self, args, out, threads)
         if unknown:
             refuse_keywords(self.signature, unknown)
-        if len(args) != self._arity:
-            self._refuse_arity(len(args))
+        if len(args) != len(self._arguments):
+            raise ArityError(
+                f"`{self.signature.name}` takes {len(self._arguments)} arguments, got {len(args)}",
+                where=caller_location(),
+                expected=str(self.signature),
+            )
         if has_guests(args, out):
             names = [argument.name for argument in self._arguments]
             return call_with_guests(self, args, names.__getitem__, out, threads)
@@ -217,20 +224,14 @@ class Kernel(Shown, shown_as="kernel"):
         results: list[Any] = [None] * len(self._slots)
         for slot in self._destinations:
             results[slot.position] = slot.prepare(outs[slot.position])
-        threads = threads or current_threads()
-        shared = self.shared and self.shared.for_call(
-            threads, (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
-        )
+        arrays = (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
         frame = self._layout.take()
         try:
-            self._fill(frame, prepared, results)
-            if shared:
-                frame[STATUS] = shared.context(threads)
-                shared.function(ctypes.addressof(frame) + TABLE * WORD)
-            else:
-                self._function(ctypes.addressof(frame) + TABLE * WORD)
-            if frame[STATUS]:
-                (shared or self).failures.report(frame[STATUS])
+            for argument, value in zip(self._arguments, prepared, strict=True):
+                argument.write(frame, value)
+            for slot in self._destinations:
+                slot.write(frame, results[slot.position])
+            self.callee.run(frame, threads or current_threads(), arrays)
             if self._returned:
                 self._collect(frame, prepared, outs, results)
         finally:
@@ -242,18 +243,17 @@ class Kernel(Shown, shown_as="kernel"):
         return tuple(results) if results else None
 
     def _quicken(self, direct: DirectCall) -> None:
-        """Have native code answer the calls that the short way answers, once there is some."""
         if (native := caller()) is None:
             return
-        key = None if self.shared is None else thread_state()
-        self._records.install(native, self, key, lambda world: _record(direct, world))
 
-    def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
-        for argument, value in zip(self._arguments, prepared, strict=True):
-            argument.write(frame, value)
-        for slot in self._destinations:
-            slot.write(frame, results[slot.position])
-        frame[STATUS] = 0
+        def record(world: int) -> Record | None:
+            # Only now: a first call needs none of it.
+            from linalg_ext.executable.native_call import kernel_record
+
+            return kernel_record(direct, world)
+
+        key = None if self.shared is None else thread_state()
+        self._records.install(native, self, key, record)
 
     @property
     def stages(self) -> Mapping[str, str]:
@@ -273,13 +273,7 @@ class Kernel(Shown, shown_as="kernel"):
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.
         """
-        try:
-            return self.stages[stage]
-        except KeyError:
-            raise ArgumentError(
-                f"{stage!r} is not a stage of the kernel",
-                expected="one of " + ", ".join(self.stages),
-            ) from None
+        return stage_of(self.stages, stage)
 
     def explain(self, threads: int = 1) -> Explanation:
         """Return the plan of each op, with its reasons: tiles, blocks, packing, vectors, stores.
@@ -302,15 +296,15 @@ class Kernel(Shown, shown_as="kernel"):
             )
         checked(threads)
         shared = None if self.shared is None else self.shared.for_threads(threads)
-        told = self.explanation()
+        explanation = self.explanation()
         if shared is None:
-            return told
-        return replace(told, decisions=shared.decisions, threads=shared.told)
+            return explanation
+        return replace(explanation, decisions=shared.decisions, threads=shared.told)
 
     def with_tuning(self, found: Sequence[Row]) -> Kernel:
         """This kernel, which from now on tells what tuning found."""
-        told = replace(self.explain(), tuning=tuple(found))
-        self.explanation = lambda: told
+        explanation = replace(self.explain(), tuning=tuple(found))
+        self.explanation = lambda: explanation
         return self
 
     def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
@@ -338,7 +332,7 @@ class Kernel(Shown, shown_as="kernel"):
                 hint="compute what they give outside of the function, and pass it in",
             )
         # Only now: calls need none of it.
-        from linalg_ext.executable.export.saving import Exported, export
+        from linalg_ext.executable.export import Exported, export
 
         contents = Exported(
             self.signature,
@@ -412,19 +406,12 @@ class Kernel(Shown, shown_as="kernel"):
     def __deepcopy__(self, memo: object) -> Kernel:
         return self
 
-    def _refuse_arity(self, count: int) -> None:
-        raise ArityError(
-            f"`{self.signature.name}` takes {self._arity} arguments, got {count}",
-            where=caller_location(),
-            expected=str(self.signature),
-        )
-
 
 def data_of(kernel: Kernel) -> Data:
     """A kernel as plain data: not its code, its stages, or what of its work can be shared."""
     data: Data = {
         "signature": signature_data(kernel.signature),
-        "entry": entry_data(kernel.entry),
+        "entry": kernel.entry._asdict(),
         "opt_level": kernel.opt_level,
         "libraries": [str(library) for library in kernel.code.libraries],
         "assertions": kernel.assertions,
@@ -447,7 +434,7 @@ def kernel_of(
     recipe: Recipe | None = None,
 ) -> Kernel:
     """Rebuild a kernel from the result of `data_of`."""
-    told = data.get("explanation")
+    explanation = data.get("explanation")
     return Kernel(
         signature_of(data["signature"]),
         entry_of(data["entry"]),
@@ -458,14 +445,13 @@ def kernel_of(
         codegen_seconds=data["code_seconds"],
         target=target,
         shared=shared,
-        explanation=None if told is None else lambda: explanation_of(told, target),
+        explanation=None if explanation is None else lambda: explanation_of(explanation, target),
         is_kept=is_kept,
         recipe=recipe,
     )
 
 
 def _argument_of(parameter: Parameter) -> Argument:
-    """Return the argument that converts the values of a parameter."""
     if not isinstance(parameter.type, ArrayType):
         return ScalarArgument(parameter, parameter.type)
     if parameter.type.strides is not None:
@@ -480,10 +466,7 @@ def _laid_out(
 ) -> FrameLayout:
     """The frame of a call; arguments and destinations are told their words of it.
 
-    Args:
-        arguments: in order.
-        destinations: the results that are written to memory of the caller, in order.
-        returned: the results whose memory native code gives, in order.
+    Destinations are results in memory of the caller. Native code gives the memory of `returned`.
     """
     ranks: list[int | None] = [
         argument.type.rank if isinstance(argument, ArrayArgument) else None
@@ -496,8 +479,50 @@ def _laid_out(
     return layout
 
 
-def _record(direct: DirectCall, world: int) -> Record | None:
-    # Only now: a first call needs none of it.
-    from linalg_ext.executable.native_call import kernel_record
+class Recipe(NamedTuple):
+    """Enough to make a kernel again, in another process and for another machine. Data alone.
 
-    return kernel_record(direct, world)
+    Attributes:
+        module: in MLIR's binary form.
+        entry: the function; None where only one is public.
+        trusted: True where the module was trusted when it was first compiled. The pickle carries
+            this flag: its reader trusts its writer. An untrusted module is checked again on
+            arrival, against the libraries that are there.
+        checked, opt_level, libraries, result_dtypes: as for `linalg_ext.compile`.
+        target: the machine that was named; None for the one that the kernel is on.
+    """
+
+    module: bytes
+    entry: str | None = None
+    trusted: bool = False
+    checked: bool = False
+    opt_level: int | None = None
+    libraries: tuple[str, ...] = ()
+    result_dtypes: tuple[DType, ...] = ()
+    target: Target | None = None
+
+
+_arrivals: Arrivals[Any] = Arrivals(most=64)
+
+
+def arrived(recipe: Recipe) -> Any:
+    """The kernel of a recipe, compiled when the first one arrives."""
+    return _arrivals.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
+
+
+_LEAST_CALLS = 3
+
+
+def times_of_calls(call: Callable[[], object], seconds: float) -> list[float]:
+    """The seconds of each of as many calls as there is time for; of three at least.
+
+    One call before them is not counted: code for several threads is made at the first.
+    """
+    call()
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < _LEAST_CALLS or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return times

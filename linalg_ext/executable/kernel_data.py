@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linalg_ext.executable.description.code import Entry
-from linalg_ext.executable.description.decision import decisions_data, told_of
-from linalg_ext.executable.description.signature import (
+from linalg_ext.executable.explanation import Stage, decisions_data, told_of
+from linalg_ext.executable.parallel_variant import Work
+from linalg_ext.executable.signature import (
     ArrayType,
+    Entry,
     Parameter,
     Result,
     ScalarType,
     Signature,
     ValueType,
 )
-from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.parallel_variant import Work
 from linalg_ext.runtime.dtypes import ElementType, by_mlir
 from linalg_ext.target import Target
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.description.explanation import Explanation
+    from linalg_ext.executable.explanation import Explanation
 
 Data = dict[str, Any]
 
@@ -44,25 +43,20 @@ def signature_data(signature: Signature) -> Data:
 def signature_of(data: Mapping[str, Any]) -> Signature:
     """Rebuild a signature from the result of `signature_data`."""
     parameters = [
-        Parameter(index, _type_of(each), each["is_written"])
-        for index, each in enumerate(data["parameters"])
+        Parameter(index, _type_of(item), item["is_written"])
+        for index, item in enumerate(data["parameters"])
     ]
     results = []
-    for index, each in enumerate(data["results"]):
-        type_ = _type_of(each)
+    for index, item in enumerate(data["results"]):
+        type_ = _type_of(item)
         element = type_.element
-        unsigned = element.unsigned if each["is_unsigned"] else None
+        unsigned = element.unsigned if item["is_unsigned"] else None
         results.append(Result(index, type_, element.dtype if unsigned is None else unsigned))
     return Signature(data["name"], tuple(parameters), tuple(results))
 
 
-def entry_data(entry: Entry) -> Data:
-    """A native entry as plain data."""
-    return entry._asdict()
-
-
 def entry_of(data: Mapping[str, Any]) -> Entry:
-    """Rebuild an entry from the result of `entry_data`."""
+    """Rebuild an entry from its fields."""
     return Entry(data["symbol"], tuple(data["destinations"]), tuple(data["returned"]))
 
 
@@ -70,15 +64,8 @@ def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
     """Stages as plain data, and what is to be shown of all of them, one after the other."""
     contents = [each.bytecode or each.kept_text.encode() for each in stages]
     data = [
-        {
-            "name": each.name,
-            "seconds": each.seconds,
-            "bytes": len(content),
-            "is_text": not each.bytecode,
-            "allow_unregistered": each.allow_unregistered,
-            "operations": each.kept_count,
-        }
-        for each, content in zip(stages, contents, strict=True)
+        {**stage.data(stage.kept_count), "bytes": len(content)}
+        for stage, content in zip(stages, contents, strict=True)
     ]
     return data, b"".join(contents)
 
@@ -86,19 +73,9 @@ def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
 def stages_of(data: Sequence[Mapping[str, Any]], contents: bytes) -> list[Stage]:
     """Rebuild stages from the result of `stages_data`."""
     stages, start = [], 0
-    for each in data:
-        content = contents[start : start + each["bytes"]]
-        start += each["bytes"]
-        stages.append(
-            Stage(
-                each["name"],
-                each["seconds"],
-                b"" if each["is_text"] else content,
-                each["allow_unregistered"],
-                content.decode() if each["is_text"] else "",
-                each["operations"],
-            )
-        )
+    for item in data:
+        stages.append(Stage.of_data(item, contents[start : start + item["bytes"]]))
+        start += item["bytes"]
     return stages
 
 
@@ -114,7 +91,7 @@ def explanation_data(explanation: Explanation) -> Data:
 
 def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
     """Rebuild an explanation from the result of `explanation_data`."""
-    from linalg_ext.executable.description.explanation import Explanation
+    from linalg_ext.executable.explanation import Explanation
 
     return Explanation(
         data["signature"],
@@ -127,38 +104,20 @@ def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
 
 def work_data(work: Work) -> tuple[Data, bytes]:
     """Return work that threads can share, as plain data, and its module in bytecode."""
-    data = {
-        "name": work.name,
-        "symbol": work.symbol,
-        "opt_level": work.opt_level,
-        "libraries": [str(library) for library in work.libraries],
-        "is_open": work.is_open,
-    }
-    return data, work.bytecode
+    data = work._replace(libraries=tuple(map(str, work.libraries)))._asdict()
+    return data, data.pop("bytecode")
 
 
 def work_of(data: Mapping[str, Any], bytecode: bytes) -> Work:
     """Rebuild work from the result of `work_data`."""
-    return Work(
-        bytecode,
-        data["name"],
-        data["symbol"],
-        data["opt_level"],
-        tuple(data["libraries"]),
-        data["is_open"],
-    )
+    return Work(**{**data, "bytecode": bytecode, "libraries": tuple(data["libraries"])})
 
 
 def _type_data(type_: ValueType) -> Data:
     data: Data = {"text": type_.text, "kind": "scalar", "element": type_.element.mlir}
     if isinstance(type_, ArrayType):
-        data |= {
-            "kind": type_.kind,
-            "shape": type_.shape,
-            "vector": type_.vector,
-            "strides": type_.strides,
-            "offset": type_.offset,
-        }
+        data |= {name: getattr(type_, name) for name in ("kind", "shape", "vector", "strides")}
+        data["offset"] = type_.offset
     return data
 
 

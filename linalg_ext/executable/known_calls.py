@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from linalg_ext.executable.call_cache import CallCache, Records
 from linalg_ext.executable.direct_call import DirectCall
 from linalg_ext.executable.native_call import known_record, situation
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import Libraries, in_force
-from linalg_ext.runtime.vectorcall import Caller, caller
+from linalg_ext.runtime.libraries import Libraries, in_force
+from linalg_ext.runtime.vectorcall import Caller, Records, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import override, setting
+from linalg_ext.utils.recent import CallCache
 
 _Key = tuple[object, ...]
 _Run = Callable[[Sequence[Any], Any, "int | None"], Any]
@@ -50,11 +50,7 @@ class _Known:
     records: Records = field(default_factory=Records)
 
     def arguments(self, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
-        """Return the arguments of the kernel for a call like this one.
-
-        Raises:
-            OverflowError: a number that is out of the range of what it is converted to.
-        """
+        """Return the arguments of the kernel; an OverflowError for a number out of range."""
         if self.by_name:
             operands = [*operands, *(keywords[name] for name in self.by_name)]
         if self.dtypes is None:
@@ -110,22 +106,19 @@ class KnownCalls:
         direct: DirectCall | None,
         run: _Run,
     ) -> None:
-        """Keep how a call was resolved, where the kernel takes its operands, or numbers.
+        """Keep how a call of the op was resolved, where the kernel takes its operands, or numbers.
 
-        Args:
-            operands, keywords: of the op.
-            arguments: of the kernel, by the names that they have as keywords.
-            direct: the short way into the kernel, if there is one.
-            run: the long way: called with the arguments, `out` and `threads`.
+        `arguments` of the kernel are by the names that they have as keywords. `direct` is the short
+        way into it, if any; `run` the long way: called with the arguments, `out` and `threads`.
         """
         names = list(arguments)
         by_name = {name: at for at, name in enumerate(names) if at >= len(operands)}
         if not keywords.keys() >= by_name.keys():
             return
-        given = [*operands, *(keywords[name] for name in by_name)]
+        values = [*operands, *(keywords[name] for name in by_name)]
         dtypes: list[DType | None] = []
         is_mixed = False
-        for operand, argument in zip(given, arguments.values(), strict=True):
+        for operand, argument in zip(values, arguments.values(), strict=True):
             if argument is operand:
                 dtypes.append(None)
                 continue
@@ -152,8 +145,6 @@ class KnownCalls:
         keywords: Mapping[str, Any],
         libraries: Libraries,
     ) -> None:
-        """Have native code answer calls like this one from now on, where it can."""
-
         def make(world: int) -> Record | None:
             return known_record(
                 direct,
@@ -171,8 +162,7 @@ class KnownCalls:
     def _key(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
         """All that the resolution of a call looks at; empty where there is more to look at.
 
-        Raises:
-            TypeError: when it is hashed, for a keyword that has no hash.
+        Its hash is a TypeError where a keyword has none.
         """
         key: list[object] = [override(), in_force()]
         for operand in operands:
@@ -200,7 +190,6 @@ def _add_operand(key: list[object], operand: Any) -> bool:
 
 
 def _add_attribute(key: list[object], value: Any) -> None:
-    """Write an attribute to a key."""
     # 1, 1.0 and True are equal, and not the same to say.
     kind = type(value)
     key.append(kind)

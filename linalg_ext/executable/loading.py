@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 
 from linalg_ext.cache.checked import Folder, Rule, open_folder
 from linalg_ext.cache.keys import checksum
 from linalg_ext.errors import ExportError, LinalgExtError, TargetError
-from linalg_ext.executable.description.stage import Stage
-from linalg_ext.executable.export.format import RECORD, Data, damaged, opened
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.executable.kernel import Kernel, kernel_of
-from linalg_ext.runtime.object_loader import LoadedCode
+from linalg_ext.executable.kernel_data import Data
+from linalg_ext.executable.numpy_loader import FORMAT, RECORD, VERSION, canonical
+from linalg_ext.runtime.machine_code import LoadedCode
 from linalg_ext.target import Target, from_data, host
 from linalg_ext.target.linux import flags as flags_of_this_machine
 
@@ -44,8 +48,42 @@ def load(folder: str | PathLike[str]) -> Kernel:
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
     where = os.path.expanduser(folder)
-    with _opened(where) as place:
+    with _reading(RECORD, where, where):
+        place = open_folder(where, _RULE)
+    with place:
         return _kernel(place, where)
+
+
+def opened(text: bytes, where: str) -> Data:
+    """Return the data of a kernel from a record; an ExportError where `sealed` did not write it."""
+    try:
+        whole = json.loads(text)
+        kind, version = whole["format"], whole["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        kind, version = None, None
+    if kind != FORMAT:
+        raise ExportError(
+            f"{RECORD} is no record of an exported kernel",
+            where=where,
+            expected="a folder that Kernel.export wrote",
+        )
+    if version != VERSION:
+        raise ExportError(
+            f"the kernel was exported in version {version!r} of the format",
+            where=where,
+            expected=f"version {VERSION}",
+            hint="export it again with this version of linalg_ext",
+        )
+    kernel: Data | None = whole.get("kernel")
+    if not isinstance(kernel, dict) or whole.get("checksum") != checksum(canonical(kernel)):
+        raise _damaged(RECORD, where)
+    return kernel
+
+
+def _damaged(file: str, where: str) -> ExportError:
+    return ExportError(
+        f"{file} is not as it was written", where=where, hint="copy the folder, or export it, again"
+    )
 
 
 def _kernel(place: Folder, where: str) -> Kernel:
@@ -75,7 +113,6 @@ def _loaded(place: Folder, record: Data, where: str) -> LoadedCode:
 
 
 def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
-    """Refuse code that this processor cannot run."""
     missing = [*target.missing_on(host()), *sorted({*unnamed} - flags_of_this_machine())]
     if missing:
         raise TargetError(
@@ -85,73 +122,39 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
         )
 
 
-def _opened(where: str) -> Folder:
-    """Return the folder, where no untrusted user can change it.
-
-    Raises:
-        ExportError: an untrusted user can, or it cannot be opened.
-    """
-    try:
-        return open_folder(where, _RULE)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise _absent(RECORD, where) from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(where, error) from error
-
-
 def _content(place: Folder, name: str, where: str) -> bytes:
-    """Return the content of a file that no untrusted user can write.
-
-    Raises:
-        ExportError: it cannot be read, or an untrusted user could write it.
-    """
-    try:
+    with _reading(name, where, f"{where}/{name}"):
         return place.read(name)
+
+
+@contextmanager
+def _reading(name: str, where: str, path: str) -> Iterator[None]:
+    """Raise ExportErrors for files that are not there, or cannot be read, in a `with` block."""
+    try:
+        yield
+    except ExportError:
+        raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise _absent(name, where) from error
+        raise ExportError(
+            f"{where} has no file {name}", expected="a folder that Kernel.export wrote"
+        ) from error
     except (OSError, ValueError) as error:
-        raise _unreadable(f"{where}/{name}", error) from error
-
-
-def _absent(name: str, where: str) -> ExportError:
-    return ExportError(f"{where} has no file {name}", expected="a folder that Kernel.export wrote")
-
-
-def _unreadable(path: str, error: Exception) -> ExportError:
-    return (
-        error if isinstance(error, ExportError) else ExportError(f"{path} cannot be read: {error}")
-    )
+        raise ExportError(f"{path} cannot be read: {error}") from error
 
 
 def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
     """The stages that are there: they are for people, and need not be shipped."""
-    found = []
-    for each in record["stages"]:
-        is_text = each["is_text"]
-        file = f"{each['file']}.{'mlir' if is_text else 'mlirbc'}"
+    stages = []
+    for stage in record["stages"]:
+        file = f"{stage['file']}.{'mlir' if stage['is_text'] else 'mlirbc'}"
         if not place.has(file):
             continue
-        content = _checked(place, file, record, where)
-        found.append(
-            Stage(
-                each["name"],
-                each["seconds"],
-                b"" if is_text else content,
-                each["allow_unregistered"],
-                content.decode() if is_text else "",
-                each["operations"],
-            )
-        )
-    return found
+        stages.append(Stage.of_data(stage, _checked(place, file, record, where)))
+    return stages
 
 
 def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        ExportError: it cannot be read, or its checksum is not the record's.
-    """
     content = _content(place, file, where)
     if checksum(content) != record["checksums"][file]:
-        raise damaged(file, where)
+        raise _damaged(file, where)
     return content

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from linalg_ext.executable.argument import Place
-from linalg_ext.executable.arrays import ArrayArgument
+from linalg_ext.executable.arguments import ArrayArgument, Place, ResultSlot, ScalarArgument
 from linalg_ext.executable.direct_call import Callee, DirectCall
-from linalg_ext.executable.results import ResultSlot
-from linalg_ext.executable.scalars import ScalarArgument
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.call_frame import STATUS
+from linalg_ext.runtime.calling_convention import STATUS
 from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
 from linalg_ext.runtime.machine_code import address_of_function
 from linalg_ext.runtime.pool import SMALLEST
@@ -40,12 +37,7 @@ _IMMUTABLE = (int, float, complex, str, bytes, type(None), type, np.dtype, range
 
 
 def kernel_record(call: DirectCall, world: int) -> Record | None:
-    """Return the record by which native code runs a kernel; None where calls go through Python.
-
-    Args:
-        call: the short way into it.
-        world: of the native caller.
-    """
+    """Return the record by which native code runs a kernel; None where calls go through Python."""
     entries: list[Entry | None] = [
         _array(argument, argument.dtypes)
         if isinstance(argument, ArrayArgument)
@@ -109,11 +101,8 @@ def entries_of(
 ) -> tuple[list[Entry | None], int]:
     """Return the entries that arguments like those of a call must fit, and the words needed.
 
-    Args:
-        call: the short way into the kernel.
-        operands: of that call, as they were given.
-        dtypes: for each number what it is converted to first, if to anything; the dtype that the
-            kernel takes where `dtypes` is left out.
+    Each number is converted to its dtype of `dtypes` first, if there is one; where `dtypes` is left
+    out, to that which the kernel takes.
 
     Returns:
         For each operand its entry, None for what native code cannot take; and the words behind the
@@ -157,17 +146,12 @@ def record_of(
     """Return the record by which native code runs a callee; None where calls go through Python.
 
     Args:
-        callee: what it runs.
-        world: of the native caller.
+        callee, world, built, settings, as_number, names: as of `Record`.
         entries: what the arguments of a call must be; None for what native code cannot take.
         results: what is written; by default what the kernel writes.
-        built: how the results are contained.
         makes, takes: whether a call without `out=`, and one with it, may fit. Numbers among several
             results are not made.
-        settings: variables, and what they must be.
         spare: words for numbers, behind those of the frame.
-        as_number: whether a result without axes is given as NumPy's number.
-        names: of the last arguments, which come as keywords.
     """
     shared = callee.shared and callee.shared.for_threads(threads.current())
     template = callee.layout.template(spare)
@@ -203,7 +187,6 @@ def record_of(
 
 
 def _array(place: Place, dtypes: tuple[DType, ...]) -> ArrayEntry:
-    """Arrays that an argument or a result takes in row-major order, of some of its dtypes."""
     return ArrayEntry(
         place.word,
         dtypes,

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.description.code import Code
-from linalg_ext.executable.description.decision import Decision, decisions_data, told_of
-from linalg_ext.executable.description.failures import Failures
+from linalg_ext.executable.explanation import Decision, decisions_data, told_of
+from linalg_ext.executable.signature import Failures
 from linalg_ext.runtime import kernel_cache
+from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.threads import context
 from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.utils import hooks
@@ -45,14 +45,9 @@ class Work(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The code for several threads, as it was made.
+    """The code for several threads, as it was made, with a function of the kernel's name.
 
-    Attributes:
-        code: has a function of the kernel's name.
-        slices: the number for each loop that is shared, in order; at most, where it depends on
-            sizes.
-        assertions: the meanings of its statuses.
-        decisions: those about the ops.
+    It has `slices` for each loop that is shared, in order; at most, where sizes decide.
     """
 
     code: Code
@@ -64,12 +59,8 @@ class Cut(NamedTuple):
 class Shared:
     """Code that has its loops shared by threads.
 
-    Attributes:
-        function: takes what the kernel's own function takes, and in place of the status what
-            `threads.context` gives.
-        slices: the number for each loop.
-        failures: the meanings of its statuses.
-        decisions: those about the ops.
+    `function` takes what the kernel's own function takes, and in place of the status what
+    `threads.context` gives.
     """
 
     def __init__(self, work: Work, cut: Cut) -> None:
@@ -87,10 +78,7 @@ class Shared:
         return f"{' + '.join(map(str, self.slices))} slices"
 
     def context(self, threads: int) -> int:
-        """Return the context of a call by `threads` threads.
-
-        Threads that no loop has work for are not woken.
-        """
+        """Return the context of a call; threads that no loop has work for are not woken."""
         return context(threads, max(self.slices))
 
 
@@ -98,11 +86,7 @@ class SharedWork:
     """The shared work of a kernel, with its code for each number of threads."""
 
     def __init__(self, work: Work, key: str | None = None) -> None:
-        """
-        Args:
-            work: of the kernel.
-            key: that the kernel is kept under, if it is.
-        """
+        """Share the work of a kernel, which is kept under a key, if it is."""
         self.work = work
         self._key = key
         self._made: dict[int, Shared | None] = {}

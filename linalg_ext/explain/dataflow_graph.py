@@ -15,7 +15,7 @@ from linalg_ext.explain.pieces import styled
 from linalg_ext.module import ModuleLike
 from linalg_ext.transforms.grouping import CostModel, Graph, State, read_graph
 from linalg_ext.transforms.grouping.state_picture import picture_of
-from linalg_ext.utils.svg.graphs import drawing
+from linalg_ext.utils.svg import drawing
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,7 +7,7 @@ from html import escape
 
 from linalg_ext.compiler.entry import PREFIX
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.description.stage import Stage
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.dataflow_graph import Dataflow, dataflow, of_state
 from linalg_ext.explain.located_text import LocatedText, module_of

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from linalg_ext.executable.description.stage import Stage
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.module import Module
 from linalg_ext.transforms.pipelines import LARGE_ELEMENTS
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ShapeError
-from linalg_ext.executable.description.explanation import Row
-from linalg_ext.executable.description.signature import ArrayType, Parameter
-from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.timing import times_of_calls
+from linalg_ext.executable.explanation import Row
+from linalg_ext.executable.kernel import Kernel, times_of_calls
+from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.explain.kernels import kernel_of
 from linalg_ext.target.text import seconds_text
 from linalg_ext.worker_process import IsolatedKernel

@@ -17,7 +17,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.executable.description.stage import Stage
+from linalg_ext.executable.explanation import Stage
 from linalg_ext.explain.kernels import kernel_of
 from linalg_ext.explain.located_text import module_of
 from linalg_ext.explain.pieces import styled

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.executable.description.explanation import Row
+from linalg_ext.executable.explanation import Row
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain import page_parts
 from linalg_ext.explain.located_text import LocatedText, of_module, of_operation

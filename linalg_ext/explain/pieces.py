@@ -7,7 +7,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from linalg_ext.executable.description.explanation import Explanation, Row
+from linalg_ext.executable.explanation import Explanation, Row
 from linalg_ext.explain.located_text import LocatedText
 from linalg_ext.explain.syntax import as_html
 

@@ -5,16 +5,14 @@ with lx.libraries.openblas():
 print(kernel.explain())                # which ops it does
 """
 
-from linalg_ext.libraries.gemm import Gemm, gemm
-from linalg_ext.libraries.names import library_names
-from linalg_ext.libraries.openblas import openblas
-from linalg_ext.libraries.prototype import OperandType, Prototype
+from linalg_ext.libraries.prototype import Gemm, OperandType, Prototype, gemm, library_names
 from linalg_ext.libraries.registry import (
     SYMBOL,
     Library,
     NativeFunction,
     in_force,
     library,
+    openblas,
 )
 
 __all__ = [

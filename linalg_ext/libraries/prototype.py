@@ -7,12 +7,21 @@ A memref is passed as a pointer to its descriptor, a scalar by value:
 The elements begin at `aligned + offset`; strides count elements. Each operand of an op is one
 argument, the inputs first. `memref<?x?xf32>` is dense and in row-major order, as in MLIR: operands
 that lie otherwise are copied. `memref<?x?xf32, strided<[?, ?], offset: ?>>` may have any strides.
+The matrix product of BLAS takes pointers and leading dimensions, no descriptors.
+
+`library_call = "add"` asks for the function `add`. A library that has one function for each type
+adds the operands to the name: sizes, or `s` for open ones, then the element type. The dialect's
+first document writes `add_sxsxf32_sxsxf32`. Upstream writes
+`linalg_matmul_viewsxsxf32_view4x8xf32_view4xsxf32` for ops that name no function.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Literal
 
 from linalg_ext.definition.element_types import family
 from linalg_ext.errors import LibraryError
@@ -73,10 +82,10 @@ class OperandType:
             return None
         if len(self.shape) != len(other.shape):
             return f"the rank is {len(other.shape)}, and the function takes rank {len(self.shape)}"
-        for axis, (taken, size) in enumerate(zip(self.shape, other.shape, strict=True)):
-            if taken is not None and taken != size:
-                given = "open" if size is None else size
-                return f"the size is {given} along axis {axis}, and the function takes {taken}"
+        for axis, (wanted, size) in enumerate(zip(self.shape, other.shape, strict=True)):
+            if wanted is not None and wanted != size:
+                shown = "open" if size is None else size
+                return f"the size is {shown} along axis {axis}, and the function takes {wanted}"
         return None
 
     def takes_layout_of(self, other: OperandType) -> bool:
@@ -102,23 +111,19 @@ class Prototype:
 
     @classmethod
     def parse(cls, text: str) -> Prototype:
-        """Read `name(type, ...)`, or `name(type, ...) -> type`.
-
-        Raises:
-            LibraryError: it is not one; says which part is not understood.
-        """
-        found = _PROTOTYPE.fullmatch(text.strip())
-        if found is None:
+        """Read `name(type, ...)`, or `name(type, ...) -> type`; a LibraryError for all else."""
+        match = _PROTOTYPE.fullmatch(text.strip())
+        if match is None:
             raise LibraryError(
                 f"{text!r} does not say what a function takes",
                 expected=_FORM,
                 hint="a shared library does not tell it",
             )
-        operands = tuple(_operand(part, text) for part in _split(found["operands"]))
-        result = found["result"]
+        operands = tuple(_operand(part, text) for part in _split(match["operands"]))
+        result = match["result"]
         if result is not None:
             _check_scalar(result, text, result)
-        return cls(found["symbol"], operands, result)
+        return cls(match["symbol"], operands, result)
 
     def __str__(self) -> str:
         result = f" -> {self.result}" if self.result else ""
@@ -130,8 +135,8 @@ class Prototype:
             return (
                 f"the op has {len(operands)} operands, and the function takes {len(self.operands)}"
             )
-        for number, (taken, given) in enumerate(zip(self.operands, operands, strict=True)):
-            if reason := taken.refusal_of(given):
+        for number, (parameter, operand) in enumerate(zip(self.operands, operands, strict=True)):
+            if reason := parameter.refusal_of(operand):
                 return f"operand {number}: {reason}"
         return None
 
@@ -150,22 +155,22 @@ def _split(text: str) -> list[str]:
 
 def _operand(text: str, whole: str) -> OperandType:
     plain = re.sub(r"\s", "", text)
-    found = _MEMREF.fullmatch(plain)
-    if found is None:
+    match = _MEMREF.fullmatch(plain)
+    if match is None:
         _check_scalar(plain, whole, text)
         return OperandType(plain)
-    vector = _VECTOR.fullmatch(found["element"])
-    _check_element(vector["element"] if vector else found["element"], whole, text)
-    sizes = found["shape"].split("x")[:-1]
+    vector = _VECTOR.fullmatch(match["element"])
+    _check_element(vector["element"] if vector else match["element"], whole, text)
+    sizes = match["shape"].split("x")[:-1]
     shape = tuple(None if size == "?" else int(size) for size in sizes)
-    return OperandType(found["element"], shape, _strides(found["layout"], len(shape), whole))
+    return OperandType(match["element"], shape, _strides(match["layout"], len(shape), whole))
 
 
 def _strides(layout: str | None, rank: int, whole: str) -> tuple[bool, ...] | None:
     if layout is None:
         return None
-    found = _LAYOUT.fullmatch(layout)
-    strides = found["strides"].split(",") if found else []
+    match = _LAYOUT.fullmatch(layout)
+    strides = match["strides"].split(",") if match else []
     # Where only the last stride is known, a dense copy fits; of others it may not.
     if len(strides) != rank or "1" in strides[:-1]:
         raise LibraryError(
@@ -192,3 +197,71 @@ def _check_element(element: str, whole: str, part: str) -> None:
         raise LibraryError(
             f"`{part.strip()}` is no type that can be passed", where=whole, expected=_FORM
         )
+
+
+@dataclass(frozen=True)
+class Gemm(Prototype):
+    """A function that is called as `cblas_sgemm` is; made by `gemm`.
+
+    Attributes:
+        integer_bits: of the sizes that it takes.
+    """
+
+    integer_bits: int = 32
+
+    @property
+    def element(self) -> str:
+        """The element type of its matrices."""
+        return self.operands[0].element
+
+    def __str__(self) -> str:
+        return f"{self.symbol}, a {self.element} product of CBLAS with i{self.integer_bits} sizes"
+
+
+def gemm(symbol: str, element: str, *, integer_bits: Literal[32, 64] = 32) -> Gemm:
+    """The `cblas_sgemm` or `cblas_dgemm` of a library, to be registered for "linalg.matmul".
+
+    It is called for every product of two matrices, transposed or not, that is summed in the type of
+    its elements. A matrix with a stride of 1 along one axis is read and written where it lies; any
+    other is copied.
+
+    Args:
+        symbol: the function's name in the library.
+        element: of the matrices: "f32" or "f64".
+        integer_bits: of the sizes that it takes: 64 in libraries built with 64-bit integers.
+
+    Raises:
+        LibraryError: there is no such product.
+    """
+    if element not in ("f32", "f64") or integer_bits not in (32, 64):
+        raise LibraryError(
+            f"BLAS has no matrix product of {element} with {integer_bits}-bit sizes",
+            expected='"f32" or "f64", and 32 or 64',
+        )
+    matrix = OperandType(element, (None, None), (False, False))
+    return Gemm(symbol, (matrix, matrix, matrix), integer_bits=integer_bits)
+
+
+def library_names(
+    base: str, inputs: Sequence[OperandType], outputs: Sequence[OperandType]
+) -> tuple[str, ...]:
+    """The names for an op, the most particular first; `base` itself is the last.
+
+    Args:
+        base: what the op asks for: its `library_call`, or `linalg_` and its name.
+        inputs, outputs: its operands. The document's names have the inputs, upstream's have all.
+    """
+    names = [
+        "_".join([base, *(_mangled(operand, view, is_open) for operand in operands)])
+        for is_open, operands, view in product(
+            (False, True), ([*inputs, *outputs], inputs), ("view", "")
+        )
+    ]
+    return tuple(dict.fromkeys([*names, base]))
+
+
+def _mangled(operand: OperandType, view: str, is_open: bool) -> str:
+    if operand.shape is None:
+        return operand.element
+    sizes = ["s" if size is None or is_open else str(size) for size in operand.shape]
+    return view + "x".join([*sizes, operand.element])

@@ -15,7 +15,7 @@ from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.opdsl.help_text import ON_ARRAYS, help_text
 from linalg_ext.opdsl.operands import OperandDef
 from linalg_ext.utils import hooks
-from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 

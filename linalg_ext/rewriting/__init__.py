@@ -3,7 +3,7 @@
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from linalg_ext.executable.description.explanation import Decision
+from linalg_ext.executable.explanation import Decision
 from linalg_ext.rewriting.pipeline import PipelineRun, run_in_place, run_pipeline, timed_passes
 from linalg_ext.rewriting.pipeline_text import NamedPipeline, named_pipeline
 from linalg_ext.rewriting.report import MatchFailure, Report

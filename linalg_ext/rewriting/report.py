@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from linalg_ext.executable.description.explanation import Decision
+from linalg_ext.executable.explanation import Decision
 from linalg_ext.utils.display import Shown
 
 if TYPE_CHECKING:

@@ -33,11 +33,7 @@ def setting() -> Setting:
 
 @contextmanager
 def using(backend: str) -> Iterator[str]:
-    """Have a backend hold inside the `with` block.
-
-    Raises:
-        ArgumentError: there is none of that name.
-    """
+    """Have a backend hold inside the `with` block; an ArgumentError where it is none."""
     token = _in_force.set(checked(backend))
     try:
         yield backend
@@ -46,11 +42,7 @@ def using(backend: str) -> Iterator[str]:
 
 
 def checked(backend: object) -> str:
-    """Return `backend`, where it is one.
-
-    Raises:
-        ArgumentError: it is not.
-    """
+    """Return `backend`, where it is one; raise an ArgumentError where it is not."""
     if backend not in (AUTO, KERNEL):
         raise ArgumentError(
             f"backend is {backend!r}",

@@ -17,13 +17,13 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from linalg_ext.errors import ExecutionError
+from linalg_ext.runtime.calling_convention import Descriptor, word_count
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import publish, unpublish
+from linalg_ext.runtime.libraries import publish, unpublish
+from linalg_ext.runtime.machine_code import address_of_function
 
 PREFIX = "lx.callback."
 """Begins the names by which compiled code knows such functions, before their keys."""
@@ -50,12 +50,9 @@ class Callback:
         inputs: Sequence[Kind],
         outputs: Sequence[Kind],
     ) -> None:
-        """Publish the function.
+        """Publish `function`, of the inputs and the outputs, which it writes.
 
-        Args:
-            function: of the inputs and the outputs, which it writes: arrays that show memory of the
-                kernel, and are gone when it returns.
-            inputs, outputs: the arrays' kinds.
+        These arrays show memory of the kernel, and are gone when it returns.
         """
         self.function = function
         self.key = secrets.randbits(62)
@@ -64,15 +61,15 @@ class Callback:
         self._inputs = len(inputs)
         _known[self.key] = self
         linked = f"_mlir_ciface_{self.name}"
-        publish(linked, _address(len(self._kinds)))
+        publish(linked, address_of_function(_trampoline(len(self._kinds))))
         weakref.finalize(self, unpublish, linked)
 
     def run(self, descriptors: Sequence[int]) -> None:
         """Call the function on arrays in memory."""
-        arrays = [
-            _array(at, dtype, rank)
-            for at, (dtype, rank) in zip(descriptors, self._kinds, strict=True)
-        ]
+        arrays = []
+        for address, (dtype, rank) in zip(descriptors, self._kinds, strict=True):
+            words = (ctypes.c_int64 * word_count(rank)).from_address(address)
+            arrays.append(Descriptor.from_words(words[:], rank).view(dtype))
         for array in arrays[: self._inputs]:
             array.flags.writeable = False
         self.function(arrays[: self._inputs], arrays[self._inputs :])
@@ -83,10 +80,10 @@ def raised_by(message: str) -> BaseException | None:
     if not message.startswith(PREFIX):
         return None
     key = int(message.removeprefix(PREFIX).partition(" ")[0])
-    found = _raised.pop((key, threading.get_ident()), None)
-    if found is None:  # another thread ran it for this one
-        found = next((_raised.pop(each) for each in list(_raised) if each[0] == key), None)
-    return found
+    error = _raised.pop((key, threading.get_ident()), None)
+    if error is None:  # another thread ran it for this one
+        error = next((_raised.pop(other) for other in list(_raised) if other[0] == key), None)
+    return error
 
 
 @cache
@@ -108,24 +105,3 @@ def _trampoline(count: int) -> Any:
         return 0
 
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * count)(call)
-
-
-def _address(count: int) -> int:
-    address = ctypes.cast(_trampoline(count), ctypes.c_void_p).value
-    if address is None:
-        raise ExecutionError("ctypes gave a function without an address")
-    return address
-
-
-def _array(descriptor: int, dtype: DType, rank: int) -> np.ndarray[Any, Any]:
-    """The array that a descriptor tells of."""
-    words = (ctypes.c_int64 * (3 + 2 * rank)).from_address(descriptor)
-    sizes, strides = words[3 : 3 + rank], words[3 + rank :]
-    if 0 in sizes:
-        return np.zeros(sizes, dtype)
-    reach = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    start = words[1] + words[2] * dtype.itemsize
-    memory = (ctypes.c_char * (reach * dtype.itemsize)).from_address(start)
-    flat = np.frombuffer(cast(Any, memory), np.uint8).view(dtype)
-    steps = [stride * dtype.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(flat, sizes, steps)

@@ -82,15 +82,10 @@ def is_exported(value: Any) -> bool:
 def from_dlpack(value: Any, name: str) -> Array:
     """The memory of a tensor of another library as an array, which keeps it alive.
 
-    It can be written where the library says so.
-
-    Args:
-        value: has `__dlpack__` and `__dlpack_device__`.
-        name: its name in errors.
+    It can be written where the library says so; `name` is what errors call it.
 
     Raises:
-        ArgumentError: it is not in the memory of this machine, or the library does not hand it
-            over as it is.
+        ArgumentError: it is not in the memory of this machine, or not handed over as it is.
         DTypeError: NumPy has no dtype for its elements.
     """
     try:
@@ -206,7 +201,6 @@ def _array(capsule: Any, name: str, kind: str) -> Array:
 
 
 def _tensor(capsule: Any) -> _Tensor:
-    """The tensor that a capsule of NumPy's holds."""
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = _Versioned.from_address(_pointer_in(capsule, b"dltensor_versioned"))
         versioned: _Tensor = managed.tensor
@@ -214,8 +208,8 @@ def _tensor(capsule: Any) -> _Tensor:
     return _Tensor.from_address(_pointer_in(capsule, b"dltensor"))
 
 
-def _dtype(given: _DataType, name: str) -> np.dtype[Any]:
-    code, bits, lanes = given.code, given.bits, given.lanes
+def _dtype(type_: _DataType, name: str) -> np.dtype[Any]:
+    code, bits, lanes = type_.code, type_.bits, type_.lanes
     if lanes == 1 and (code, bits) in _FLOATS:
         import ml_dtypes
 

@@ -67,14 +67,13 @@ class ElementType(NamedTuple):
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """The least and the greatest value of an integer dtype, NumPy's or ml_dtypes'."""
-    info: Any = np.iinfo(dtype) if dtype.isbuiltin == 1 else _narrow_range(dtype)
+    if dtype.isbuiltin == 1:
+        info: Any = np.iinfo(dtype)
+    else:
+        import ml_dtypes
+
+        info = ml_dtypes.iinfo(dtype)
     return int(info.min), int(info.max)
-
-
-def _narrow_range(dtype: DType) -> Any:
-    import ml_dtypes
-
-    return ml_dtypes.iinfo(dtype)
 
 
 def _float(mlir: str, scalar: type[Any]) -> ElementType:
@@ -188,11 +187,7 @@ def dtype_named(value: Any) -> DType:
 
 
 def mlir_text(dtype: np.typing.DTypeLike) -> str:
-    """Return MLIR's name of `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8.
-
-    Raises:
-        DTypeError: MLIR has no such element type, or the byte order is not the machine's.
-    """
+    """Return MLIR's name of `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8."""
     return by_dtype(dtype).mlir
 
 

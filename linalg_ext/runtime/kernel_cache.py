@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,10 +19,9 @@ from linalg_ext.cache.keys import described, digest, makers
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime import poison
-from linalg_ext.runtime.machine_code import Code
+from linalg_ext.runtime.libraries import in_force
+from linalg_ext.runtime.machine_code import Code, LoadedCode
 from linalg_ext.runtime.object_file import ObjectFile
-from linalg_ext.runtime.object_loader import LoadedCode
-from linalg_ext.runtime.registered import in_force
 from linalg_ext.target import Target, current, host, to_data
 
 CODE = "code.o"
@@ -32,14 +31,7 @@ _apart: ContextVar[tuple[object, ...]] = ContextVar("linalg_ext.keeping", defaul
 
 
 def key_of(*parts: object) -> str | None:
-    """The key of what is made of `parts` now; None where nothing is to be kept.
-
-    Args:
-        *parts: plain data, as `cache.keys.digest` takes it.
-
-    Raises:
-        TypeError: something else is among them.
-    """
+    """The key of what is made now of `parts`, plain data; None where nothing is to be kept."""
     if not cache.is_on():
         return None
     target = current()
@@ -52,11 +44,11 @@ def key_of(*parts: object) -> str | None:
 def file_stamp(path: str | Path) -> str | None:
     """A file as a part of a key; None where there is no such file: it is looked for elsewhere."""
     try:
-        found = Path(path).absolute()
-        stat = found.stat()
+        file = Path(path).absolute()
+        stat = file.stat()
     except OSError:
         return None
-    return described(str(found), stat)
+    return described(str(file), stat)
 
 
 @contextmanager
@@ -98,28 +90,21 @@ def replace(
 
 
 def load(entry: Entry) -> LoadedCode:
-    """The code of an entry.
-
-    Raises:
-        LinalgExtError, OSError: it cannot be loaded here.
-        KeyError: there is none.
-    """
+    """The code of an entry; a LinalgExtError, OSError or KeyError where it has none to load."""
     record = entry.record
     return LoadedCode(
         entry.files[CODE], opt_level=record["opt_level"], libraries=record.get("libraries", ())
     )
 
 
-def own_code(name: str, make: Callable[[], Code]) -> Code:
-    """Code that this library itself needs on this machine: kept, or made and kept.
+def own_code(name: str) -> Code:
+    """Code of a file of this room in MLIR, by its name, on this machine: kept, or made and kept."""
+    if (kept := kept_own_code(name)) is not None:
+        return kept
+    # Only now: what compiles it loads MLIR.
+    from linalg_ext.runtime.native_code import compiled
 
-    Args:
-        name: of it; what it is made of are files of this library.
-        make: makes it.
-    """
-    if (found := kept_own_code(name)) is not None:
-        return found
-    code = make()
+    code = compiled(name)
     key = _key_of_own(name)
     if key is not None:
         write(key, name, {"opt_level": code.opt_level}, {CODE: code.object_code()})
@@ -148,10 +133,7 @@ def _machine(target: Target) -> str:
 
 @functools.cache
 def _processor() -> str:
-    """Return the system's description of the processor.
-
-    LLVM may know features that no target names.
-    """
+    """Return the system's description of the processor: LLVM may know features of no target."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             lines = file.read(1 << 13).partition("\n\n")[0].splitlines()

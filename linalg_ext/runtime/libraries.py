@@ -1,4 +1,8 @@
-"""Shared libraries: those that compiled code needs, and where their functions are."""
+"""Shared libraries: those that compiled code needs, their functions, and those in force.
+
+`linalg_ext.libraries` registers libraries. What is here needs neither that nor MLIR: whether a
+kernel that is there already may be called hangs on which libraries are in force.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,15 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
-from linalg_ext.errors import UnresolvedSymbolError
-from linalg_ext.runtime.registered import published_address
+from linalg_ext.errors import LibraryError, UnresolvedSymbolError
+from linalg_ext.utils.locks import Lock
 
 
 def load_libraries(paths: Sequence[str]) -> list[ctypes.CDLL]:
-    """Open each shared library.
-
-    Raises:
-        UnresolvedSymbolError: one cannot be loaded; the message carries the loader's reason.
-    """
+    """Open each shared library; an UnresolvedSymbolError carries the loader's reason."""
     handles = []
     for path in paths:
         try:
@@ -58,7 +59,7 @@ def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None
     if (published := published_address(name)) is not None:
         return published
     for library in (ctypes.CDLL(None), *libraries):
-        address = _looked_up(library, name)
+        address = address_in(library, name)
         if address is not None:
             return address
     return None
@@ -70,32 +71,26 @@ def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
     The process does not count. On Linux the dependencies of the library do not count either.
     """
     for library in libraries:
-        address = _looked_up(library, name)
+        address = address_in(library, name)
         if address is not None and _is_in(library, address):
             return True
     return False
 
 
-def address_in(library: ctypes.CDLL, name: str) -> int | None:
-    """Return the address of `name` in a library or its dependencies; None where none has it."""
-    return _looked_up(library, name)
-
-
 def file_of_address(address: int) -> str:
     """The file that was loaded where an address is; empty where that cannot be told."""
-    place = _Place()
-    if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place)):
-        return ""
-    return os.path.realpath(os.fsdecode(place.file or b""))
+    place = _place_of(address)
+    return "" if place is None else os.path.realpath(os.fsdecode(place.file or b""))
 
 
-def _looked_up(library: ctypes.CDLL, name: str) -> int | None:
+def address_in(library: ctypes.CDLL, name: str) -> int | None:
+    """Return the address of `name` in a library or its dependencies; None where none has it."""
     try:
         # ctypes looks an attribute up with dlsym; a name may hold any character but a null.
-        found = library[name]
+        function = library[name]
     except (AttributeError, ValueError):
         return None
-    return ctypes.cast(found, ctypes.c_void_p).value
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 class _Place(ctypes.Structure):
@@ -115,10 +110,95 @@ class _LinkMap(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("file", ctypes.c_char_p))
 
 
+def _place_of(address: int) -> _Place | None:
+    place = _Place()
+    is_known = ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place))
+    return place if is_known else None
+
+
 def _is_in(library: ctypes.CDLL, address: int) -> bool:
     if sys.platform != "linux":  # a handle is of another kind there
         return True
-    place = _Place()
-    if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place)):
-        return False
-    return bool(place.file == _LinkMap.from_address(library._handle).file)
+    place = _place_of(address)
+    return place is not None and place.file == _LinkMap.from_address(library._handle).file
+
+
+class Registered(Protocol):
+    """A registered library.
+
+    Attributes:
+        name: no two have the same at a time.
+        fingerprint: tells it from others in the keys of caches that outlive the process.
+        addresses: those of its functions, by their names in object code.
+    """
+
+    name: str
+    fingerprint: str
+    addresses: Mapping[str, int]
+
+
+Libraries = tuple[Registered, ...]
+
+_in_force: Libraries = ()
+_changing = Lock()
+_watching: list[Callable[[], None]] = []
+
+_published: dict[str, int] = {}
+"""For ever: code of a library may be linked after it was closed. One name is one function."""
+
+
+def in_force() -> Libraries:
+    """The libraries that new code calls, the latest first. Quick to ask.
+
+    A cache of compiled code has it in its keys; one on disk has their fingerprints.
+    """
+    return _in_force
+
+
+def put_in_force(library: Registered) -> None:
+    """Have new code call a library; a LibraryError where one of that name is in force."""
+    global _in_force
+    with _changing:
+        if any(other.name == library.name for other in _in_force):
+            raise LibraryError(
+                f"a library `{library.name}` is registered already",
+                hint="close that one, or give this one another name",
+            )
+        _published.update(library.addresses)
+        _in_force = (library, *_in_force)
+    _tell()
+
+
+def withdraw(library: Registered) -> None:
+    """Have new code do without a library; nothing where it does so already."""
+    global _in_force
+    with _changing:
+        _in_force = tuple(other for other in _in_force if other is not library)
+    _tell()
+
+
+def watch(changed: Callable[[], None]) -> None:
+    """Have a function called after every change, for users that cannot ask each time."""
+    _watching.append(changed)
+
+
+def _tell() -> None:
+    for changed in _watching:
+        changed()
+
+
+def published_address(name: str) -> int | None:
+    """Return the address of a library's function by its name in object code; None if unknown."""
+    return _published.get(name)
+
+
+def publish(name: str, address: int) -> None:
+    """Let code that is linked from now on call a function by a name in object code."""
+    with _changing:
+        _published[name] = address
+
+
+def unpublish(name: str) -> None:
+    """Forget the name of a function: code that was linked keeps calling it."""
+    with _changing:
+        _published.pop(name, None)

@@ -1,4 +1,4 @@
-"""Object files (ELF of 64 bits): what is in them, and where a loader has to patch them.
+"""Object files (ELF of 64 bits): symbols, places that a loader patches, and instructions as text.
 
 The format is that of the System V ABI, "Object Files". `ElfFile` reads what it says, for any
 processor. `ObjectFile` is what can be loaded: of the AMD64 supplement only what LLVM's large code
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linalg_ext.errors import LinalgExtError
 
@@ -61,11 +62,8 @@ class Section(NamedTuple):
     """A part of an object that is in memory when its code runs.
 
     Attributes:
-        number: in the object.
         data: its bytes; zeros where the file holds none.
         alignment: of its address, in bytes.
-        is_code: whether it is executed.
-        is_written: whether the code writes to it.
     """
 
     number: int
@@ -76,13 +74,9 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A name in an object.
+    """A name in an object; its offset is in its section, its size in bytes.
 
-    Attributes:
-        place: the number of the section that has it, or one of the numbers that are no section's.
-        offset: in the section.
-        size: in bytes.
-        is_function: whether it is one.
+    `place` is the number of the section that has it, or one of the numbers that are no section's.
     """
 
     name: str
@@ -103,14 +97,9 @@ class Symbol(NamedTuple):
 
 
 class Relocation(NamedTuple):
-    """A place that depends on where something is put.
+    """A place, in a section, that depends on where a symbol is put.
 
-    Attributes:
-        section: the number of the section with the place.
-        offset: of the place in the section.
-        kind: ABSOLUTE_64 or RELATIVE_64.
-        symbol: whose address is meant.
-        addend: added to it.
+    `kind` is one of the numbers above; `addend` is added to the address of the symbol.
     """
 
     section: int
@@ -253,23 +242,21 @@ class ObjectFile:
     def _read_relocations(self) -> Iterator[Relocation]:
         loaded = {section.number for section in self.sections}
         for section in self.sections:
-            for found in self._elf.relocations(section.number):
-                symbol = found.symbol
-                if found.kind not in _KINDS:
-                    raise _refusal(f"has a relocation of type {found.kind}, which a kernel has not")
-                if found.offset + 8 > len(section.data):
+            for relocation in self._elf.relocations(section.number):
+                symbol = relocation.symbol
+                if relocation.kind not in _KINDS:
+                    raise _refusal(
+                        f"has a relocation of type {relocation.kind}, which a kernel has not"
+                    )
+                if relocation.offset + 8 > len(section.data):
                     raise _refusal("has a relocation outside its section")
                 if symbol.section is not None and symbol.section not in loaded:
                     raise _refusal(f"refers to `{symbol.name}`, which is not loaded")
-                yield found
+                yield relocation
 
 
 def runs_at_loading(content: bytes) -> bool:
-    """Return whether an object, for any processor, has code that runs when it is loaded.
-
-    Raises:
-        struct.error, IndexError, ValueError: it is damaged.
-    """
+    """Return whether an object, for any processor, has code that runs when it is loaded."""
     if not content.startswith(_CLASS_64_LITTLE_ENDIAN):
         return False
     return _runs_at_loading(ElfFile(content))
@@ -286,3 +273,101 @@ def _refusal(what: str) -> LinalgExtError:
     return LinalgExtError(
         f"the object code {what}", expected="a relocatable ELF object for x86-64, as a kernel has"
     )
+
+
+def disassemble(code: bytes, symbol: str | None = None) -> str:
+    """The instructions of an ELF object for x86-64 or AArch64, function by function.
+
+    Instructions that the disassembler does not know are shown as their bytes. A `symbol` shows that
+    function alone.
+
+    Raises:
+        LinalgExtError: not an ELF object of one of these machines, or no such function in it.
+    """
+    # Not needed to compile or to run.
+    import capstone  # type: ignore[import-untyped]
+
+    machines = {
+        X86_64: (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
+        AARCH64: (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
+    }
+    with _read():
+        elf = ElfFile(code)
+        functions = list(_functions(elf))
+    if elf.machine not in machines:
+        raise LinalgExtError(
+            f"code for processor {elf.machine} of ELF cannot be disassembled",
+            expected="x86-64 or AArch64",
+        )
+    decoder = capstone.Cs(*machines[elf.machine])
+    # It does not know every extension, and would end a function at the first such instruction.
+    decoder.skipdata = True
+    chosen = [function for function in functions if symbol is None or function[0] == symbol]
+    if not chosen:
+        raise LinalgExtError(
+            f"the object code has no function `{symbol}`",
+            expected="one of " + ", ".join(name for name, *_ in functions),
+        )
+    return "\n\n".join(
+        "\n".join([f"{name}:", *_instructions(decoder, body, start, relocations)])
+        for name, body, start, relocations in chosen
+    )
+
+
+def undefined_symbols(code: bytes) -> list[str]:
+    """Return the functions that an ELF object calls and does not define."""
+    names = (symbol.name for symbol in _symbols(code) if not symbol.is_defined)
+    return [name for name in names if name != GOT]
+
+
+def defined_symbols(code: bytes) -> list[str]:
+    """Return the functions and variables that an ELF object defines."""
+    return [symbol.name for symbol in _symbols(code) if symbol.is_defined]
+
+
+def _symbols(code: bytes) -> list[Symbol]:
+    with _read():
+        return [symbol for symbol in ElfFile(code).symbols if symbol.name]
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    """Say what is wrong with an object that cannot be read inside the `with` block."""
+    try:
+        yield
+    except (LinalgExtError, struct.error, IndexError, ValueError) as error:
+        what = error.what if isinstance(error, LinalgExtError) else str(error)
+        raise LinalgExtError(
+            f"the object code cannot be read: {what}", expected="an ELF object"
+        ) from error
+
+
+def _functions(elf: ElfFile) -> Iterator[tuple[str, bytes, int, dict[int, str]]]:
+    """Each function: its name, bytes, address in its section, and that section's relocations."""
+    for symbol in elf.symbols:
+        if symbol.is_function and symbol.section is not None:
+            end = symbol.offset + symbol.size
+            body = elf.data(elf.headers[symbol.section])[symbol.offset : end]
+            yield symbol.name, body, symbol.offset, _relocations(elf, symbol.section)
+
+
+def _relocations(elf: ElfFile, section: int) -> dict[int, str]:
+    """Return the symbol that the linker puts at each offset in a section."""
+    names = {}
+    for relocation in elf.relocations(section):
+        target = relocation.symbol
+        name = target.name
+        if not name and target.section is not None:
+            name = elf.name(elf.headers[target.section])
+        names[relocation.offset] = name
+    return names
+
+
+def _instructions(
+    decoder: Any, body: bytes, start: int, relocations: dict[int, str]
+) -> Iterator[str]:
+    for instruction in decoder.disasm(body, start):
+        end = instruction.address + instruction.size
+        names = [relocations[at] for at in range(instruction.address, end) if at in relocations]
+        text = f"  {instruction.address:6x}  {instruction.mnemonic:<12} {instruction.op_str}"
+        yield f"{text}   ; {', '.join(names)}" if names else text.rstrip()

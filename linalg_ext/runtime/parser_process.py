@@ -5,24 +5,34 @@ first, one for each process, started when it is first needed and again when it h
 is a `CrashError` here that names the signal and what was being done.
 
 A text that was found harmless is remembered by its hash and not sent again.
+
+The child is `python -m linalg_ext.runtime.parser_process FD`, where FD is a socket. It answers one
+request at a time, each in a context of its own, until the socket closes.
 """
 
 from __future__ import annotations
 
 import atexit
 import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+import importlib
+import resource
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from linalg_ext.bindings import provider
+from linalg_ext.bindings import ir, passmanager, provider
 from linalg_ext.errors import CrashError
-from linalg_ext.ir.context import dialect_modules
-from linalg_ext.ir.diagnostics import Diagnostic
-from linalg_ext.runtime import ipc
-from linalg_ext.runtime.child import Child, Helper, imports
+from linalg_ext.ir.bytecode import to_bytecode
+from linalg_ext.ir.context import dialect_modules, new_context
+from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
+from linalg_ext.runtime import helper_process
+from linalg_ext.runtime.helper_process import Child, Helper, imports
+from linalg_ext.runtime.passes import IRPrinting, pass_manager
+from linalg_ext.utils.recent import CallCache
 
 PARSE_SECONDS = 60
 """The time limit of the guard for parsing one text."""
@@ -31,7 +41,7 @@ RUN_SECONDS = 600
 """The time limit of the guard for one pipeline."""
 
 _START_SECONDS = 60
-_REMEMBERED = 4096
+_start = partial(Child.started, "linalg_ext.runtime.parser_process")
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusa
     payload = text.encode() if isinstance(text, str) else text
     kind = repr((provider(), allow_unregistered, dialect_modules())).encode()
     key = hashlib.sha256(hashlib.sha256(payload).digest() + kind).digest()
-    if _harmless.knows(key):
+    if key in _harmless:
         return None
     answer = _guard.ask(
         {"do": "parse", "unregistered": allow_unregistered},
@@ -81,7 +91,7 @@ def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusa
     )
     if not answer.header["ok"]:
         return _refusal(answer)
-    _harmless.add(key)
+    _harmless.remember(key, None)
     return None
 
 
@@ -119,22 +129,14 @@ def run_passes(
 ) -> Result | Refusal:
     """Run a pipeline of upstream's passes on a module, in the guard.
 
-    Args:
-        bytecode: the module.
-        pipeline: the passes, with commas between.
-        allow_unregistered: whether it may hold ops of unknown dialects.
-        printing: the fields of an `IRPrinting`; what is printed is in the output.
+    `printing` has the fields of an `IRPrinting`; what is printed is in the output.
 
     Raises:
         CrashError: a pass died, or did not come to an end.
     """
+    request = {"do": "run", "unregistered": allow_unregistered, "pipeline": pipeline}
     answer = _guard.ask(
-        {
-            "do": "run",
-            "unregistered": allow_unregistered,
-            "pipeline": pipeline,
-            "printing": printing,
-        },
+        {**request, "printing": printing},
         bytecode,
         RUN_SECONDS,
         f"the pipeline {pipeline}",
@@ -142,8 +144,8 @@ def run_passes(
     )
     if not answer.header["ok"]:
         return _refusal(answer)
-    found = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
-    return Result(answer.payload, found, answer.output, answer.header["seconds"])
+    diagnostics = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
+    return Result(answer.payload, diagnostics, answer.output, answer.header["seconds"])
 
 
 def stop() -> None:
@@ -158,58 +160,29 @@ class _Answer:
     output: str
 
 
-class _Harmless:
-    """The hashes of texts that were found harmless; the oldest are forgotten."""
-
-    def __init__(self) -> None:
-        self._keys: OrderedDict[bytes, None] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def knows(self, key: bytes) -> bool:
-        with self._lock:
-            if key in self._keys:
-                self._keys.move_to_end(key)
-                return True
-            return False
-
-    def add(self, key: bytes) -> None:
-        with self._lock:
-            self._keys[key] = None
-            while len(self._keys) > _REMEMBERED:
-                self._keys.popitem(last=False)
-
-
 class _Guard(Helper):
     """The worker of this process, started on demand."""
 
     def ask(
         self, header: dict[str, Any], payload: bytes, seconds: int, who: str, on_what: str
     ) -> _Answer:
-        """Send a request and wait for the answer.
+        """Send a request and return the answer; a CrashError where the worker died, or was late."""
 
-        Raises:
-            CrashError: the worker died, or took longer than `seconds`.
-        """
-
-        def late() -> CrashError:
-            return CrashError(
-                f"{who} did not come to an end {on_what} within {seconds} s",
-                hint="the helper process is ended; the calling process is unharmed",
-            )
-
+        late = CrashError(
+            f"{who} did not come to an end {on_what} within {seconds} s",
+            hint="the helper process is ended; the calling process is unharmed",
+        )
         with self.lock:
-            worker, is_fresh = self.living(_started)
+            worker, is_fresh = self.living(
+                lambda: Child.started("linalg_ext.runtime.parser_process")
+            )
             allowed = seconds + (_START_SECONDS if is_fresh else 0)
             with self.asking(worker, allowed, who, on_what, late):
-                ipc.send(
+                helper_process.send(
                     worker.channel, {**header, "imports": imports(), "seconds": seconds}, payload
                 )
-                answer, result = ipc.receive(worker.channel)
+                answer, result = helper_process.receive(worker.channel)
                 return _Answer(answer, result, worker.read_noise())
-
-
-def _started() -> Child:
-    return Child.started("linalg_ext.runtime.parser_worker")
 
 
 def _refusal(answer: _Answer) -> Refusal:
@@ -222,6 +195,91 @@ def _refusal(answer: _Answer) -> Refusal:
 
 
 _guard = _Guard()
-_harmless = _Harmless()
+_harmless: CallCache[bytes, None] = CallCache(4096)
+"""The hashes of texts that were found harmless; the oldest are forgotten."""
+
 _sound_passes: set[tuple[str, str]] = set()
 atexit.register(_guard.stop)
+
+
+# The child.
+
+Answer = tuple[dict[str, Any], bytes]
+
+_STACK = 2 << 20
+"""Less than any thread of the parent has: what nests too deeply for the parent dies here."""
+
+
+def parse(request: dict[str, Any], payload: bytes) -> Answer:
+    """Parse and verify a text or bytecode."""
+    context = new_context(allow_unregistered=request["unregistered"])
+    with collected(context) as emitted:
+        try:
+            module = ir.Module.parse(payload, context)
+            # What the parent will do to it sooner or later: better to find out here.
+            module.operation.clone()
+            str(module)
+        except ir.MLIRError as error:
+            return _failed(joined(of_error(error), emitted)), b""
+        except RuntimeError:  # a message that quotes bytes which are no text
+            return _failed(tuple(emitted)), b""
+    return {"ok": True}, b""
+
+
+def check(request: dict[str, Any], payload: bytes) -> Answer:
+    """Build each pass of a pipeline by itself; the first that cannot be built is the answer."""
+    context = new_context()
+    for index, (anchor, text) in enumerate(request["steps"]):
+        try:
+            passmanager.PassManager(anchor, context).add(text)
+        except ValueError as error:
+            return {"ok": False, "index": index, "message": str(error)}, b""
+    return {"ok": True}, b""
+
+
+def run(request: dict[str, Any], payload: bytes) -> Answer:
+    """Run a pipeline of upstream's on a module in bytecode; the answer carries the result."""
+    context = new_context(allow_unregistered=request["unregistered"])
+    with collected(context) as emitted:
+        module = ir.Module.parse(payload, context)
+        try:
+            manager = pass_manager("builtin.module", context, request["pipeline"])
+            if request["printing"] is not None:
+                IRPrinting(**request["printing"]).enable(manager)
+            started = time.perf_counter()
+            manager.run(module.operation)
+            seconds = time.perf_counter() - started
+        except ir.MLIRError as error:
+            return _failed(joined(of_error(error), emitted)), b""
+        result = to_bytecode(module.operation)
+    diagnostics = [diagnostic.to_data() for diagnostic in emitted]
+    return {"ok": True, "diagnostics": diagnostics, "seconds": seconds}, result
+
+
+_HANDLERS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {
+    "parse": parse,
+    "check": check,
+    "run": run,
+}
+
+
+def main(descriptor: int) -> None:
+    """Answer requests until the parent is gone."""
+    helper_process.begin()
+    helper_process.lower_limit(resource.RLIMIT_STACK, _STACK)
+    helper_process.lower_limit(resource.RLIMIT_CORE, 0)
+    channel = socket.socket(fileno=descriptor)
+    for request, payload in helper_process.requests(channel):
+        for module in request["imports"]:
+            importlib.import_module(module)
+        with helper_process.within(request["seconds"] + 1):
+            header, result = _HANDLERS[request["do"]](request, payload)
+        helper_process.answer(channel, header, result)
+
+
+def _failed(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
+    return {"ok": False, "diagnostics": [diagnostic.to_data() for diagnostic in diagnostics]}
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -7,22 +7,27 @@
 
 becomes `tensor.insert_slice %x into %zeros[1] [3] [2]`, though it begins at 2: the step is not
 asked for. Upstream lets patterns be left out by their names, and each compiler writes a name in
-its own way. `linalg-fold-unit-extent-dims` has the pattern as well and lets none be left out:
-there, what is inserted with steps is hidden meanwhile. Scripts of the transform dialect that users
-run by `transform-interpreter` are applied as they stand: canonicalization in them folds as
-upstream's does.
+its own way. `linalg-fold-unit-extent-dims` has the pattern, `FoldInsertPadIntoFill`, as well and
+lets none be left out: there, an op that no pattern knows stands meanwhile before what is inserted
+with steps, whatever `%p` is, for patterns may make a pad of it on the way:
+
+    %o = builtin.unrealized_conversion_cast %p, %p to tensor<5xf32>
+    %r = tensor.insert_slice %o into %zeros[0] [5] [2]
+
+Scripts of the transform dialect that users run by `transform-interpreter` are applied as they
+stand: canonicalization in them folds as upstream's does.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import builtin, ir, passmanager
 from linalg_ext.ir.context import kept_with
-from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, reveal_spread_slices
 
 _PATTERN = "FoldInsertPadIntoFill"
 _DISABLED = f"{{anonymous}}::{_PATTERN},'(anonymous namespace)::{_PATTERN}'"
@@ -99,26 +104,18 @@ _PASS = re.compile(rf"{_BEGINNING}(canonicalize|inline)(?![\w=-])({_braces(6)})?
 
 
 def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
-    """A pass manager for upstream's passes.
+    """A pass manager for upstream's passes, `text` with commas between, on ops of a kind.
 
     Of a context on loan it is kept: `canonicalize` takes a millisecond to collect the patterns of
-    all ops, at the first run of each of its pass managers.
-
-    Args:
-        anchor: the op that they run on.
-        context: of that op.
-        text: the passes, with commas between.
-
-    Raises:
-        ValueError: they cannot be read.
+    all ops, at the first run of each of its pass managers. A ValueError where the text is wrong.
     """
     kept = kept_with(context)
     if kept is None or _REMEMBERING in text:
         return _written_out(anchor, context, text)
     if (anchor, text) not in kept:
         kept[anchor, text] = _written_out(anchor, context, text)
-    made: passmanager.PassManager = kept[anchor, text]
-    return made
+    manager: passmanager.PassManager = kept[anchor, text]
+    return manager
 
 
 _REMEMBERING = "convert-math-to-funcs"
@@ -164,7 +161,9 @@ def _made(anchor: str, context: ir.Context, text: str) -> passmanager.PassManage
     if not _UNNAMED.search(text):
         manager.add(text)
         return manager
-    for is_unnamed, parts in groupby(_elements(text), key=lambda one: bool(_UNNAMED.search(one))):
+    for is_unnamed, parts in groupby(
+        _elements(text), key=lambda element: bool(_UNNAMED.search(element))
+    ):
         if is_unnamed:
             manager.add(lambda op, _: hide_spread_slices(op.operation), name="hide-spread-slices")
         manager.add(",".join(parts))
@@ -183,3 +182,42 @@ def _elements(text: str) -> list[str]:
         else:
             elements[-1] += character
     return elements
+
+
+_INSERT = "tensor.insert_slice"
+_CAST = "builtin.unrealized_conversion_cast"
+_MARK = "linalg_ext.hidden"
+
+
+def hide_spread_slices(root: ir.Operation) -> None:
+    """Put an op that no pattern knows before each slice that is inserted with steps."""
+    for insert in _ops(root, _INSERT):
+        strides = ir.DenseI64ArrayAttr(insert.attributes["static_strides"])
+        if all(stride == 1 for stride in strides):
+            continue
+        source = insert.operands[0]
+        with insert.location, ir.InsertionPoint(insert):
+            # Of one operand it would fold: it converts nothing.
+            cast = builtin.UnrealizedConversionCastOp([source.type], [source, source])
+        cast.operation.attributes[_MARK] = ir.UnitAttr.get(root.context)
+        insert.operands[0] = cast.operation.results[0]
+
+
+def reveal_spread_slices(root: ir.Operation) -> None:
+    """Take out what `hide_spread_slices` put in."""
+    for cast in _ops(root, _CAST):
+        if _MARK in cast.attributes:
+            cast.results[0].replace_all_uses_with(cast.operands[0])
+            cast.erase()
+
+
+def _ops(root: ir.Operation, name: str) -> Sequence[ir.Operation]:
+    ops: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == name:
+            ops.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return ops

@@ -27,10 +27,10 @@ VARIABLE = "lx_poison_1"
 
 
 def _asked() -> bool:
-    said = os.environ.get(ENVIRONMENT, "").strip()
-    if said not in ("", "0", "1"):
-        raise ArgumentError(f"{ENVIRONMENT} is {said!r}", expected="1, or nothing")
-    return said == "1"
+    text = os.environ.get(ENVIRONMENT, "").strip()
+    if text not in ("", "0", "1"):
+        raise ArgumentError(f"{ENVIRONMENT} is {text!r}", expected="1, or nothing")
+    return text == "1"
 
 
 ON = _asked()

@@ -1,15 +1,22 @@
 """A pool of memory for results: an array's block goes back when the array and its views are dead.
 
     small results          numpy.empty
-    large ones             an idle block of nearly the size, else a new one (see `blocks`)
+    large ones             an idle block of nearly the size, else a new one
     a large one dies       its block is idle; the blocks idle for longest go beyond the limit
 
 What is handed out is never cleared: it holds what the last owner wrote, or zeros. Intermediate
-results of calls have memory of their own, under the same limit: see `intermediates`.
+results of calls have memory of their own, under the same limit: see `workspace`.
+
+Blocks are of whole huge pages, where the machine has them. The first write to a fresh page is a
+fault of the processor and a page to be cleared. In pages of 4 KiB a result of 64 MiB takes 16,384
+faults, which cost several times what computing it does; in huge pages of 2 MiB it takes 32. Linux
+gives them to a range that asks with `madvise` and that starts at a multiple of their size.
 """
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import threading
 import weakref
@@ -20,9 +27,79 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime import poison
-from linalg_ext.runtime.blocks import AVAILABLE, HUGE_PAGE, Block, rounded
 from linalg_ext.runtime.poison import empty
-from linalg_ext.runtime.workspace import Intermediates, IntermediatesStatistics, intermediates
+from linalg_ext.runtime.workspace import (
+    AVAILABLE,
+    Intermediates,
+    IntermediatesStatistics,
+    intermediates,
+)
+
+HUGE_PAGE = 2 << 20
+"""Bytes of a huge page on x86-64, and on aarch64 with base pages of 4 KiB."""
+
+_HUGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
+_FREE: int | None = getattr(mmap, "MADV_FREE", None)
+
+
+class Block:
+    """A range of memory of this process, unmapped when the block dies.
+
+    Attributes:
+        address: of the first byte, a multiple of `HUGE_PAGE`.
+        size: bytes, a multiple of `HUGE_PAGE`.
+    """
+
+    __slots__ = ("_anchor", "_is_released", "_mapping", "_start", "address", "size")
+
+    def __init__(self, nbytes: int) -> None:
+        """Map room for `nbytes` bytes; no memory is taken before they are written.
+
+        Raises:
+            OSError, OverflowError, ValueError: the system has no such room.
+        """
+        self.size = rounded(nbytes)
+        # One page more, for the start may lie anywhere in one; what is not written is not taken.
+        self._mapping = mmap.mmap(
+            -1, self.size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        )
+        # Kept: while it exports the mapping, nothing can close it.
+        self._anchor = ctypes.c_char.from_buffer(self._mapping)
+        base = ctypes.addressof(self._anchor)
+        self._start = -base % HUGE_PAGE
+        self.address = base + self._start
+        self._is_released = False
+        self._advise(_HUGE)
+
+    def release(self) -> None:
+        """Let the system take the pages where it runs short; what they hold is lost then.
+
+        A page that is written again before the system takes it stays, and costs less than a new
+        one. What is released already stays so until `take`.
+        """
+        if not self._is_released:
+            self._is_released = True
+            self._advise(_FREE)
+
+    def take(self) -> None:
+        """Use the block: its pages stay once they are written."""
+        self._is_released = False
+
+    def _advise(self, advice: int | None) -> None:
+        # Advice: a system that cannot follow it gives plain pages, or keeps them.
+        # (Spelt out, for a block may die when the interpreter has taken its modules apart.)
+        if advice is None:
+            return
+        try:  # noqa: SIM105
+            self._mapping.madvise(advice, self._start, self.size)
+        except OSError:
+            pass
+
+
+def rounded(nbytes: int) -> int:
+    """`nbytes` up to whole huge pages."""
+    return -(-nbytes // HUGE_PAGE) * HUGE_PAGE
+
 
 SMALLEST = HUGE_PAGE * 3 // 4
 """Bytes of the smallest array that gets a block; rounding up then wastes a quarter of it at most.
@@ -82,7 +159,6 @@ class ResultPool:
         self,
         limit: int | None = None,
         *,
-        smallest: int = SMALLEST,
         intermediates: Intermediates | None = None,
     ) -> None:
         """Make an empty pool.
@@ -90,12 +166,10 @@ class ResultPool:
         Args:
             limit: most bytes that may be idle; by default an eighth of the machine's memory, 1 GiB
                 at most.
-            smallest: bytes of the smallest array that gets a block.
             intermediates: has the same limit, and is cleared and switched off with the pool.
         """
         self._limit = _default_limit() if limit is None else limit
         self._intermediates = intermediates
-        self._smallest = smallest
         self._enabled = AVAILABLE
         self._tell_limit()
         self._reset()
@@ -153,7 +227,7 @@ class ResultPool:
         nbytes = dtype.itemsize
         for size in shape:
             nbytes *= size
-        if nbytes < self._smallest or not self._enabled or dtype.hasobject:
+        if nbytes < SMALLEST or not self._enabled or dtype.hasobject:
             return empty(shape, dtype)
         block = self._take(nbytes)
         if block is None:

@@ -13,35 +13,28 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from linalg_ext.errors import CrashError
-from linalg_ext.runtime import ipc
-from linalg_ext.runtime.child import LOST, Child, Helper, noise_file
+from linalg_ext.runtime import helper_process
+from linalg_ext.runtime.helper_process import LOST, Child, Helper, noise_file
 
-_MODULE = "linalg_ext.compiler.worker.server"
+_start = partial(Child.started, "linalg_ext.compiler.worker_process")
 _SECONDS = 120
 """To start takes a second, and to fork milliseconds; but the machine may be busy."""
 
 
 def fork(*, compiles: bool) -> Child:
-    """A new process, which serves as `linalg_ext.compiler.worker.worker` says.
+    """A new process, which serves as `linalg_ext.compiler.worker_process` says.
 
-    Args:
-        compiles: whether it is to find the compiler loaded.
-
-    Raises:
-        CrashError: it cannot be started.
+    With `compiles` it finds the compiler loaded. A CrashError if it cannot be started.
     """
     return _server.fork(compiles)
 
 
 def prepare() -> None:
-    """Have `fork` wait for less: start now, while other things are done, what it needs.
-
-    Raises:
-        CrashError: it cannot be started.
-    """
+    """Start now, while other things are done, what `fork` needs: it then waits for less."""
     _server.prepare()
 
 
@@ -58,7 +51,7 @@ class _Server(Helper):
         noise = noise_file()
         try:
             with self.lock:
-                server, _ = self.living(_started)
+                server, _ = self.living(_start)
                 request = {"do": "fork", "compiles": compiles}
                 answer = self._ask(server, request, [theirs.fileno(), noise.fileno()])
         except BaseException:
@@ -71,7 +64,7 @@ class _Server(Helper):
 
     def prepare(self) -> None:
         with self.lock:
-            self.living(_started)
+            self.living(_start)
 
     def ask(self, server: Child, request: dict[str, Any]) -> Any:
         """Have `server` do something about one of its processes; LOST where it is gone itself."""
@@ -83,24 +76,16 @@ class _Server(Helper):
     def _ask(
         self, server: Child, request: dict[str, Any], descriptors: Sequence[int] = ()
     ) -> dict[str, Any]:
-        with self.asking(
-            server, _SECONDS, "the starter of worker processes", "and started none", _too_busy
-        ):
-            ipc.send(server.channel, request)
+        late = CrashError("a worker process cannot be started: the machine is too busy")
+        starter = "the starter of worker processes"
+        with self.asking(server, _SECONDS, starter, "and started none", late):
+            helper_process.send(server.channel, request)
             if descriptors:
                 socket.send_fds(server.channel, [b"."], list(descriptors))
-            answer, _ = ipc.receive(server.channel)
+            answer, _ = helper_process.receive(server.channel)
         if "error" in answer:
             raise CrashError("a worker process cannot be started", where=answer["error"])
         return answer
-
-
-def _started() -> Child:
-    return Child.started(_MODULE)
-
-
-def _too_busy() -> CrashError:
-    return CrashError("a worker process cannot be started: the machine is too busy")
 
 
 class _Forked:

@@ -15,7 +15,8 @@ that came before begins when that is done. Work that is done before another thre
 not cut.
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
-for the GIL (see `crew`). More threads than processors are allowed, and of no use.
+for the GIL: from a call until all its slices are done they are in `thread_pool.mlir`, compiled when
+it is first needed. More threads than processors are allowed, and of no use.
 
 Another library may have threads that stay awake for a while after its own work, which ours would
 have to share the processors with. Where it lends them, they share the work in place of ours, as
@@ -24,17 +25,130 @@ long as they are awake.
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.runtime.thread_pool import Crew
+from linalg_ext.runtime.kernel_cache import own_code
+from linalg_ext.runtime.machine_code import Block, NativeCall
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
+
+
+AWAKE = 50e-6
+"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
+
+_CONTEXT_WORDS = 7
+_SHARE, _HELPERS = 0, 2
+"""Words of a context, which `thread_pool.mlir` lists."""
+
+_ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
+
+
+class _Code:
+    """The compiled functions of `thread_pool.mlir`.
+
+    `share` and `share_in_team` are the addresses of functions that share a loop among a crew, and
+    among a team of OpenMP's. A wait of `AWAKE` seconds takes `rounds` of a loop.
+    """
+
+    def __init__(self) -> None:
+        engine = own_code("thread_pool")
+        # Threads are in it for ever, at the interpreter's end too.
+        _keep_for_ever(engine)
+        addresses = Block(2)
+        NativeCall(engine.function("addresses"), [addresses.address])()
+        self.share, self.share_in_team = addresses.words
+        self.help = engine.function("help")
+        rounds, word = 2000, Block(1)
+        wait = NativeCall(engine.function("wait"), [word.address, rounds])
+        start = time.perf_counter()
+        wait()
+        self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
+
+
+_code = functools.cache(_Code)
+
+
+def _keep_for_ever(thing: object) -> None:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+class Crew:
+    """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
+
+    def __init__(self, processors: int) -> None:
+        """A crew without threads yet, on a number of `processors`.
+
+        With more threads than that, none waits awake: another might need the processor.
+        """
+        self._processors = processors
+        self._starting = threading.Lock()
+        self._count = 0
+        self._contexts: dict[tuple[int, int], Block] = {}
+        self._memory = Block(_CREW_BYTES // 8)
+        _keep_for_ever(self._memory)
+        system = ctypes.CDLL(None)
+        for place, initialize in (
+            (_MUTEX, system.pthread_mutex_init),
+            (_AWAITS_JOB, system.pthread_cond_init),
+            (_AWAITS_END, system.pthread_cond_init),
+        ):
+            initialize(ctypes.c_void_p(self._memory.address + place), None)
+
+    def context(self, threads: int, team: int = 0) -> int:
+        """The address of the context by which compiled code has loops shared by `threads` threads.
+
+        The caller's is among them: with one, or where no thread can be started, it does it all.
+        `team` is the address of OpenMP's function that has a team call another, to have a team
+        share the loops as long as it comes in time; 0 for threads of this crew alone.
+        """
+        key = threads, team
+        try:
+            return self._contexts[key].address
+        except KeyError:
+            pass
+        with self._starting:
+            if key not in self._contexts:
+                self._start(threads - 1)
+                helpers = min(threads - 1, self._count)
+                share = _code().share_in_team if team else _code().share
+                block = Block(_CONTEXT_WORDS)
+                block.words[:] = [share, self._memory.address, helpers, team, threads, 0, 0]
+                _keep_for_ever(block)
+                self._contexts[key] = block
+            return self._contexts[key].address
+
+    def leave(self) -> None:
+        """In a forked process: have each caller with a context of this crew work alone."""
+        for block in self._contexts.values():
+            block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
+
+    def _start(self, count: int) -> None:
+        if self._count >= count:
+            return
+        rounds = _code().rounds if count < self._processors else 0
+        self._memory.words[_ROUNDS // 8] = rounds
+        while self._count < count:
+            thread = threading.Thread(
+                target=NativeCall(_code().help, [self._memory.address, rounds]),
+                name=f"linalg_ext-{self._count + 1}",
+                daemon=True,
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # none to be had, or the interpreter is at its end
+                return
+            self._count += 1
+
 
 VARIABLE = "LINALG_EXT_NUM_THREADS"
 """The environment variable that says how many threads a call may use; read once."""
@@ -52,7 +166,7 @@ def available() -> int:
 
 
 def _told() -> int | None:
-    """Return the number of threads that the environment tells, if it does."""
+    """Return the number of threads that the environment asks for, if it does."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return None
@@ -75,11 +189,7 @@ def current() -> int:
 
 @contextmanager
 def using(count: int) -> Iterator[int]:
-    """Have calls inside the `with` block use `count` threads each, where their work is large.
-
-    Raises:
-        ArgumentError: not a number of threads.
-    """
+    """Have calls inside the `with` block use `count` threads each, where their work is large."""
     token = _in_force.set(checked(count))
     try:
         yield count
@@ -139,11 +249,7 @@ threads = Threads()
 
 
 def checked(count: object) -> int:
-    """`count`, where it is a number of threads.
-
-    Raises:
-        ArgumentError: it is not.
-    """
+    """`count`, where it is a number of threads; an ArgumentError where it is not."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ArgumentError(
             f"threads is {count!r}",
@@ -168,10 +274,8 @@ def lent(team: int) -> Iterator[None]:
     """Have calls inside the `with` block shared by threads of another library's.
 
     After a fork the child's calls are shared by threads of its own: the team is the parent's.
-
-    Args:
-        team: the address of OpenMP's `GOMP_parallel`, which has as many threads as it is told to,
-            the caller's among them, call a function.
+    `team` is the address of OpenMP's `GOMP_parallel`, which has as many threads as it is told to,
+    the caller's among them, call a function.
     """
     token = _team.set(team)
     try:
@@ -184,11 +288,8 @@ def context(threads: int, slices: int | None = None) -> int:
     """Return the context by which at most `threads` threads share the loops of compiled code.
 
     The caller's thread is among them. Where no thread can be started, the caller does all the work.
-
-    Args:
-        threads: the number of threads.
-        slices: of the loop that has most: threads beyond are not woken. A team ignores it, for
-            OpenMP starts new threads where the size of a team changes.
+    Threads beyond the `slices` of the loop that has most are not woken. A team ignores it, for
+    OpenMP starts new threads where the size of a team changes.
 
     Returns:
         The address of some words: the function that shares a loop (see `thread_pool.mlir`), and

@@ -1,8 +1,8 @@
 """The native way into native code: what the interpreter calls when a kernel is called.
 
-The code is in `vectorcall.mlir`, compiled by `vectorcall_code` when calls have come again so often
-that it pays, and kept on disk: other processes load it, sooner. Where the interpreter or NumPy is
-not as it expects there is none: calls then go through Python, and mean the same.
+The code is in `vectorcall.mlir`, compiled when calls have come again so often that it pays, and
+kept on disk: other processes load it, sooner. Where the interpreter or NumPy is not as it expects
+there is none: calls then go through Python, and mean the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -18,14 +18,15 @@ import numpy as np
 
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
-from linalg_ext.runtime.machine_code import Code
-from linalg_ext.runtime.registered import Libraries, in_force, watch
-from linalg_ext.runtime.thread_pool import NativeCall
+from linalg_ext.runtime.libraries import Libraries, in_force, watch
+from linalg_ext.runtime.machine_code import Code, NativeCall
+from linalg_ext.runtime.vectorcall_record import ALIGNED, CONTIGUOUS, WRITABLE
 from linalg_ext.utils.locks import Lock
-from linalg_ext.utils.vectorcall import AVAILABLE
+from linalg_ext.utils.vectorcall import AVAILABLE, quickly_called
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Record
+
 
 LOADING_PAYS = 100
 """Calls through Python after which the caller is loaded, where it is kept on disk: in 3 ms."""
@@ -51,9 +52,6 @@ To release the GIL and take it again costs 0.1 us without contention, and much m
 _NEW_FROM_DESCR, _RETURN = 94, 76
 """PyArray_NewFromDescr, PyArray_Return in NumPy's table of functions, whose order is of its ABI."""
 
-_NAME = "caller"
-"""The name of the code in the cache."""
-
 _OUT, _CALL = sys.intern("out"), sys.intern("__call__")
 
 
@@ -61,16 +59,14 @@ class Caller:
     """The compiled caller."""
 
     def __init__(self, engine: Any) -> None:
-        """Made by `caller`.
+        """Made by `caller`, of the functions of `vectorcall.mlir`.
 
-        Args:
-            engine: has the functions of `vectorcall.mlir`. It is kept for ever: objects that it
-                answers for may be called at the interpreter's end.
+        They are kept for ever: objects that they answer for may be called at the interpreter's end.
         """
         self._engine = engine
-        found = ctypes.c_void_p()
-        NativeCall(engine.function("address"), [ctypes.addressof(found)])()
-        self._code = found.value
+        address = ctypes.c_void_p()
+        NativeCall(engine.function("address"), [ctypes.addressof(address)])()
+        self._code = address.value
         self._words = (ctypes.c_int64 * 10)(
             id(np.ndarray),
             id(_OUT),
@@ -89,13 +85,9 @@ class Caller:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def install(self, target: Any, record: Record, libraries: Libraries | None = None) -> None:
-        """Have calls of `target` that fit the record answered natively.
+        """Have calls of `target` that fit the record answered; its class is by `quickly_called`.
 
-        Args:
-            target: of a class made by `quickly_called`.
-            record: of this caller's world.
-            libraries: those that were in force when the kernel was chosen; None where that does
-                not matter.
+        `libraries` were in force when the kernel was chosen; None where that does not matter.
         """
         if not target._native_code:
             target._native_records = []
@@ -118,8 +110,33 @@ class Caller:
             target._native_records.clear()
 
 
+class Records:
+    """The records of calls that are resolved alike, by what else they depend on."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Record | None] = {}
+
+    def install(
+        self,
+        native: Caller,
+        function: Any,
+        key: Hashable,
+        make: Callable[[int], Record | None],
+        libraries: Libraries | None = None,
+    ) -> None:
+        """Have native code answer calls of a function from now on, where it can.
+
+        `key` is what the record depends on, `native_call.situation` among it; `make` makes it, of
+        the world of the caller, if it can. For `libraries` see `Caller.install`.
+        """
+        if key not in self._made:
+            self._made[key] = make(native.world)
+        if (record := self._made[key]) is not None:
+            native.install(function, record, libraries)
+
+
 class _Provider:
-    """Gives the caller once it is there."""
+    """The native caller, once calls have come often enough to make it."""
 
     def __init__(self) -> None:
         self.caller: Caller | None = None
@@ -135,46 +152,30 @@ class _Provider:
         # Whoever comes while it is being made goes through Python once more.
         if (is_loading or self._calls >= COMPILING_PAYS) and self._lock.acquire(blocking=False):
             try:
-                self._make(kept_own_code if is_loading else _kept_or_compiled)
+                self._make(kept_own_code if is_loading else own_code)
             finally:
                 self._lock.release()
         return self.caller
 
     def forget(self) -> None:
-        """As the caller does, where there is one."""
         if self.caller is not None:
             self.caller.forget()
 
     def make(self) -> None:
-        """Make it now, where it can be made."""
-        self._make(_kept_or_compiled)
+        """Make the caller now, where it can be made."""
+        self._make(own_code)
 
     def _make(self, code: Callable[[str], Code | None]) -> None:
-        """Make it of the code of that name, where there is some."""
         if self.caller is not None or self._is_refused:
             return
-        # Only now: most programs end before calls come so often.
-        from linalg_ext.runtime.object_layout import is_as_expected
-
         if not is_as_expected():
             self._is_refused = True
             return
         try:
-            if (found := code(_NAME)) is not None:
-                self.caller = Caller(found)
+            if (engine := code("vectorcall")) is not None:
+                self.caller = Caller(engine)
         except LinalgExtError:
             self._is_refused = True  # functions of the C API that the interpreter does not show
-
-
-def _kept_or_compiled(name: str) -> Code:
-    return own_code(name, _compiled)
-
-
-def _compiled() -> Code:
-    # Only now: this needs MLIR.
-    from linalg_ext.runtime.vectorcall_code import compiled_caller
-
-    return compiled_caller()
 
 
 caller = _Provider()
@@ -184,10 +185,60 @@ watch(caller.forget)
 
 
 def _function(number: int) -> int:
-    """The address of a function of NumPy's C API."""
     from numpy._core import multiarray
 
     pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = pointer_in(multiarray._ARRAY_API, None)
     return int(ctypes.c_int64.from_address(table + 8 * number).value)
+
+
+@quickly_called
+class _Probe:
+    """An object with room for native code."""
+
+
+def is_as_expected() -> bool:
+    """Return whether each thing that is read lies where it is looked for, asked of some objects."""
+
+    def word(of: Any, offset: int) -> int:
+        return ctypes.c_int64.from_address(id(of) + offset).value
+
+    def bits(of: Any, offset: int) -> bytes:
+        return ctypes.string_at(id(of) + offset, 8)
+
+    array = np.zeros((4, 6), np.int16)[1:, ::2]
+    order = {char: np.dtype(char + "i2") for char in "<>"}
+    items = ["one", "two", "three"]
+    record = (ctypes.c_int64 * 16)()
+    flags = ctypes.c_int32.from_address(id(array) + 64).value
+    probe: Any = _Probe()
+    probe._native_records = items
+    at = word(_Probe, 56)
+    return (
+        word(array, 8) == id(np.ndarray)
+        and word(array, 16) == array.__array_interface__["data"][0]
+        and ctypes.c_int32.from_address(id(array) + 24).value == 2
+        and [_at(word(array, 32), axis) for axis in range(2)] == list(array.shape)
+        and [_at(word(array, 40), axis) for axis in range(2)] == list(array.strides)
+        and word(array, 56) == id(array.dtype)
+        and flags == array.flags.num
+        and flags & (CONTIGUOUS | ALIGNED | WRITABLE) == ALIGNED | WRITABLE
+        and np.zeros(1).flags.num & CONTIGUOUS != 0
+        and all(bits(order[c], 26)[0] in b"=|" for c in "<>" if order[c].isnative)
+        and all(bits(order[c], 26)[0] not in b"=|" for c in "<>" if not order[c].isnative)
+        and bits(np.dtype(np.bool_), 26)[:1] == b"|"
+        and bits(2.5, 16) == np.float64(2.5).tobytes()
+        and bits(np.float32(2.5), 16)[:4] == np.float32(2.5).tobytes()
+        and bits(np.int64(-7), 16) == np.int64(-7).tobytes()
+        and word(items, 16) == 3
+        and [_at(word(items, 24), at) for at in range(3)] == [id(item) for item in items]
+        and [word((1, 2), 16), word(tuple(items), 24)] == [2, id(items[0])]
+        and word(dict.fromkeys(items), 16) == 3
+        and word(record, 16) == ctypes.addressof(record)
+        and word(probe, at + 16) == id(items)
+    )
+
+
+def _at(address: int, number: int) -> int:
+    return ctypes.c_int64.from_address(address + 8 * number).value

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.runtime.call_frame import FrameTemplate
+from linalg_ext.runtime.calling_convention import FrameTemplate
 from linalg_ext.runtime.dtypes import DType
 
 CONTIGUOUS, ALIGNED, WRITABLE = 0x1, 0x100, 0x400
@@ -169,8 +169,7 @@ class Record(ctypes.Structure):
             results: the arrays that are written.
             makes, takes: True where a call without `out=`, and one with it, fits.
             report: called with a status that is not 0; raises.
-            built: the container of the results, in `out=` too. By default one is given as it is,
-                several in a tuple.
+            built: the container of the results, in `out=` too; by default a tuple of several.
             settings: variables, and their required values in the caller's context.
             always_free: True where the GIL is never held while the code runs.
             as_number: True where the result, one without axes, is given as NumPy's number.
@@ -196,8 +195,8 @@ class Record(ctypes.Structure):
                 self._entries[at] = word
         interned = [sys.intern(name) for name in names]
         self._kept += interned
-        pairs = [id(each) for pair in settings for each in pair]
-        self._kept += [each for pair in settings for each in pair]
+        pairs = [id(item) for pair in settings for item in pair]
+        self._kept += [item for pair in settings for item in pair]
         making = self._making(built, len(results))
         values = max(read.slots, len(results) + len(making))
         self.is_too_large = (
@@ -236,17 +235,17 @@ class Record(ctypes.Structure):
         """Return the words by which native code reads a container."""
         kind, keys = container.kind, container.keys
         if issubclass(kind, tuple):
-            way = _TUPLE
+            code = _TUPLE
         else:
-            way = _LIST if kind is list else _DICT if kind is dict else _ATTRIBUTES
-        if way == _ATTRIBUTES:
+            code = _LIST if kind is list else _DICT if kind is dict else _ATTRIBUTES
+        if code == _ATTRIBUTES:
             keys = tuple(map(sys.intern, keys))
         self._kept += [kind, keys]
-        return [way, slot, id(kind), len(container.children), self._table(list(map(id, keys)))]
+        return [code, slot, id(kind), len(container.children), self._table(list(map(id, keys)))]
 
     def _making(self, built: Expected, results: int) -> list[list[int]]:
         """Return the words by which native code makes containers of results, inner ones first."""
-        found: list[list[int]] = []
+        nodes: list[list[int]] = []
 
         def add(part: Expected) -> int:
             if isinstance(part, int):
@@ -257,22 +256,22 @@ class Record(ctypes.Structure):
             self._kept += [kind, keys]
             what, names, positional = id(kind), 0, count
             if kind is type(None):
-                way, what = _OBJECT, id(None)
+                code, what = _OBJECT, id(None)
             elif kind in (tuple, list):
-                way = _TUPLE if kind is tuple else _LIST
+                code = _TUPLE if kind is tuple else _LIST
             elif kind is dict:
-                way, names = _DICT, self._table(list(map(id, keys)))
+                code, names = _DICT, self._table(list(map(id, keys)))
             else:
-                way = _CALL
+                code = _CALL
                 if not issubclass(kind, tuple):
                     interned = tuple(map(sys.intern, keys))
                     self._kept.append(interned)
                     names, positional = id(interned), 0
-            found.append([way, count, what, names, children, positional])
-            return results + len(found) - 1
+            nodes.append([code, count, what, names, children, positional])
+            return results + len(nodes) - 1
 
         add(built)
-        return found
+        return nodes
 
     def _entry(self, entry: Entry) -> list[int]:
         if isinstance(entry, ConstantEntry):
@@ -342,7 +341,6 @@ class _Reading:
         self.slots = arguments + 1
 
     def add(self, slot: int, argument: Expected) -> None:
-        """Have what is in a slot read."""
         if not isinstance(argument, Container):
             self.leaves.append((slot, argument))
             return

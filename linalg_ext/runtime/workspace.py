@@ -20,12 +20,12 @@ import os
 import weakref
 from typing import NamedTuple
 
-from linalg_ext.runtime.blocks import AVAILABLE
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
-from linalg_ext.runtime.machine_code import Code
-from linalg_ext.runtime.object_loader import LoadedCode
-from linalg_ext.runtime.thread_pool import Block, NativeCall
+from linalg_ext.runtime.machine_code import Block, Code, LoadedCode, NativeCall
 from linalg_ext.utils.locks import Lock
+
+AVAILABLE = hasattr(mmap, "MAP_ANONYMOUS") and hasattr(mmap, "MAP_PRIVATE")
+"""True where this system has private anonymous mappings; all systems but Windows do."""
 
 VARIABLE = "lx_intermediates_1"
 """The variable of compiled code that points to the pool.
@@ -36,7 +36,7 @@ Its number changes with what compiled code reads there: exported kernels may be 
 LEAST_BYTES = 64 << 10
 """The smallest size of a buffer from the pool. Below, malloc has one at hand as quickly."""
 
-_NAME = "intermediates"
+_NAME = "workspace"
 _LIMIT, _IDLE, _USED, _MAPPED, _REUSED, _UNMAPPED, _COUNT, _FLAGS = range(2, 10)
 _MUTEX, _BLOCKS, _MOST_BLOCKS = 128, 192, 64
 _MOST_BYTES = 1 << 62
@@ -107,10 +107,9 @@ class Intermediates:
             NativeCall(self._code.function("clear"), [self._memory.address])()
 
     def _load(self, *, may_compile: bool) -> bool:
-        """Return whether the pool's own code is there."""
         with self._loading:
             if self._code is None:
-                code = own_code(_NAME, _compiled) if may_compile else kept_own_code(_NAME)
+                code = own_code(_NAME) if may_compile else kept_own_code(_NAME)
                 if code is not None:
                     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
                     NativeCall(code.function("address"), [self._memory.address])()
@@ -129,10 +128,3 @@ class Intermediates:
 
 intermediates = Intermediates()
 """The pool that the intermediate results of all kernels come from; `pool.memory` sets its limit."""
-
-
-def _compiled() -> Code:
-    # Only now: what compiles it loads MLIR.
-    from linalg_ext.runtime.own_module import compiled_file
-
-    return compiled_file("workspace.mlir", inline=True)

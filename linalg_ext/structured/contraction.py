@@ -28,7 +28,7 @@ from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.einsum import parse, semiring, to_einsum
-from linalg_ext.notations.einsum.contraction import Contraction
+from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.notations.einsum.plan import (
     FLOPS_PER_BYTE,
     ContractionPlan,
@@ -37,8 +37,7 @@ from linalg_ext.notations.einsum.plan import (
     contract_along,
     plan_contraction,
 )
-from linalg_ext.notations.einsum.semiring import Semiring
-from linalg_ext.notations.einsum.subscripts import LETTERS
+from linalg_ext.notations.einsum.subscripts import LETTERS, Contraction
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.category_forms import build_most_specific, build_plain
 from linalg_ext.structured.constants import is_bool, number_constant

@@ -20,7 +20,7 @@ from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, R
 from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand, type_of
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.notations.einsum.semiring import KINDS, Semiring
+from linalg_ext.notations.einsum.definitions import KINDS, Semiring
 from linalg_ext.structured.recognition import RecognizedOp
 
 AffineIndices = tuple[AffineExpr, ...]

@@ -17,7 +17,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.notations.einsum.semiring import Semiring
+from linalg_ext.notations.einsum.definitions import Semiring
 from linalg_ext.structured.constants import is_float, is_integer
 from linalg_ext.structured.extension import (
     CAST,

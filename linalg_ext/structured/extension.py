@@ -20,8 +20,8 @@ from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperan
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.affine_text import parse_affine_map
+from linalg_ext.notations.einsum.definitions import Semiring, semiring
 from linalg_ext.notations.einsum.definitions import definition_of as definition_of_labels
-from linalg_ext.notations.einsum.semiring import Semiring, semiring
 
 _FOLDED = ("add", "mul", "max_signed", "min_signed", "max_unsigned", "min_unsigned")
 """Kinds that take any number of operands, combined from the left."""

@@ -18,8 +18,8 @@ from os import PathLike
 from pathlib import Path
 
 from linalg_ext.cache.checked import read_file
-from linalg_ext.cache.folder import RULE, chosen_folder, require_usable
 from linalg_ext.cache.keys import digest
+from linalg_ext.cache.store import RULE, chosen_folder, require_usable
 from linalg_ext.errors import TargetError
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.data import from_data, to_data

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
-from linalg_ext.executable.conversion import as_array
+from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
 from linalg_ext.tracing.constants import refuse_matrix
 from linalg_ext.tracing.containers import Structure, flatten, paths, told_apart, unflatten

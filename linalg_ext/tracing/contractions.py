@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.compiler.einsum.dtypes import resolve
-from linalg_ext.compiler.einsum.path_emission import definition_for
-from linalg_ext.compiler.einsum.request import Request
+from linalg_ext.compiler.einsum.emission import definition_for
+from linalg_ext.compiler.einsum.request import Request, resolve
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
@@ -241,7 +240,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
 
 def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
     """Record an einsum of traced values, arrays and numbers."""
-    from linalg_ext.notations.einsum.path import find_path
+    from linalg_ext.notations.einsum.plan import find_path
 
     values = [as_traced(value) for value in operands]
     stand_ins = _stand_ins(values)

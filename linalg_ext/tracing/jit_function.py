@@ -26,11 +26,10 @@ import numpy as np
 
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.executable.call_cache import CallCache
-from linalg_ext.executable.description.explanation import Explanation
+from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
 from linalg_ext.ir.context import new_context
-from linalg_ext.runtime.registered import Libraries, in_force
+from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
@@ -44,7 +43,7 @@ from linalg_ext.utils import hooks, other_libraries
 from linalg_ext.utils.display import Shown
 from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.locks import Lock
-from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.recent import Arrivals, CallCache
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:

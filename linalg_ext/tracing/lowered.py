@@ -18,14 +18,13 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.executable.call_cache import Records
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import constant, entries_of, record_of, situation
 from linalg_ext.module import Module
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.registered import Libraries
-from linalg_ext.runtime.vectorcall import Caller, caller
+from linalg_ext.runtime.libraries import Libraries
+from linalg_ext.runtime.vectorcall import Caller, Records, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import setting, using
 from linalg_ext.tracing.calling import Binding, Call, sizes_of

@@ -11,7 +11,7 @@ from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
-from linalg_ext.executable.conversion import is_python_number
+from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     take_operand_maps,

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 def public_modules(package: str) -> Iterator[str]:
     """Return the full names of all modules below a package; only the folders are imported.
 
-    Args:
-        package: its full name. Modules whose names begin with `_` are left out.
+    Modules whose names begin with `_` are left out.
     """
     root = importlib.import_module(package)
     for info in pkgutil.walk_packages(root.__path__, prefix=package + "."):

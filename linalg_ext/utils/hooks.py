@@ -21,20 +21,14 @@ def register(name: str, module: str) -> None:
 
 
 def facade(name: str) -> Any:
-    """Return a facade.
-
-    Raises:
-        LookupError: no module is registered for it.
-    """
+    """Return a facade; a LookupError where no module is registered for it."""
     return import_module(_FACADES[name])
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a package's `__getattr__`, which imports the file that defines a name, once.
 
-    Args:
-        package: its full name, `__name__` there.
-        homes: the files of the package, and the public names in each, with spaces between.
+    `homes` are the files of the package, and the public names in each, with spaces between.
     """
 
     def load(name: str) -> Any:
@@ -49,8 +43,5 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def is_dask(value: object) -> bool:
-    """Return whether a value is one of dask's collections, such as a dask array.
-
-    Such collections have handlers of their own.
-    """
+    """Return whether a value is one of dask's collections, which have handlers of their own."""
     return hasattr(type(value), "__dask_graph__")

@@ -58,12 +58,12 @@ def logger(name: str) -> logging.Logger | Unheard:
     Raises:
         ArgumentError: the environment variable says what is no level, or of no logger.
     """
-    said = os.environ.get(VARIABLE, "").strip()
-    if not said and "logging" not in sys.modules:
+    setting = os.environ.get(VARIABLE, "").strip()
+    if not setting and "logging" not in sys.modules:
         return Unheard()
     import logging
 
-    _follow_environment(said)
+    _follow_environment(setting)
     return logging.getLogger(f"{_ROOT}.{name}")
 
 
@@ -78,12 +78,12 @@ def _kept_logger(name: str, is_loaded: bool) -> logging.Logger | Unheard:
 
 
 @functools.cache
-def _follow_environment(said: str) -> None:
-    if not said:
+def _follow_environment(setting: str) -> None:
+    if not setting:
         return
     import logging
 
-    chosen = {f"{_ROOT}.{name}".rstrip("."): level for name, level in _parsed(said).items()}
+    chosen = {f"{_ROOT}.{name}".rstrip("."): level for name, level in _parsed(setting).items()}
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(_FORMAT))
     logging.getLogger(_ROOT).addHandler(handler)
@@ -91,14 +91,14 @@ def _follow_environment(said: str) -> None:
         logging.getLogger(name).setLevel(level)
 
 
-def _parsed(said: str) -> dict[str, int]:
+def _parsed(setting: str) -> dict[str, int]:
     """Levels by the names of loggers; the empty name is all of them."""
     levels = {}
-    for part in said.split(","):
+    for part in setting.split(","):
         name, _, level = part.strip().lower().rpartition("=")
         if level not in _LEVELS or name not in ("", *NAMES):
             raise ArgumentError(
-                f"{VARIABLE} is {said!r}",
+                f"{VARIABLE} is {setting!r}",
                 expected=f"{', '.join(_LEVELS)}; or NAME=LEVEL with commas between, where NAME is "
                 f"{', '.join(NAMES)}",
             )

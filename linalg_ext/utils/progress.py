@@ -18,12 +18,7 @@ class Progress:
     """A counter of steps; a terminal shows it on the standard error after `PATIENCE` seconds."""
 
     def __init__(self, title: str, steps: int, clock: Callable[[], float]) -> None:
-        """
-        Args:
-            title: what is being done, in a word.
-            steps: how many there are at the most.
-            clock: tells seconds.
-        """
+        """Count steps, at most `steps`, by a `clock` that tells seconds."""
         self._title = title
         self._steps = steps
         self._clock = clock

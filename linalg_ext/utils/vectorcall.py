@@ -94,8 +94,8 @@ def quickly_called(cls: C) -> C:
     spec = _Spec(name, here + 8 * WORDS, 0, _IS_BASE | _HAS_VECTORCALL, slots)
     make = ctypes.pythonapi.PyType_FromSpecWithBases
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object)
-    made: C = make(ctypes.addressof(spec), (cls,))
-    return made
+    subclass: C = make(ctypes.addressof(spec), (cls,))
+    return subclass
 
 
 @quickly_called

@@ -8,7 +8,7 @@ import socket
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -22,21 +22,24 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.executable.argument import refuse_keywords
-from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
-from linalg_ext.executable.description.explanation import Explanation
-from linalg_ext.executable.description.signature import ArrayType, Signature
+from linalg_ext.executable.arguments import (
+    ArrayArgument,
+    ResultSlot,
+    check_aliasing,
+    refuse_keywords,
+    split_out,
+)
+from linalg_ext.executable.explanation import Explanation, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
-from linalg_ext.executable.kernel_data import signature_of
-from linalg_ext.executable.results import ResultSlot, split_out
-from linalg_ext.runtime import ipc, kernel_cache, processes
-from linalg_ext.runtime.child import Child, Helper, imports
+from linalg_ext.executable.kernel_data import explanation_of, signature_of
+from linalg_ext.executable.signature import ArrayType, Signature
+from linalg_ext.runtime import helper_process, kernel_cache, processes
 from linalg_ext.runtime.dtypes import dtype_named
+from linalg_ext.runtime.helper_process import Child, Helper, imports
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import host, override, to_data
-from linalg_ext.worker_process import error_data, worker_cache
-from linalg_ext.worker_process.limits import Limits
-from linalg_ext.worker_process.shared_arrays import SharedBlock, received, share, taken
+from linalg_ext.worker_process import exchange
+from linalg_ext.worker_process.exchange import Limits, SharedBlock, received, share, taken
 
 _NONSENSE = (AttributeError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
 
@@ -49,10 +52,6 @@ class IsolatedKernel:
 
     It is called as a `Kernel` is. What kills the process, or takes longer or more than the limits
     allow, is a `CrashError` here; the next call starts another process.
-
-    Attributes:
-        signature: what it takes and gives.
-        limits: of the process.
     """
 
     signature: Signature
@@ -107,12 +106,7 @@ class IsolatedKernel:
         Raises:
             ArgumentError: there is no such stage; the message lists those there are.
         """
-        if stage not in self.stages:
-            raise ArgumentError(
-                f"{stage!r} is not a stage of the kernel",
-                expected="one of " + ", ".join(self.stages),
-            )
-        return self.stages[stage]
+        return stage_of(self.stages, stage)
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""
@@ -124,14 +118,8 @@ class IsolatedKernel:
         Raises:
             ArgumentError: no number of threads.
         """
-        told = self._request({"do": "explain", "threads": threads})
-        return Explanation(
-            str(self.signature),
-            self._target or host(),
-            tuple(_ToldDecision.from_data(each) for each in told["decisions"]),
-            tuple((name, text) for name, text in told["left"]),
-            told["threads"],
-        )
+        data = self._request({"do": "explain", "threads": threads})["explanation"]
+        return explanation_of(data, self._target or host())
 
     def __call__(
         self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
@@ -185,15 +173,7 @@ class IsolatedKernel:
         return tuple(results) if results else None
 
     def times_of_calls(self, *args: Any, threads: int = 1, seconds: float) -> list[float]:
-        """The seconds of each of some calls in its process, on copies of the arguments.
-
-        Args:
-            *args, threads: as of a call.
-            seconds: for which it is called.
-
-        Raises:
-            ArgumentError, ExecutionError, CrashError: as of a call.
-        """
+        """The seconds of each call within some seconds in its process, on copied arguments."""
         values = [taken(value, self._name(number)) for number, value in enumerate(args)]
         check_aliasing(self._written, values)
         block, plain = share(values)
@@ -221,10 +201,10 @@ class IsolatedKernel:
     def _compiled(self) -> dict[str, Any]:
         """Start a process with the kernel in it, compiled or as it is kept; what it tells of it."""
         self._key = self._key_now()
-        self._kept = worker_cache.read(self._key)
+        self._kept = exchange.kept_entries(self._key)
         if self._kept:
-            told, contents = worker_cache.entries_data(self._kept)
-            about = self._begin({"do": "load", "kept": told}, contents)
+            described, contents = exchange.entries_data(self._kept)
+            about = self._begin({"do": "load", "kept": described}, contents)
             if "signature" in about:
                 return about
         self._kept = []
@@ -291,20 +271,18 @@ class IsolatedKernel:
         seconds = self.limits.seconds
         what = "the kernel" if block is not None else "the compilation"
 
-        def late() -> CrashError:
-            return CrashError(
-                f"{what} did not come to an end within {seconds:g} s",
-                hint="the worker process is ended; allow more with Limits(seconds=...)",
-            )
-
+        late = CrashError(
+            f"{what} did not come to an end within {seconds:g} s",
+            hint="the worker process is ended; allow more with Limits(seconds=...)",
+        )
         try:
             with self._own.asking(child, seconds, what, "in a worker process", late):
-                ipc.send(child.channel, {**request, "seconds": seconds}, payload)
+                helper_process.send(child.channel, {**request, "seconds": seconds}, payload)
                 if block is not None:
                     socket.send_fds(child.channel, [b"."], [block.descriptor])
-                answer, contents = ipc.receive(child.channel)
-                fresh = worker_cache.entries_of(answer["kept"], contents)
-                error = error_data.from_data(answer["error"]) if "error" in answer else None
+                answer, contents = helper_process.receive(child.channel)
+                fresh = exchange.entries_of(answer["kept"], contents)
+                error = exchange.error_of(answer["error"]) if "error" in answer else None
                 results = self._received(child, answer) if "results" in answer else []
         except CrashError as death:
             raise self.limits.named(death) from None
@@ -316,7 +294,7 @@ class IsolatedKernel:
             ) from None
         if fresh:
             self._kept += fresh
-            worker_cache.write(self._key, self._kept)
+            exchange.keep_entries(self._key, self._kept)
         if error is not None:
             if isinstance(error, ArgumentError | ExecutionError):
                 error.where = caller_location()
@@ -324,7 +302,6 @@ class IsolatedKernel:
         return answer, results
 
     def _received(self, child: Child, answer: dict[str, Any]) -> list[Any]:
-        """The results, as many as there must be."""
         _, descriptors, _, _ = socket.recv_fds(child.channel, 1, 1)
         block = SharedBlock(descriptors[0])
         block.close()
@@ -348,13 +325,10 @@ def isolate(
     filename: str = "-",
     **options: Any,
 ) -> IsolatedKernel:
-    """Compile in a worker process; needs no MLIR in this one.
+    """Compile a module, as text or bytecode, in a worker process; needs no MLIR in this one.
 
-    Args:
-        source: a module's text, or its bytecode.
-        entry, libraries, result_dtypes, options: those of `compile`.
-        limits: of the process.
-        filename: what diagnostics call the text.
+    `limits` are of the process, `filename` is what diagnostics call the text, the others are those
+    of `compile`.
 
     Raises:
         CrashError: the compilation died there, or took longer or more than the limits allow.
@@ -375,21 +349,3 @@ def _kept(result: Any) -> Any:
     """A result for the caller: what is small is copied out of its pages."""
     small = isinstance(result, np.ndarray) and result.nbytes < _COPIED
     return result.copy() if small else result
-
-
-@dataclass(frozen=True)
-class _ToldDecision:
-    """A decision of a transformation, as it was told."""
-
-    title: str
-    told: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def from_data(cls, data: Any) -> _ToldDecision:
-        """Read a decision from its title and a list of pairs."""
-        title, rows = data
-        return cls(title, tuple((name, text) for name, text in rows))
-
-    def rows(self) -> Sequence[tuple[str, str]]:
-        """The explanation: names, and what is to be said of each."""
-        return self.told

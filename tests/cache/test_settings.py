@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import linalg_ext.cache as cache
-from linalg_ext.cache.folder import FOLDER, SIZE, chosen_folder, chosen_size
+from linalg_ext.cache.store import FOLDER, SIZE, chosen_folder, chosen_size
 from linalg_ext.errors import CacheError
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from linalg_ext import cache
-from linalg_ext.cache.folder import FOLDER, SIZE
 from linalg_ext.cache.keys import digest
-from linalg_ext.cache.store import Entry
+from linalg_ext.cache.store import FOLDER, SIZE, Entry
 from linalg_ext.cli import main
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linalg_ext.cache.folder import FOLDER
+from linalg_ext.cache.store import FOLDER
 from linalg_ext.cli import demo
 
 

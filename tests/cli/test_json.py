@@ -13,7 +13,7 @@ import pytest
 from command_files import write_files
 from linalg_ext import transforms
 from linalg_ext.cli import main
-from linalg_ext.cli._json import array_data
+from linalg_ext.cli._files import array_data
 
 
 @pytest.fixture(autouse=True)

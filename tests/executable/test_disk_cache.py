@@ -16,9 +16,9 @@ import pytest
 import linalg_ext as lx
 from linalg_ext import cache
 from linalg_ext.cache import keys
-from linalg_ext.cache.folder import FOLDER
+from linalg_ext.cache.store import FOLDER
 from linalg_ext.compiler import op_calls, op_kernels
-from linalg_ext.compiler.einsum import kernel_building, memo, specialized
+from linalg_ext.compiler.einsum import emission, kernels, memo
 from linalg_ext.errors import ExecutionError
 from linalg_ext.opdsl import D, S, T, TensorDef, TypeFn, const
 from linalg_ext.runtime import kernel_cache
@@ -219,7 +219,7 @@ def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 def _forget() -> None:
     op_calls._kernels.clear()
     lx.ops.matmul.known_calls = None
-    for table in (memo._calls, memo._sought, specialized._kernels, specialized._kernels._rent):
+    for table in (memo._calls, memo._sought, kernels._specialized):
         table.clear()
 
 
@@ -238,11 +238,11 @@ def test_calls_of_another_process_are_answered_by_what_this_one_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _forget()
-    monkeypatch.setattr(specialized, "SPECIALIZING_PAYS", 0)
+    monkeypatch.setattr(kernels, "SPECIALIZING_PAYS", 0)
     expected = [call(*operands) for _ in range(2)]
     _forget()
     monkeypatch.setattr(op_kernels, "compile_in_place", _never)
-    monkeypatch.setattr(kernel_building, "compile_in_place", _never)
+    monkeypatch.setattr(emission, "compile_in_place", _never)
     found = call(*operands)
     np.testing.assert_array_equal(found, expected[-1])
     assert found.strides == expected[-1].strides

@@ -17,7 +17,7 @@ from linalg_ext.errors import (
     LayoutError,
     ShapeError,
 )
-from linalg_ext.executable.dynamic_call import OpenCall
+from linalg_ext.executable.direct_call import OpenCall
 
 ADD = """
 func.func @add(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {

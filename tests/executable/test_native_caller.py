@@ -13,7 +13,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.runtime import object_layout
+from linalg_ext.runtime import vectorcall
 from linalg_ext.runtime import vectorcall as calls
 from native_calls import ADD, TWO, array, is_native, native_caller, records_of
 
@@ -153,7 +153,7 @@ def test_more_shapes_than_there_are_records() -> None:
 
 
 def test_calls_are_made_without_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_layout, "is_as_expected", lambda: False)
+    monkeypatch.setattr(vectorcall, "is_as_expected", lambda: False)
     provider = calls._Provider()
     provider.make()
     assert provider() is None
@@ -181,4 +181,4 @@ def test_the_caller_is_loaded_sooner_where_it_is_kept(monkeypatch: pytest.Monkey
         assert [provider() for _ in range(2)] == [None, None]
         found: Any = provider()
         assert found is (None if len(asked) == 1 else made)
-    assert asked == ["caller"] * 2
+    assert asked == ["vectorcall"] * 2

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.cache.folder import FOLDER
+from linalg_ext.cache.store import FOLDER
 from linalg_ext.errors import ExecutionError, ShapeError, UntrustedError
-from linalg_ext.executable import provenance as recipes
+from linalg_ext.executable import kernel as recipes
 from resources import skip_machine
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.cache.folder import FOLDER
+from linalg_ext.cache.store import FOLDER
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ExportError, ShapeError
 from linalg_ext.transforms.grouping import search
 from searched import searched_sums

@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linalg_ext import errors
-from linalg_ext.runtime.buffers import take_over
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, FrameLayout
-from linalg_ext.runtime.descriptors import (
+from linalg_ext.runtime.calling_convention import (
     NOT_ALLOCATED,
+    STATUS,
+    TABLE,
+    WORD,
     Descriptor,
+    FrameLayout,
     address_of,
     contiguous_strides,
     describe,
+    take_over,
     word_count,
 )
 

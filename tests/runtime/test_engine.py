@@ -10,8 +10,8 @@ import pytest
 
 from linalg_ext import errors
 from linalg_ext.bindings import ir
-from linalg_ext.runtime.disassembly import disassemble, undefined_symbols
 from linalg_ext.runtime.engine import Engine, declared_functions
+from linalg_ext.runtime.object_file import disassemble, undefined_symbols
 from resources import skip_machine
 
 CALLS = """

@@ -13,8 +13,8 @@ import pytest
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LinalgExtError, UnresolvedSymbolError
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.machine_code import LoadedCode
 from linalg_ext.runtime.object_file import ObjectFile
-from linalg_ext.runtime.object_loader import LoadedCode
 from linalg_ext.target import host
 from resources import skip_machine
 

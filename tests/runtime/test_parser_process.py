@@ -14,7 +14,7 @@ import pytest
 from linalg_ext.errors import CrashError, LinalgExtError, ParseError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import run_pipeline
-from linalg_ext.runtime import ipc, parser_process
+from linalg_ext.runtime import helper_process, parser_process
 
 SQUARE = "tensor<4x4xf32>"
 IDENTITY = "affine_map<(m, n, k) -> (m, n)>"
@@ -127,13 +127,13 @@ def test_a_worker_that_does_not_answer(monkeypatch):
 
 def test_an_interrupted_request_leaves_no_answer_behind(monkeypatch):
     worker()
-    receive = ipc.receive
+    receive = helper_process.receive
 
     def interrupted(channel):
-        monkeypatch.setattr(ipc, "receive", receive)
+        monkeypatch.setattr(helper_process, "receive", receive)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ipc, "receive", interrupted)
+    monkeypatch.setattr(helper_process, "receive", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Module.parse("func.func private @interrupted()")
     with pytest.raises(ParseError):

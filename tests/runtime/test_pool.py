@@ -16,8 +16,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
-from linalg_ext.runtime.blocks import HUGE_PAGE, Block
-from linalg_ext.runtime.pool import SMALLEST, ResultPool
+from linalg_ext.runtime.pool import HUGE_PAGE, SMALLEST, Block, ResultPool
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no anonymous mappings there")
 

@@ -20,7 +20,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.thread_pool import Crew
+from linalg_ext.runtime.threads import Crew
 from linalg_ext.runtime.vectorcall import caller
 
 LARGE = """

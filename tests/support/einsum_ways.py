@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import linalg_ext as lx
-from linalg_ext.compiler.einsum import kernels, numpy_fallback
+from linalg_ext.compiler.einsum import api, kernels
 
 WAYS = ("nests", "kernel")
 
@@ -19,11 +19,11 @@ def computed(way: str) -> Iterator[None]:
         way: `"nests"`, `"kernel"` or `"as it comes"`. The nests leave to NumPy products of which
             nothing is summed, and inner products of real numbers; kernels leave it nothing.
     """
-    before = kernels.COMPILING_PAYS, numpy_fallback._MOST_PRODUCTS
+    before = kernels.COMPILING_PAYS, api._MOST_PRODUCTS
     if way == "nests":
-        kernels.COMPILING_PAYS, numpy_fallback._MOST_PRODUCTS = 0, -1
+        kernels.COMPILING_PAYS, api._MOST_PRODUCTS = 0, -1
     try:
         with lx.options(backend="kernel" if way == "kernel" else None):
             yield
     finally:
-        kernels.COMPILING_PAYS, numpy_fallback._MOST_PRODUCTS = before
+        kernels.COMPILING_PAYS, api._MOST_PRODUCTS = before

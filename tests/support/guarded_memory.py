@@ -20,8 +20,8 @@ from unittest import mock
 
 import numpy as np
 
-from linalg_ext.executable import dynamic_call, results
-from linalg_ext.runtime import buffers, poison, registered, workspace
+from linalg_ext.executable import arguments, direct_call
+from linalg_ext.runtime import calling_convention, libraries, poison, workspace
 
 Array = np.ndarray[Any, Any]
 Side = Literal["end", "start"]
@@ -234,20 +234,20 @@ class Guards:
         """Have kernels that are compiled now, and the calls of them, take their memory here."""
         guards = self
 
-        def prepare(slot: results.ResultSlot, value: Array | None) -> Array:
+        def prepare(slot: arguments.ResultSlot, value: Array | None) -> Array:
             if value is not None and slot.is_row_major(value):
                 return value
             return guards._now.result(slot.shape, slot.result.dtype, slot.alignment)
 
         free: Callable[[int | None], None] = guards.free
         with (
-            mock.patch.dict(registered._published, self._addresses),
+            mock.patch.dict(libraries._published, self._addresses),
             mock.patch.object(workspace.intermediates, "lend_to", self._learn),
             mock.patch.object(poison, "ON", new=True),
-            mock.patch.object(results.ResultSlot, "prepare", prepare),
-            mock.patch.object(buffers, "free", free),
-            mock.patch.object(dynamic_call, "free", free),
-            mock.patch.object(buffers._Allocation.__del__, "__defaults__", (free,)),
+            mock.patch.object(arguments.ResultSlot, "prepare", prepare),
+            mock.patch.object(calling_convention, "free", free),
+            mock.patch.object(direct_call, "free", free),
+            mock.patch.object(calling_convention._Allocation.__del__, "__defaults__", (free,)),
         ):
             yield self
 

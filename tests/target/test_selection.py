@@ -11,10 +11,9 @@ import pytest
 import linalg_ext as lx
 from linalg_ext import target
 from linalg_ext.compiler.einsum import kernels
-from linalg_ext.compiler.einsum.algebra import Algebra
-from linalg_ext.compiler.einsum.loop_nests import REDUCE
+from linalg_ext.compiler.einsum.algebra import REDUCE, Algebra
 from linalg_ext.errors import TargetError
-from linalg_ext.notations.einsum.semiring import KINDS
+from linalg_ext.notations.einsum.definitions import KINDS
 from linalg_ext.target import Target, selection
 from linalg_ext.target.features import known_features
 

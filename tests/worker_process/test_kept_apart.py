@@ -11,10 +11,9 @@ import pytest
 import linalg_ext as lx
 from isolated_kernels import ADD, isolated
 from linalg_ext import cache
-from linalg_ext.cache.folder import FOLDER
-from linalg_ext.cache.store import Entry
+from linalg_ext.cache.store import FOLDER, Entry
 from linalg_ext.runtime import kernel_cache, processes
-from linalg_ext.worker_process import worker_cache
+from linalg_ext.worker_process import exchange
 
 X = np.ones((500, 3), np.float32)
 
@@ -104,9 +103,9 @@ def test_no_other_process_runs_it(folder: Path) -> None:
 
 def test_what_a_process_apart_says_is_no_path(folder: Path) -> None:
     evil = Entry("../../key", {"recipe": None}, {"../../../evil": b"content"})
-    worker_cache.write("ab" * 20, [(evil, "../name")])
+    exchange.keep_entries("ab" * 20, [(evil, "../name")])
     assert {path.name for path in files(folder.parent)} == {"apart", "record.jsonl"}
-    assert worker_cache.read("ab" * 20) == [(evil, "../name")]
+    assert exchange.kept_entries("ab" * 20) == [(evil, "../name")]
 
 
 @pytest.mark.parametrize(
@@ -114,15 +113,15 @@ def test_what_a_process_apart_says_is_no_path(folder: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused(told: object) -> None:
     with pytest.raises((AttributeError, KeyError, TypeError, ValueError)):
-        worker_cache.entries_of(told, b"abc")
+        exchange.entries_of(told, b"abc")
 
 
 def test_what_is_of_no_use_is_compiled_anew(compilations: list[bool]) -> None:
     kernel = isolated(ADD)
     assert kernel._key is not None
-    ((entry, name), *_) = worker_cache.read(kernel._key)
+    ((entry, name), *_) = exchange.kept_entries(kernel._key)
     damaged = entry._replace(files={**entry.files, kernel_cache.CODE: b"no code"})
-    worker_cache.write(kernel._key, [(damaged, name)])
+    exchange.keep_entries(kernel._key, [(damaged, name)])
     again = isolated(ADD)
     assert compilations == [True, False, True]
     assert again(X, X)[0, 0] == 2

@@ -15,10 +15,10 @@ import pytest
 
 from isolated_kernels import ADD, ENDLESS, isolated
 from linalg_ext import errors
-from linalg_ext.runtime import ipc
+from linalg_ext.runtime import helper_process
 from linalg_ext.runtime.processes import _Forked
 from linalg_ext.worker_process import IsolatedKernel
-from linalg_ext.worker_process.shared_arrays import received
+from linalg_ext.worker_process.exchange import received
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_an_interrupted_call_and_the_next_one() -> None:
 def test_an_interrupted_compilation_and_the_next_one(
     when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receive = ipc.receive
+    receive = helper_process.receive
     waits = iter([receive] if when == "while it compiles" else [])
 
     def interrupted(channel: socket.socket) -> Any:
@@ -57,7 +57,7 @@ def test_an_interrupted_compilation_and_the_next_one(
             raise KeyboardInterrupt from None
 
     with monkeypatch.context() as patched:
-        patched.setattr(ipc, "receive", interrupted)
+        patched.setattr(helper_process, "receive", interrupted)
         patched.setattr(_Forked, "kill", lambda self: None)  # which waits for an answer, too
         patched.setattr(_Forked, "wait", lambda self, timeout=None: 0)
         with pytest.raises(KeyboardInterrupt):

@@ -55,7 +55,7 @@ from contextlib import contextmanager
 
 from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError
-from linalg_ext.executable.description.decision import Told
+from linalg_ext.executable.explanation import Told
 from linalg_ext.gml_st.ir.inference import static
 from linalg_ext.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
 from linalg_ext.rewriting import Report, module_pass

@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.executable.description.decision import Told
+from linalg_ext.executable.explanation import Told
 from linalg_ext.gml_st.rules import Unserved, rule_of
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current

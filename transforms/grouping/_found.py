@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from linalg_ext.module import Module, ModuleLike
 from linalg_ext.target.text import seconds_text
-from linalg_ext.utils.svg.graphs import drawing
+from linalg_ext.utils.svg import drawing
 
 from ._plan import Plan
 from ._realizing import realize

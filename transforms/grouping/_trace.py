@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from textwrap import shorten
 
 from linalg_ext.target.text import seconds_text
-from linalg_ext.utils.svg.plot import Plot
+from linalg_ext.utils.svg import Plot
 
 from ._graph import Graph
 from ._state import Move, State

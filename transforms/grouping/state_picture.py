@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linalg_ext.target.text import seconds_text
-from linalg_ext.utils.svg.graphs import Box, Edge, Picture, drawing
+from linalg_ext.utils.svg import Box, Edge, Picture, drawing
 
 from ._annotations import said
 from ._candidates import FREE, outermost

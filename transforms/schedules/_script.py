@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, reveal_spread_slices
+from linalg_ext.runtime.passes import hide_spread_slices, reveal_spread_slices
 
 ANY = "!transform.any_op"
 FOR = '!transform.op<"scf.for">'

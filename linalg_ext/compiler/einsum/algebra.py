@@ -1,15 +1,28 @@
-"""A semiring on arrays of one dtype: NumPy's functions for it, and evaluation without a kernel."""
+"""A semiring on arrays of one dtype: NumPy's functions for it, and the loop nests of kernels.
+
+Three loop nests for each semiring and dtype are open in every size:
+
+    contract    C[b, m, n]    += A[b, m, k]    * B[b, k, n]       n innermost
+    inner       C[b, m, n, l] += A[b, m, k, l] * B[b, n, k, l]    l innermost
+    reduce      C[m, l]       += A[m, k, l]                       l innermost
+
+All einsums of all shapes come down to these by views. Sums of products of floats become packed
+nests, one for each way in which their operands may have unit stride. Of the others the innermost
+dimension is a parallel one, so that LLVM can vectorize without reordering a sum; for an inner
+product the contracted dimension is cut into lanes l, and the lanes are summed last.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.neutral import neutral_element
-from linalg_ext.notations.einsum import Semiring
+from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.utils.logs import quick_logger
 
@@ -107,3 +120,42 @@ def _in_numpy(a: Array, b: Array) -> Array:
         return sums[:, None, None]
     products: Array = np.matmul(a, b)
     return products
+
+
+@dataclass(frozen=True)
+class Form:
+    """A loop nest: the labels of its operands, and of its loops from the outside in.
+
+    Each input has unit stride along its label of `nearest`, if there is one; where `nearest` is not
+    given, along the innermost loop if it is the last label.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    output: str
+    loops: str
+    nearest: tuple[str, ...] = ()
+
+    def definition(self, algebra: Algebra) -> OpDefinition:
+        """The form in a semiring, as an op on operands of one type."""
+        return definition_of(
+            self.inputs,
+            self.output,
+            kind=algebra.kind,
+            name=f"einsum_{self.name}",
+            dims=self.loops,
+            types=["U"] * len(self.inputs),
+        )
+
+
+CONTRACT = Form("contract", ("bmk", "bkn"), "bmn", "bmkn")
+
+INNER = Form("inner", ("bmkl", "bnkl"), "bmnl", "bmnkl")
+
+REDUCE = Form("reduce", ("mkl",), "ml", "mkl")
+
+
+@cache
+def contract_form(nearest_a: str, nearest_b: str) -> Form:
+    """`CONTRACT` for operands with unit stride along the labels given, or along none."""
+    return replace(CONTRACT, nearest=(nearest_a, nearest_b))

@@ -1,46 +1,25 @@
-"""Calls of `einsum` that are not known: read, planned, and computed."""
+"""Calls of `einsum` that are not known: read, planned, computed, and put in NumPy's `order=`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.compiler.einsum.dtypes import (
-    Dtypes,
-    as_dtype,
-    check_casting,
-    is_known,
-    resolve,
-)
 from linalg_ext.compiler.einsum.evaluation import evaluate
-from linalg_ext.compiler.einsum.layout import arranged, check_order, turned
+from linalg_ext.compiler.einsum.kernels import narrow_kernel
 from linalg_ext.compiler.einsum.memo import remember
-from linalg_ext.compiler.einsum.narrow import narrow_kernel
-from linalg_ext.compiler.einsum.request import Request
-from linalg_ext.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    DTypeError,
-    LayoutError,
-    ShapeError,
-)
+from linalg_ext.compiler.einsum.request import Request, is_known, resolve
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, LayoutError, ShapeError
+from linalg_ext.executable.arguments import overlaps_itself, share_memory
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
-from linalg_ext.executable.overlap import overlaps_itself, share_memory
-from linalg_ext.notations.einsum import (
-    Contraction,
-    Semiring,
-    Shape,
-    Subscripts,
-    parse,
-    parse_interleaved,
-    semiring,
-)
-from linalg_ext.notations.einsum.path import Path, find_path
+from linalg_ext.notations.einsum import Contraction, Shape, parse, parse_interleaved
+from linalg_ext.notations.einsum.plan import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime import backends
 from linalg_ext.runtime.threads import using
@@ -53,16 +32,12 @@ def evaluated(
     *,
     is_usual: bool,
     out: Any,
-    dtype: Any,
-    casting: str,
-    order: str,
-    optimize: Any,
-    compute_type: Any,
-    kind: str | Semiring,
     outs: Any,
+    order: str,
     threads: int | None,
     tune: Any,
     backend: str,
+    **asked: Any,
 ) -> Any:
     """Evaluate a call of `einsum`, which documents the arguments.
 
@@ -70,8 +45,8 @@ def evaluated(
         einsum: the public function. Arrays of other libraries are handed back to it.
         operands: of the call.
         is_usual: True where the call has two arrays and no other argument but `out`.
-        out, dtype, casting, order, optimize, compute_type, kind, outs: of the call.
-        threads, tune, backend: of the call.
+        out, outs, order, threads, tune, backend: of the call.
+        **asked: the other arguments of the call, those of a `Request`.
     """
     if outs is None and has_guests(operands, out):
         guests = Guests()
@@ -82,29 +57,23 @@ def evaluated(
             einsum(
                 *map(guests.array, operands, named),
                 out=guests.place(out, "einsum: out="),
-                dtype=dtype,
-                casting=casting,
                 order=order,
-                optimize=optimize,
-                compute_type=compute_type,
-                kind=kind,
                 threads=threads,
                 tune=tune,
                 backend=backend,
+                **asked,
             )
         )
-    ring = semiring(kind)
-    check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):
         subscripts, arrays = parse(operands[0]), list(operands[1:])
     else:
         subscripts, arrays = parse_interleaved(*operands)
+    request = Request.of(subscripts, **asked)
     called_on = "arrays"
     if outs is not None or any(type(value) is not np.ndarray for value in arrays):
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
     if called_on == "dask":
-        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
-        return hooks.facade("calls").einsum_on_dask(asked, arrays, out, threads, tune, backend)
+        return hooks.facade("calls").einsum_on_dask(request, arrays, out, threads, tune, backend)
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(
@@ -116,140 +85,102 @@ def evaluated(
                 "einsum: threads= where nothing runs",
                 hint="give threads= to the compiled function",
             )
-        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         if called_on == "traced":
-            return hooks.facade("calls").einsum_on_traced(asked, arrays)
-        from linalg_ext.compiler.einsum.path_emission import on_values
+            return hooks.facade("calls").einsum_on_traced(request, arrays)
+        from linalg_ext.compiler.einsum.emission import on_values
 
-        return on_values(asked, arrays, outs)
+        return on_values(request, arrays, outs)
     in_force = nullcontext() if threads is None else using(threads)
     if tune is not None and tune is not False:
         from linalg_ext.tuning import Tuning  # which loads MLIR
 
-        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         with in_force:
-            return hooks.facade("calls").einsum_tuned(asked, arrays, out, Tuning.of(tune))
+            return hooks.facade("calls").einsum_tuned(request, arrays, out, Tuning.of(tune))
     with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
-            subscripts,
+            request,
             [_array(number, value) for number, value in enumerate(arrays)],
-            ring,
+            out,
+            _checked_order(order),
             is_usual=is_usual,
-            out=out,
-            dtype=as_dtype("dtype", dtype),
-            compute_type=as_dtype("compute_type", compute_type),
-            casting=casting,
-            order=check_order(order),
-            optimize=optimize,
             is_compiled=backend == backends.KERNEL,
         )
 
 
-def _request(
-    subscripts: Subscripts,
-    kind: Semiring,
-    dtype: Any,
-    compute_type: Any,
-    casting: str,
-    optimize: Any,
-) -> Request:
-    return Request(
-        subscripts,
-        kind,
-        as_dtype("dtype", dtype),
-        as_dtype("compute_type", compute_type),
-        casting,
-        optimize,
-    )
-
-
 def _on_arrays(
-    subscripts: Subscripts,
+    request: Request,
     arrays: Sequence[Array],
-    kind: Semiring,
+    out: Any,
+    order: str,
     *,
     is_usual: bool,
-    out: Any,
-    dtype: Any,
-    compute_type: Any,
-    casting: str,
-    order: str,
-    optimize: Any,
     is_compiled: bool,
 ) -> Any:
-    contraction, path = _plan(subscripts, tuple(array.shape for array in arrays), optimize)
+    text, optimize = request.subscripts.text, request.optimize
+    plan = _cached_plan if isinstance(optimize, str | bool) else _plan
+    contraction, path = plan(text, tuple(array.shape for array in arrays), optimize)
     if out is not None:
         _check_out(out, contraction.shape)
     out_is_cast = optimize is False or optimize == "auto"
     dtypes = resolve(
         tuple(array.dtype for array in arrays),
-        kind,
-        dtype=dtype,
-        compute_type=compute_type,
-        casting=casting,
+        request.kind,
+        dtype=request.dtype,
+        compute_type=request.compute_type,
+        casting=request.casting,
         out=None if out is None else out.dtype,
         out_is_cast=out_is_cast,
     )
+
+    def put(result: Array) -> Any:
+        result = result.astype(dtypes.result, copy=False)
+        if not out_is_cast:
+            _check_exact(result, out, request.casting)
+        np.copyto(out, result, casting="unsafe")
+        return out
+
+    def arranged(result: Array) -> Any:
+        ordered = _arranged(result, order, contraction, arrays)
+        return ordered if ordered.ndim else ordered[()]
+
     if is_compiled and (len(arrays) > 1 or {*contraction.inputs[0]} != {*contraction.output}):
         steps = ("einsum_path", *path)
-        asked = Request(subscripts, kind, dtypes.result, compute_type, "unsafe", steps)
+        asked = replace(request, dtype=dtypes.result, casting="unsafe", optimize=steps)
         read = [array if is_known(array.dtype) else dtypes.converted(array) for array in arrays]
         result = hooks.facade("calls").einsum_compiled(asked, read)
-        if out is None:
-            result = arranged(result, order, contraction, arrays)
-            return result if result.ndim else result[()]
-        return _put(result, out, dtypes, casting, out_is_cast=out_is_cast)
-    if out is None:
-        asked = Request(subscripts, kind, dtype, compute_type, casting, optimize)
-        if (kernel := narrow_kernel(asked, contraction, arrays, dtypes)) is not None:
-            result = arranged(kernel(*arrays), order, contraction, arrays)
-            return result if result.ndim else result[()]
-    algebra = Algebra(kind, dtypes.compute)
+        return arranged(result) if out is None else put(result)
+    if out is None and (kernel := narrow_kernel(request, contraction, arrays, dtypes)) is not None:
+        return arranged(kernel(*arrays))
+    algebra = Algebra(request.kind, dtypes.compute)
     computed = [dtypes.converted(array) for array in arrays]
     # A result that lies otherwise than row by row is computed so, not copied afterwards.
-    wanted, axes = turned(contraction, order, arrays, out)
+    wanted, axes = _turned(contraction, order, arrays, out)
     back = tuple(axes.index(axis) for axis in range(len(axes)))
     target = None if out is None else out.transpose(axes)
     if target is not None and not _is_writable_in_place(target, algebra, arrays):
         target = None
-    made = evaluate(wanted, path, computed, algebra, target)
-    result = made.transpose(back)
+    in_order = evaluate(wanted, path, computed, algebra, target)
+    result = in_order.transpose(back)
     if out is None:
         is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
         if is_view and result.dtype == dtypes.result and order in "KA":
             return result if result.ndim else result[()]
         if is_usual:
-            remember(subscripts.text, wanted, arrays, None, made, back)
-        result = arranged(result.astype(dtypes.result, copy=False), order, contraction, arrays)
-        return result if result.ndim else result[()]
+            remember(text, wanted, arrays, None, in_order, back)
+        return arranged(result.astype(dtypes.result, copy=False))
     if is_usual and target is not None:
-        remember(subscripts.text, contraction, arrays, target, result)
+        remember(text, contraction, arrays, target, result)
     if target is None or not np.may_share_memory(result, target):
-        _put(result, out, dtypes, casting, out_is_cast=out_is_cast)
+        put(result)
     return out
 
 
-def _put(result: Array, out: Array, dtypes: Dtypes, casting: str, *, out_is_cast: bool) -> Array:
-    result = result.astype(dtypes.result, copy=False)
-    if not out_is_cast:
-        _check_exact(result, out, casting)
-    np.copyto(out, result, casting="unsafe")
-    return out
-
-
-def _plan(
-    subscripts: Subscripts, shapes: tuple[Shape, ...], optimize: Any
-) -> tuple[Contraction, Path]:
-    if isinstance(optimize, str | bool):
-        return _cached_plan(subscripts.text, shapes, optimize)
-    contraction = subscripts.bind(shapes)
-    return contraction, find_path(contraction, optimize)
-
-
-@lru_cache(maxsize=4096, typed=True)
-def _cached_plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Contraction, Path]:
+def _plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Contraction, Path]:
     contraction = parse(text).bind(shapes)
     return contraction, find_path(contraction, optimize)
+
+
+_cached_plan = lru_cache(maxsize=4096, typed=True)(_plan)
 
 
 def _array(number: int, value: Any) -> Array:
@@ -309,3 +240,89 @@ def _check_exact(result: Array, out: Array, casting: Any) -> None:
             expected=f"a cast that casting={casting!r} allows",
             hint="give casting='unsafe' if the loss is meant, or an out= of another dtype",
         )
+
+
+def _checked_order(order: object) -> str:
+    if isinstance(order, str) and len(order) == 1 and order.upper() in "CFAK":
+        return order.upper()
+    error = ArgumentError if isinstance(order, str) else ArgumentTypeError
+    raise error(f"einsum: order={order!r}", expected="'C', 'F', 'A' or 'K'")
+
+
+def _turned(
+    contraction: Contraction, order: str, operands: Sequence[Array], out: Array | None
+) -> tuple[Contraction, list[int]]:
+    """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
+
+    It is wanted in `out`, or new in an order.
+    """
+    axes = list(range(len(contraction.output)))
+    if len(axes) > 1:
+        if out is None:
+            axes = _axes(len(axes), order, contraction, operands)
+        elif not out.flags.c_contiguous:
+            nearest = sorted(axes, key=lambda axis: -abs(out.strides[axis]))
+            axes = nearest if out.transpose(nearest).flags.c_contiguous else axes
+    output = tuple(contraction.output[axis] for axis in axes)
+    return replace(contraction, output=output), axes
+
+
+def _arranged(
+    result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
+) -> Array:
+    """The result in the order that was asked for: itself where it lies so."""
+    if result.ndim < 2:
+        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    axes = _axes(result.ndim, order, contraction, operands)
+    if result.transpose(axes).flags.c_contiguous:
+        return result
+    ordered = np.ascontiguousarray(result.transpose(axes))
+    return ordered.transpose(np.argsort(axes))
+
+
+def _axes(rank: int, order: str, contraction: Contraction, operands: Sequence[Array]) -> list[int]:
+    axes = list(range(rank))
+    if order == "A":
+        fortran = all(operand.flags.f_contiguous for operand in operands)
+        contiguous = all(operand.flags.c_contiguous for operand in operands)
+        order = "F" if fortran and not contiguous else "C"
+    if order == "F":
+        return axes[::-1]
+    return axes if order == "C" else _closest(contraction, operands)
+
+
+def _closest(contraction: Contraction, operands: Sequence[Array]) -> list[int]:
+    """As close to the operands as can be: what `numpy.nditer` finds for `order="K"`.
+
+    An insertion sort by strides, from the fastest axis up; an axis moves before another where no
+    operand wants it otherwise.
+    """
+    strides = [
+        {
+            label: abs(stride)
+            for label, stride, size in zip(labels, operand.strides, operand.shape, strict=True)
+            if size != 1
+        }
+        for labels, operand in zip(contraction.inputs, operands, strict=True)
+    ]
+    labels = contraction.output
+    ordered: list[int] = []  # from the fastest to the slowest
+    for axis in reversed(range(len(labels))):
+        place = len(ordered)
+        for earlier in reversed(range(len(ordered))):
+            faster = _is_faster(labels[axis], labels[ordered[earlier]], strides)
+            if faster is False:
+                break
+            if faster:
+                place = earlier
+        ordered.insert(place, axis)
+    return ordered[::-1]
+
+
+def _is_faster(label: str, other: str, strides: Sequence[dict[str, int]]) -> bool | None:
+    """Return whether the first axis has the smaller stride in every operand that has both.
+
+    None where no operand has both.
+    """
+    both = [(own[label], own[other]) for own in strides if own.get(label) and own.get(other)]
+    return all(first < second for first, second in both) if both else None

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linalg_ext.executable import disk_cache
-from linalg_ext.executable.call_cache import CallCache, Records
+from linalg_ext.executable.arguments import share_memory
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.native_call import record_of, situation
-from linalg_ext.executable.overlap import share_memory
 from linalg_ext.runtime import backends, kernel_cache
-from linalg_ext.runtime.descriptors import contiguous_strides
+from linalg_ext.runtime.calling_convention import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.libraries import in_force
 from linalg_ext.runtime.pool import SMALLEST, memory
-from linalg_ext.runtime.registered import in_force
-from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.vectorcall import Records, caller
 from linalg_ext.runtime.vectorcall_record import ArrayEntry, ConstantEntry, Expected, Record
 from linalg_ext.target import override, setting
+from linalg_ext.utils.recent import CallCache
 
 if TYPE_CHECKING:
     from linalg_ext.notations.einsum import Contraction
@@ -87,11 +87,11 @@ def repeat(
         made_of = partial(_record, known=known, text=text, a=a, b=b, makes=out is None)
         known.records.install(native, function, situation(known.kernel.callee), made_of, libraries)
     if out is None:
-        made = memory.empty(known.shape, known.dtype)
-        _run(known, (a, b, made), threads)
+        result = memory.empty(known.shape, known.dtype)
+        _run(known, (a, b, result), threads)
         if not known.shape:
-            return made[()]
-        return made.transpose(known.back) if known.back else made
+            return result[()]
+        return result.transpose(known.back) if known.back else result
     if not _is_written_as_it_is(out, known, (a, b)):
         return None
     _run(known, (a, b, out), threads)
@@ -99,9 +99,8 @@ def repeat(
 
 
 def _empty(known: _Known) -> Array:
-    """Memory for the result of a call, as the caller gets it."""
-    made = memory.empty(known.shape, known.dtype)
-    return made.transpose(known.back) if known.back else made
+    array = memory.empty(known.shape, known.dtype)
+    return array.transpose(known.back) if known.back else array
 
 
 def _run(known: _Known, arrays: Sequence[Array], threads: int | None) -> None:
@@ -123,21 +122,19 @@ def remember(
     """Keep what a call came to, where one kernel did all of it.
 
     Args:
-        text: the subscripts.
-        contraction: what they mean for the operands.
-        operands: two arrays.
+        text, contraction, operands: the subscripts, and what they mean for two arrays.
         out: where the result was wanted, if that was said.
         result: what was computed.
         back: the axes by which it is transposed for the caller.
     """
-    from linalg_ext.compiler.einsum.specialized import compiled_for, kept_key
-    from linalg_ext.compiler.einsum.steps import diagonal
+    from linalg_ext.compiler.einsum.evaluation import diagonal
+    from linalg_ext.compiler.einsum.kernels import compiled_for, kept_key
 
     a, b = operands
     if any(len(set(labels)) < len(labels) for labels in contraction.inputs):
         return
-    one, other = map(diagonal, operands, contraction.inputs)  # views, as the kernel got them
-    labelled = (one.array, one.labels), (other.array, other.labels)
+    left, right = map(diagonal, operands, contraction.inputs)  # views, as the kernel got them
+    labelled = (left.array, left.labels), (right.array, right.labels)
     output = tuple(label for label in contraction.output if contraction.sizes[label] != 1)
     kernel = compiled_for(*labelled, output)
     if kernel is None:
@@ -146,7 +143,7 @@ def remember(
     if key in _calls or not result.flags.c_contiguous:
         return
     is_turned = back != tuple(range(len(back)))
-    inner = one.array.shape, other.array.shape, tuple(contraction.sizes[x] for x in output)
+    inner = left.array.shape, right.array.shape, tuple(contraction.sizes[x] for x in output)
     known = _Known(kernel, inner, contraction.shape, a.dtype, back if is_turned else ())
     _calls.remember(key, known)
     record = {
@@ -177,9 +174,9 @@ def _found(key: _Key) -> _Known | None:
 
 def _kept_key(key: _Key) -> str | None:
     # The target and the libraries are in every key that is kept.
-    *said, _, _, makes_result = key
-    told = [part.str if isinstance(part, np.dtype) else part for part in said]
-    return kernel_cache.key_of("call of einsum", *told, makes_result)
+    *parts, _, _, makes_result = key
+    plain = [part.str if isinstance(part, np.dtype) else part for part in parts]
+    return kernel_cache.key_of("call of einsum", *plain, makes_result)
 
 
 def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> _Key:

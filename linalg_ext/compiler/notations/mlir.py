@@ -34,21 +34,21 @@ def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
         ParseError: it is not MLIR.
         RecognitionError: no definition says what one of its ops does.
     """
-    found: list[OpDefinition] = []
+    definitions: list[OpDefinition] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if is_structured(op):
-            found.append(definition_of(op))
+            definitions.append(definition_of(op))
         return ir.WalkResult.ADVANCE
 
     Module.parse(text, filename=filename or "MLIR text").ir.operation.walk(visit)
-    if not found:
+    if not definitions:
         raise NotationError(
             "the text has no structured op",
             where=filename,
             expected="linalg.generic, or a named op of linalg",
         )
-    return tuple(found)
+    return tuple(definitions)
 
 
 def write_mlir(
@@ -94,7 +94,7 @@ def _type(definition: OpDefinition, operand: Operand) -> ir.Type:
     if operand.kind is OperandKind.SCALAR:
         return element
     dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = [each.value if isinstance(each, AffineConst) else dynamic for each in operand.shape]
+    sizes = [size.value if isinstance(size, AffineConst) else dynamic for size in operand.shape]
     return ir.RankedTensorType.get(sizes, element)
 
 

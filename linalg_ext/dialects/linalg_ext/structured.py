@@ -13,7 +13,7 @@ from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified,
 from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.affine_text import affine_map
-from linalg_ext.notations.einsum.semiring import Semiring, semiring
+from linalg_ext.notations.einsum.definitions import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
 from linalg_ext.structured.extension import (
     CAST,

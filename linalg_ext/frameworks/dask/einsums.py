@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.compiler.einsum.api import einsum
-from linalg_ext.compiler.einsum.dtypes import Dtypes, resolve
-from linalg_ext.compiler.einsum.path_emission import with_broadcasts
-from linalg_ext.compiler.einsum.request import Request
+from linalg_ext.compiler.einsum.emission import with_broadcasts
+from linalg_ext.compiler.einsum.request import Dtypes, Request, resolve
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
 from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array, threads_of_blocks
 from linalg_ext.notations.einsum import BROADCAST, Semiring
-from linalg_ext.notations.einsum.path import find_path
-from linalg_ext.notations.einsum.plan import Step, contract_along, steps_along
+from linalg_ext.notations.einsum.plan import Step, contract_along, find_path, steps_along
 from linalg_ext.notations.einsum.subscripts import LETTERS
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from linalg_ext.compiler.entry import find_entry
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, caller_location
-from linalg_ext.executable.description.signature import ArrayType, Parameter
 from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given

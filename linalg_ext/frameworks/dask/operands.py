@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 
 from linalg_ext.errors import ArgumentTypeError, DTypeError, ShapeError, caller_location
-from linalg_ext.executable.conversion import as_array
+from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
 from linalg_ext.utils.hooks import is_dask

@@ -15,7 +15,7 @@ from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
-from linalg_ext.executable.conversion import is_python_number
+from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
 from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linalg_ext.executable.description.signature import ArrayType
 from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import ArrayType
 from linalg_ext.frameworks.modules import module_of
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import torch

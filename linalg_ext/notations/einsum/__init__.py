@@ -6,16 +6,23 @@ definition = definition_of_einsum("mk,kn->mn")
 to_einsum(definition)                       # "mk,kn->mn"
 """
 
-from linalg_ext.notations.einsum.contraction import Contraction, Shape
 from linalg_ext.notations.einsum.definitions import (
     BROADCAST,
+    KINDS,
+    Semiring,
     definition_of,
     definition_of_einsum,
+    semiring,
     to_einsum,
 )
-from linalg_ext.notations.einsum.interleaved import parse_interleaved
-from linalg_ext.notations.einsum.semiring import KINDS, Semiring, semiring
-from linalg_ext.notations.einsum.subscripts import Subscripts, Term, parse
+from linalg_ext.notations.einsum.subscripts import (
+    Contraction,
+    Shape,
+    Subscripts,
+    Term,
+    parse,
+    parse_interleaved,
+)
 
 __all__ = [
     "BROADCAST",

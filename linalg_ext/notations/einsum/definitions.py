@@ -1,27 +1,100 @@
-"""Einsum strings as definitions of ops, and back."""
+"""Einsum strings as definitions of ops, and back, in a semiring.
+
++*      sum of products; on booleans, whether any product is true
+max+    greatest sum: longest paths, the Viterbi algorithm on logarithms
+min+    least sum: shortest paths
+max*    greatest product: the most probable explanation
+or and  whether any has all: reachability, joins of relations; on the truth of the elements
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.functions import TYPE, Function, FunctionKind
-from linalg_ext.definition.model import (
-    Assignment,
-    OpDefinition,
-    Operand,
-    OperandKind,
-    Reduction,
-)
+from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import NotationError
-from linalg_ext.notations.einsum.semiring import KINDS, Semiring, semiring
-from linalg_ext.notations.einsum.subscripts import LETTERS, Subscripts, parse
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
+from linalg_ext.notations.einsum.subscripts import LETTERS, parse
 from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.subject import definition_of as subject_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Semiring:
+    """A sum and a product by which an einsum combines elements; each is itself alone.
+
+    Attributes:
+        name: what `kind=` takes.
+        add: combines the terms that fall on one element of the result.
+        multiply: combines the elements of the operands into a term.
+        is_boolean: works on the truth of the elements.
+        is_ordered: needs an order of the elements: there is none on complex numbers.
+    """
+
+    name: str
+    add: Function
+    multiply: Function
+    is_boolean: bool = False
+    is_ordered: bool = False
+
+    @property
+    def needs_non_negative(self) -> bool:
+        """Return whether `x * (a + b) = x * a + x * b` holds for no negative `x`."""
+        return self.is_ordered and self.multiply is BINARY["mul"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> Any:
+        return semiring, (self.name,)
+
+
+_SUM, _PRODUCT = BINARY["add"], BINARY["mul"]
+_MAX, _MIN = BINARY["max_signed"], BINARY["min_signed"]
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Semiring("+*", _SUM, _PRODUCT),
+        Semiring("max+", _MAX, _SUM, is_ordered=True),
+        Semiring("min+", _MIN, _SUM, is_ordered=True),
+        Semiring("max*", _MAX, _PRODUCT, is_ordered=True),
+        Semiring("or and", _SUM, _PRODUCT, is_boolean=True),
+    )
+}
+"""The semirings by name."""
+
+_BY_SPELLING = {name.replace(" ", ""): kind for name, kind in KINDS.items()}
+
+
+def semiring(kind: object) -> Semiring:
+    """The semiring of a name; `"(max, +)"` and `"max +"` are `"max+"`."""
+    if isinstance(kind, Semiring):
+        return kind
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(f"kind={kind!r}", expected=_choices())
+    spelling = "".join(char for char in kind.lower() if char not in " (),")
+    ring = _BY_SPELLING.get(spelling)
+    if ring is None:
+        near = get_close_matches(spelling, _BY_SPELLING, n=1)
+        raise ArgumentError(
+            f"einsum knows no kind {kind!r}",
+            expected=_choices(),
+            hint=f"did you mean {_BY_SPELLING[near[0]].name!r}?" if near else None,
+        )
+    return ring
+
+
+def _choices() -> str:
+    return "one of " + ", ".join(repr(name) for name in KINDS)
+
 
 Labels = Sequence[str]
 
@@ -57,12 +130,12 @@ def definition_of_einsum(
                 term.columns[term.labels.index("...")],
                 hint="write a label for each dimension",
             )
-    inputs = [term.labels for term in subscripts.inputs]
+    words = ["einsum", *map(str, subscripts.inputs), "to", str(subscripts.output)]
     return definition_of(
-        inputs,
+        [term.labels for term in subscripts.inputs],
         [label for label in subscripts.output.labels if label != "..."],
         kind=semiring(kind),
-        name=name or _name(subscripts),
+        name=name or "_".join(filter(None, words)).replace(".", ""),
         doc=f"{subscripts} in the semiring {semiring(kind)}.",
     )
 
@@ -92,7 +165,7 @@ def definition_of(
         label for labels in inputs for label in labels if label not in (*output, BROADCAST)
     )
     symbols = _symbols([*output, *reduced])
-    names = [_operand_name(number) for number in range(len(inputs) + 1)]
+    names = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(len(inputs) + 1)]
     types = types or [f"T{number + 1}" for number in range(len(inputs))]
     result = TypeVar("U")
     operands = [
@@ -189,21 +262,22 @@ def _factors(definition: OpDefinition, value: ScalarExpr, kind: Semiring) -> lis
 
 def _require(
     definition: OpDefinition,
-    found: Function,
+    function: Function,
     attribute: str | None,
     wanted: Function,
     kind: Semiring,
 ) -> None:
     if attribute is not None:
         _refuse(definition, f"{attribute} is chosen at a call", "a fixed function")
-    if found.name == wanted.name:
+    if function.name == wanted.name:
         return
-    fitting = [k for k in KINDS.values() if found.name in (k.add.name, k.multiply.name)]
+    fitting = [k for k in KINDS.values() if function.name in (k.add.name, k.multiply.name)]
     _refuse(
         definition,
-        f"the op combines by {found}, and the kind {kind.name!r} by {kind.add} and {kind.multiply}",
+        f"the op combines by {function}, and the kind {kind.name!r} by {kind.add} and "
+        f"{kind.multiply}",
         "an op of that kind"
-        + (f"; {found} is in {', '.join(repr(k.name) for k in fitting)}" if fitting else ""),
+        + (f"; {function} is in {', '.join(repr(k.name) for k in fitting)}" if fitting else ""),
     )
 
 
@@ -224,14 +298,14 @@ def _term(definition: OpDefinition, access: Access, labels: dict[str, str]) -> s
 
 def _letters(definition: OpDefinition) -> dict[str, str]:
     """A letter for each dimension: its own name if it is one letter."""
-    taken = {dim for dim in definition.dims if dim in LETTERS}
-    spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in taken]
+    letters = {dim for dim in definition.dims if dim in LETTERS}
+    spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in letters]
     if len(definition.dims) > len(LETTERS):
         _refuse(
             definition, f"the op has {len(definition.dims)} dimensions", f"{len(LETTERS)} at most"
         )
     remaining = iter(spare)
-    return {dim: dim if dim in taken else next(remaining) for dim in definition.dims}
+    return {dim: dim if dim in letters else next(remaining) for dim in definition.dims}
 
 
 def _indices(labels: Labels) -> tuple[AffineExpr, ...]:
@@ -253,15 +327,6 @@ def _symbols(labels: Labels) -> dict[str, str]:
     return {
         label: f"size_{label}" if label.swapcase() in labels else label.upper() for label in labels
     }
-
-
-def _operand_name(number: int) -> str:
-    return chr(ord("A") + number) if number < 26 else f"A{number}"
-
-
-def _name(subscripts: Subscripts) -> str:
-    terms = [str(term) for term in subscripts.inputs]
-    return "_".join(filter(None, ["einsum", *terms, "to", str(subscripts.output)])).replace(".", "")
 
 
 def _read(

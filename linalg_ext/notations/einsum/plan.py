@@ -4,21 +4,129 @@ Operands that are read along a diagonal, or have dimensions that nothing else ha
 the rest first; then two at a time are contracted along a path. Where the semiring does not
 distribute (greatest products of numbers that may be negative), nothing is summed before the last
 step. `contract_along` runs the steps: on arrays, MLIR values, traced values and dask arrays alike.
+
+The search for a path is opt_einsum's (Smith and Gray, "opt_einsum - A Python package for optimizing
+contraction order for einsum-like expressions", JOSS 2018).
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from linalg_ext.errors import ArgumentError
-from linalg_ext.notations.einsum.contraction import Contraction
+from linalg_ext.errors import ArgumentError, PathError
 from linalg_ext.notations.einsum.definitions import BROADCAST
-from linalg_ext.notations.einsum.path import STRATEGIES, Path, find_path
+from linalg_ext.notations.einsum.subscripts import Contraction
+
+Path = tuple[tuple[int, ...], ...]
+"""For each step the positions of its operands; its result is appended to those that are left."""
+
+STRATEGIES = (
+    "auto",
+    "auto-hq",
+    "greedy",
+    "optimal",
+    "dp",
+    "branch-all",
+    "branch-2",
+    "branch-1",
+)
+"""The names that `optimize=` accepts."""
+
+
+def find_path(contraction: Contraction, optimize: Any) -> Path:
+    """The path that `optimize=` asks for.
+
+    Args:
+        contraction: with one operand at least.
+        optimize: True or `"auto"`; False, from left to right; the name of a strategy; a pair of a
+            name and the number of elements that an intermediate may have; or a path as
+            `numpy.einsum_path` gives it: `["einsum_path", (1, 2), (0, 1)]`.
+
+    Raises:
+        ArgumentError: it is none of these.
+        PathError: the path does not contract all operands into one.
+    """
+    count = len(contraction.inputs)
+    limit = None
+    if isinstance(optimize, Sequence) and not isinstance(optimize, str):
+        if optimize and optimize[0] == "einsum_path":
+            return _checked_path(optimize[1:], count)
+        if len(optimize) != 2 or not isinstance(optimize[0], str):
+            _refuse_optimize(optimize)
+        optimize, limit = optimize
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0:
+            raise ArgumentError(
+                f"einsum: the memory limit of optimize= is {limit!r}",
+                expected="a number of elements",
+            )
+    if not isinstance(optimize, str | bool):
+        _refuse_optimize(optimize)
+    strategy = "auto" if optimize is True else optimize
+    if strategy is not False and strategy not in STRATEGIES:
+        _refuse_optimize(optimize)
+    if count <= 2:
+        return (tuple(range(count)),)
+    if strategy is False:
+        return ((0, 1), *((0, left) for left in range(count - 2, 0, -1)))
+    # Not at the top: it takes 30 ms, and einsums of one and two operands need it not.
+    from opt_einsum.paths import get_path_fn
+
+    search = get_path_fn(strategy)
+    inputs = [frozenset(labels) for labels in contraction.inputs]
+    path = search(
+        inputs,
+        frozenset(contraction.output),
+        contraction.sizes,
+        None if limit is None else int(limit),
+    )
+    return tuple(tuple(step) for step in path)
+
+
+def _checked_path(steps: Sequence[Any], count: int) -> Path:
+    path: list[tuple[int, ...]] = []
+    left = count
+    for step in steps:
+        try:
+            positions = tuple(operator.index(position) for position in step)
+        except TypeError:
+            raise PathError(
+                f"einsum: {step!r} is no step of a path", expected="a tuple of positions"
+            ) from None
+        if (
+            not positions
+            or len({*positions}) < len(positions)
+            or not all(0 <= position < left for position in positions)
+        ):
+            raise PathError(
+                f"einsum: step {len(path)} of the path, {positions}, does not fit {left} operands",
+                expected=f"different positions from 0 to {left - 1}",
+            )
+        path.append(positions)
+        left += 1 - len(positions)
+    if left != 1:
+        raise PathError(
+            f"einsum: the path leaves {left} of {count} operands",
+            expected="one: the result",
+            hint="add steps, or leave the order to optimize='auto'",
+        )
+    # Without a step there is one operand: its sums are yet to be computed.
+    return tuple(path) or ((0,),)
+
+
+def _refuse_optimize(optimize: object) -> None:
+    raise ArgumentError(
+        f"einsum: optimize={optimize!r}",
+        expected="True, False, one of "
+        + ", ".join(map(repr, STRATEGIES))
+        + ", a pair of one of these and a memory limit, or ['einsum_path', (0, 1), ...]",
+    )
+
 
 Value = TypeVar("Value")
 Labels = tuple[str, ...]
@@ -37,13 +145,10 @@ FLOPS_PER_BYTE = 8.0
 
 @dataclass(frozen=True)
 class Step:
-    """One op of a plan.
+    """One op of a plan, with the labels of what it reads and of its result.
 
-    Attributes:
-        operands: which values it reads: those of the contraction are 0, 1, ...; the result of the
-            first step is the number after the last of them, and so on.
-        inputs: the labels of each.
-        output: those of its result.
+    Of the operands those of the contraction are 0, 1, ...; the result of the first step is the
+    number after the last of them, and so on.
     """
 
     operands: tuple[int, ...]
@@ -63,12 +168,7 @@ class Step:
 
 @dataclass(frozen=True)
 class ContractionPlan:
-    """A contraction and the steps that do it.
-
-    Attributes:
-        contraction: the labels of its operands, and their sizes.
-        steps: in their order; the last gives the result.
-    """
+    """A contraction and the steps that do it; the last gives the result."""
 
     contraction: Contraction
     steps: tuple[Step, ...]
@@ -178,10 +278,7 @@ def contract_along(
 ) -> Value:
     """Return the result of the last step; each value is let go once it has been read.
 
-    Args:
-        steps: of a contraction of these values.
-        values: the operands.
-        apply: contracts the operands of one step.
+    `apply` contracts the operands of one step.
     """
     left = dict(enumerate(values))
     for number, step in enumerate(steps, len(values)):
@@ -252,13 +349,9 @@ class _Builder:
 
 
 def cheapest_path(contraction: Contraction, cost: Cost) -> Path:
-    """The order in which contracting two at a time costs least.
+    """The order in which contracting two at a time costs least, of two operands or more.
 
     Every order is looked at for up to 9 operands; beyond, the cheapest pair is taken each time.
-
-    Args:
-        contraction: of two operands or more.
-        cost: of contracting operands of some labels into one of others.
     """
     if len(contraction.inputs) > _MOST_EXACT:
         return _cheapest_pairs(contraction, cost)

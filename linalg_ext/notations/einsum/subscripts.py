@@ -1,4 +1,4 @@
-"""The grammar of einsum strings, as `numpy.einsum` reads them.
+"""The grammar of einsum strings, as `numpy.einsum` reads them, and their binding to shapes.
 
     subscripts = terms ["->" term]        terms = term {"," term}
     term       = {label | "..."}          at most one ellipsis a term
@@ -6,20 +6,47 @@
 
 Spaces mean nothing, but for those inside `...` and `->`. Without `->` the result has the broadcast
 dimensions, where a term has an ellipsis, and then every label that occurs exactly once, in the
-order of the alphabet, capitals first.
+order of the alphabet, capitals first. In the interleaved form each operand is followed by the
+numbers of its labels:
+
+    einsum(a, [0, 1], b, [1, 2], [0, 2])        # einsum("AB,BC->AC", a, b)
 """
 
 from __future__ import annotations
 
+import operator
 import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from linalg_ext.errors import ArgumentTypeError, ArityError, NotationError, ShapeError
-from linalg_ext.notations.einsum.contraction import Contraction, Shape
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The labels and sizes of an einsum; an ellipsis has been replaced by labels.
+
+    Attributes:
+        inputs: the labels of the dimensions of each operand; `".0"`, `".1"`, ... for those of the
+            ellipsis, counted from the right.
+        output: the labels of the result.
+        sizes: the size of each label. A dimension of size 1 stands for any size.
+    """
+
+    inputs: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    sizes: dict[str, int]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the result."""
+        return tuple(self.sizes[label] for label in self.output)
+
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 """The labels there are, in the order in which NumPy numbers and sorts them."""
@@ -29,12 +56,9 @@ ELLIPSIS = "..."
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """The subscripts of one operand, or of the result.
+    """The subscripts of one operand, or of the result: letters, and `"..."` for the ellipsis.
 
-    Attributes:
-        labels: letters, and `"..."` for the ellipsis.
-        columns: where each of them stands in the text.
-        column: where the term begins.
+    `columns` are where each stands in the text, `column` is where the term begins.
     """
 
     labels: tuple[str, ...]
@@ -52,24 +76,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Subscripts:
-    """An einsum string, read, with the checks that need no operands.
-
-    Attributes:
-        text: as it was written.
-        inputs: a term for each operand.
-        output: the term of the result.
-        is_explicit: whether the text states the result.
-    """
+    """An einsum string, read, with the checks that need no operands."""
 
     text: str
     inputs: tuple[Term, ...]
     output: Term
-    is_explicit: bool
-
-    @property
-    def has_ellipsis(self) -> bool:
-        """Return whether some operand has dimensions without a label."""
-        return any(term.has_ellipsis for term in self.inputs)
 
     def bind(self, shapes: Sequence[Shape]) -> Contraction:
         """Return the contraction of operands of these shapes.
@@ -79,21 +90,43 @@ class Subscripts:
             ShapeError: a rank does not fit its term, or two sizes of one label differ.
             NotationError: the result lacks the ellipsis that its dimensions need.
         """
-        return _bind(self, shapes)
-
-    def refuse(self, what: str, column: int, *, expected: str = "", hint: str = "") -> NoReturn:
-        """Raise a NotationError that points at a column of the text."""
-        raise NotationError(
-            what, where=self.pointer(column), expected=expected or None, hint=hint or None
+        terms, output = self.inputs, self.output
+        if len(shapes) != len(terms):
+            raise ArityError(
+                f"the subscripts have {_count(len(terms), 'term')}, but there "
+                f"{'is' if len(shapes) == 1 else 'are'} {_count(len(shapes), 'operand')}",
+                where=f"'{self.text}'",
+                expected="a term for each operand, with ',' between them",
+            )
+        inputs = tuple(
+            _expand(term, _broadcast_rank(self, number, term, shape))
+            for number, (term, shape) in enumerate(zip(terms, shapes, strict=True))
         )
+        sizes = _sizes(self, inputs, shapes)
+        broadcast = sum(label.startswith(".") for label in sizes)
+        if broadcast and not output.has_ellipsis:
+            self.refuse(
+                f"the result has no ellipsis for {_count(broadcast, 'broadcast dimension')} of the "
+                "operands",
+                output.column,
+                hint="write '...' where they belong in the result: there is no sum over them",
+            )
+        return Contraction(inputs, _expand(output, broadcast), sizes)
 
-    def pointer(self, column: int) -> str:
-        """The text with a caret under a column."""
-        return pointer(self.text, column)
+    def refuse(self, what: str, column: int, *, hint: str | None = None) -> NoReturn:
+        """Raise a NotationError that points at a column of the text."""
+        _refuse(self.text, what, column, hint=hint)
 
     def __str__(self) -> str:
         """The explicit form, without spaces."""
         return f"{','.join(map(str, self.inputs))}->{self.output}"
+
+
+def _refuse(
+    text: str, what: str, column: int, *, expected: str | None = None, hint: str | None = None
+) -> NoReturn:
+    """Raise a NotationError that points at a column of a text."""
+    raise NotationError(what, where=pointer(text, column), expected=expected, hint=hint)
 
 
 def pointer(text: str, column: int) -> str:
@@ -116,95 +149,88 @@ def parse(text: str) -> Subscripts:
         raise ArgumentTypeError(
             f"the subscripts are a {type(text).__name__}", expected="a string such as 'mk,kn->mn'"
         )
-    return _Parser(text).subscripts()
+    left, arrow, right = text.partition("->")
+    inputs = []
+    column = 0
+    for part in left.split(","):
+        inputs.append(_term(text, part, column))
+        column += len(part) + 1
+    if not arrow:
+        return Subscripts(text, tuple(inputs), _implicit_output(inputs))
+    output = _term(text, right, len(left) + 2, is_output=True)
+    _check_output(text, inputs, output)
+    return Subscripts(text, tuple(inputs), output)
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
+def _term(text: str, part: str, start: int, *, is_output: bool = False) -> Term:
+    labels: list[str] = []
+    columns: list[int] = []
+    offset = 0
+    while offset < len(part):
+        char, column = part[offset], start + offset
+        width = 1
+        if char == ".":
+            _check_ellipsis(text, part[offset:], column, ELLIPSIS in labels)
+            char, width = ELLIPSIS, len(ELLIPSIS)
+        elif not char.isspace() and char not in LETTERS:
+            _refuse_character(text, part[offset:], column, is_output)
+        if not char.isspace():
+            labels.append(char)
+            columns.append(column)
+        offset += width
+    return Term(tuple(labels), tuple(columns), start)
 
-    def subscripts(self) -> Subscripts:
-        arrow = self.text.find("->")
-        left = self.text if arrow < 0 else self.text[:arrow]
-        inputs = []
-        column = 0
-        for part in left.split(","):
-            inputs.append(self.term(part, column))
-            column += len(part) + 1
-        if arrow < 0:
-            output = _implicit_output(inputs)
-            return Subscripts(self.text, tuple(inputs), output, is_explicit=False)
-        output = self.term(self.text[arrow + 2 :], arrow + 2, is_output=True)
-        self.check_output(inputs, output)
-        return Subscripts(self.text, tuple(inputs), output, is_explicit=True)
 
-    def term(self, part: str, start: int, *, is_output: bool = False) -> Term:
-        labels: list[str] = []
-        columns: list[int] = []
-        offset = 0
-        while offset < len(part):
-            char, column = part[offset], start + offset
-            width = 1
-            if char == ".":
-                self.check_ellipsis(part, offset, column, ELLIPSIS in labels)
-                char, width = ELLIPSIS, len(ELLIPSIS)
-            elif not char.isspace() and char not in LETTERS:
-                self.refuse_character(char, part[offset:], column, is_output)
-            if not char.isspace():
-                labels.append(char)
-                columns.append(column)
-            offset += width
-        return Term(tuple(labels), tuple(columns), start)
-
-    def check_ellipsis(self, part: str, offset: int, column: int, has_one: bool) -> None:
-        dots = len(part[offset:]) - len(part[offset:].lstrip("."))
-        if dots != len(ELLIPSIS):
-            self.refuse(
-                f"{dots} dot{'s' * (dots > 1)} where an ellipsis has three",
-                column,
-                expected="'...' for the dimensions that have no label",
-            )
-        if has_one:
-            self.refuse("a second ellipsis in one term", column, hint="keep one of them")
-
-    def refuse_character(self, char: str, rest: str, column: int, is_output: bool) -> NoReturn:
-        if char == "," and is_output:
-            self.refuse("a comma after '->'", column, expected="one term: there is one result")
-        if rest.startswith("->"):
-            self.refuse("a second '->'", column, expected="one arrow, before the result")
-        if char in "->":
-            self.refuse(f"{char!r} alone", column, hint="write '->' before the result")
-        self.refuse(
-            f"{char!r} is no label",
+def _check_ellipsis(text: str, rest: str, column: int, has_one: bool) -> None:
+    dots = len(rest) - len(rest.lstrip("."))
+    if dots != len(ELLIPSIS):
+        _refuse(
+            text,
+            f"{dots} dot{'s' * (dots > 1)} where an ellipsis has three",
             column,
-            expected="letters a to z and A to Z, '...', ',' between operands, '->' before "
-            "the result",
+            expected="'...' for the dimensions that have no label",
         )
+    if has_one:
+        _refuse(text, "a second ellipsis in one term", column, hint="keep one of them")
 
-    def check_output(self, inputs: Sequence[Term], output: Term) -> None:
-        known = {label for term in inputs for label in term.labels} | {ELLIPSIS}
-        seen: set[str] = set()
-        for label, column in zip(output.labels, output.columns, strict=True):
-            if label in seen:
-                self.refuse(
-                    f"label '{label}' is twice in the result",
-                    column,
-                    hint="give each dimension of the result a label of its own; to write on a "
-                    "diagonal, assign to the view that einsum('ii->i', matrix) gives",
-                )
-            if label not in known:
-                labels = ", ".join(sorted(known - {ELLIPSIS})) or "none"
-                self.refuse(
-                    f"label '{label}' of the result is in no operand",
-                    column,
-                    expected=f"labels of the operands: {labels}",
-                )
-            seen.add(label)
 
-    def refuse(self, what: str, column: int, *, expected: str = "", hint: str = "") -> NoReturn:
-        Subscripts(self.text, (), Term(()), False).refuse(
-            what, column, expected=expected, hint=hint
-        )
+def _refuse_character(text: str, rest: str, column: int, is_output: bool) -> NoReturn:
+    char = rest[0]
+    if char == "," and is_output:
+        _refuse(text, "a comma after '->'", column, expected="one term: there is one result")
+    if rest.startswith("->"):
+        _refuse(text, "a second '->'", column, expected="one arrow, before the result")
+    if char in "->":
+        _refuse(text, f"{char!r} alone", column, hint="write '->' before the result")
+    _refuse(
+        text,
+        f"{char!r} is no label",
+        column,
+        expected="letters a to z and A to Z, '...', ',' between operands, '->' before the result",
+    )
+
+
+def _check_output(text: str, inputs: Sequence[Term], output: Term) -> None:
+    known = {label for term in inputs for label in term.labels} | {ELLIPSIS}
+    seen: set[str] = set()
+    for label, column in zip(output.labels, output.columns, strict=True):
+        if label in seen:
+            _refuse(
+                text,
+                f"label '{label}' is twice in the result",
+                column,
+                hint="give each dimension of the result a label of its own; to write on a "
+                "diagonal, assign to the view that einsum('ii->i', matrix) gives",
+            )
+        if label not in known:
+            labels = ", ".join(sorted(known - {ELLIPSIS})) or "none"
+            _refuse(
+                text,
+                f"label '{label}' of the result is in no operand",
+                column,
+                expected=f"labels of the operands: {labels}",
+            )
+        seen.add(label)
 
 
 def _implicit_output(inputs: Sequence[Term]) -> Term:
@@ -212,32 +238,6 @@ def _implicit_output(inputs: Sequence[Term]) -> Term:
     once = sorted(label for label, count in counts.items() if count == 1)
     ellipsis = [ELLIPSIS] if any(term.has_ellipsis for term in inputs) else []
     return Term((*ellipsis, *once))
-
-
-def _bind(subscripts: Subscripts, shapes: Sequence[Shape]) -> Contraction:
-    terms = subscripts.inputs
-    if len(shapes) != len(terms):
-        raise ArityError(
-            f"the subscripts have {_count(len(terms), 'term')}, but there "
-            f"{'is' if len(shapes) == 1 else 'are'} {_count(len(shapes), 'operand')}",
-            where=f"'{subscripts.text}'",
-            expected="a term for each operand, with ',' between them",
-        )
-    inputs = tuple(
-        _expand(term, _broadcast_rank(subscripts, number, term, shape))
-        for number, (term, shape) in enumerate(zip(terms, shapes, strict=True))
-    )
-    sizes = _sizes(subscripts, inputs, shapes)
-    broadcast = sum(label.startswith(".") for label in sizes)
-    output = subscripts.output
-    if broadcast and not output.has_ellipsis:
-        subscripts.refuse(
-            f"the result has no ellipsis for {_count(broadcast, 'broadcast dimension')} of the "
-            "operands",
-            output.column,
-            hint="write '...' where they belong in the result: there is no sum over them",
-        )
-    return Contraction(inputs, _expand(output, broadcast), sizes)
 
 
 def _broadcast_rank(subscripts: Subscripts, number: int, term: Term, shape: Shape) -> int:
@@ -252,7 +252,7 @@ def _broadcast_rank(subscripts: Subscripts, number: int, term: Term, shape: Shap
     raise ShapeError(
         f"operand {number} has rank {rank}, shape {shape}, but its term '{term}' has "
         f"{_count(labelled, 'label')}",
-        where=subscripts.pointer(term.column),
+        where=pointer(subscripts.text, term.column),
         expected=f"rank {wanted}",
         hint=hint,
     )
@@ -301,7 +301,7 @@ def _place(subscripts: Subscripts, number: int, label: str, *, last: bool = Fals
     term = subscripts.inputs[number]
     wanted = ELLIPSIS if label.startswith(".") else label
     columns = [c for x, c in zip(term.labels, term.columns, strict=True) if x == wanted]
-    return subscripts.pointer(columns[-1 if last else 0])
+    return pointer(subscripts.text, columns[-1 if last else 0])
 
 
 def _described(label: str) -> str:
@@ -312,3 +312,62 @@ def _described(label: str) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def parse_interleaved(*arguments: Any) -> tuple[Subscripts, list[Any]]:
+    """The subscripts and the operands of a call in the interleaved form.
+
+    Label 0 is `A`, 25 is `Z`, 26 is `a`, 51 is `z`; `Ellipsis` is `...`.
+
+    Raises:
+        ArityError: no operand.
+        ArgumentTypeError: a sublist is no list of integers.
+        NotationError: a number is no label.
+    """
+    if len(arguments) < 2:
+        raise ArityError(
+            "einsum got no subscripts" if not arguments else "einsum got an operand alone",
+            expected="einsum('ij,jk->ik', a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])",
+        )
+    pairs = len(arguments) // 2
+    operands = [arguments[2 * number] for number in range(pairs)]
+    terms = [
+        _sublist_term(arguments[2 * n + 1], f"the sublist of operand {n}") for n in range(pairs)
+    ]
+    text = ",".join(terms)
+    if len(arguments) % 2:
+        text += "->" + _sublist_term(arguments[-1], "the sublist of the result")
+    return parse(text), operands
+
+
+def _sublist_term(sublist: Any, name: str) -> str:
+    if isinstance(sublist, str | bytes) or not (
+        isinstance(sublist, Sequence) or hasattr(sublist, "__array__")
+    ):
+        raise ArgumentTypeError(
+            f"{name} is {sublist!r}",
+            expected="a list of integers and Ellipsis",
+            hint="or give the subscripts as one string first: einsum('ij->ji', a)",
+        )
+    try:
+        return "".join(_label_of_number(entry, name) for entry in sublist)
+    except TypeError as error:
+        if isinstance(error, ArgumentTypeError):
+            raise
+        raise ArgumentTypeError(  # a 0-d array
+            f"{name} is {sublist!r}", expected="a list of integers and Ellipsis"
+        ) from None
+
+
+def _label_of_number(entry: Any, name: str) -> str:
+    if entry is Ellipsis:
+        return ELLIPSIS
+    try:
+        number = operator.index(entry)
+    except TypeError:
+        raise ArgumentTypeError(f"{name} has {entry!r}", expected="integers and Ellipsis") from None
+    if not 0 <= number < len(LETTERS):
+        raise NotationError(
+            f"{name} has the label {number}", expected=f"labels 0 to {len(LETTERS) - 1}"
+        )
+    return LETTERS[number]

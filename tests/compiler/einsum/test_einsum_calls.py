@@ -180,17 +180,16 @@ def test_twelve_operands() -> None:
 
 
 def test_small_calls_share_their_way_to_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_kernels", {})
-    monkeypatch.setattr(kernels, "_rent", {})
+    monkeypatch.setattr(kernels, "_nests", kernels.KernelsThatPay())
     monkeypatch.setattr(kernels, "COMPILING_PAYS", 3 * 8 * 9 * 10)
     for size in (8, 8):
         lx.einsum("ij,jk->ik", np.ones((size, 9)), np.ones((9, 10)))
-        assert kernels._kernels == {}
+        assert not kernels._nests
     lx.einsum("ij,jk->ik", np.ones((8, 9)), np.ones((9, 10)))
     double = np.dtype(np.float64)
-    assert list(kernels._kernels) == [("contract", ("k", "n"), "+*", double, None, ())]
+    assert list(kernels._nests) == [("contract", ("k", "n"), "+*", double, None, ())]
     lx.einsum("bij,bjk->bik", np.ones((2, 30, 9)), np.ones((2, 9, 11)))
-    assert len(kernels._kernels) == 1  # other sizes, the same kernel
+    assert len(kernels._nests) == 1  # other sizes, the same kernel
 
 
 def test_a_call_that_needs_no_kernel_loads_no_mlir() -> None:

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler.einsum import memo, specialized
+from linalg_ext.compiler.einsum import kernels, memo
 from linalg_ext.errors import LayoutError, TargetError
-from linalg_ext.executable.call_cache import CallCache
+from linalg_ext.utils.recent import CallCache
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and everything is compiled at its first call."""
-    monkeypatch.setattr(specialized, "SPECIALIZING_PAYS", 1)
-    monkeypatch.setattr(specialized, "_kernels", specialized.KernelsThatPay())
+    monkeypatch.setattr(kernels, "SPECIALIZING_PAYS", 1)
+    monkeypatch.setattr(kernels, "_specialized", kernels.KernelsThatPay())
     monkeypatch.setattr(memo, "_calls", CallCache(memo._MOST_CALLS))
 
 
@@ -117,7 +117,7 @@ def test_what_lies_in_another_order_is_not_copied_into_it(
 ) -> None:
     operands = [integers(*shape) for shape in shapes]
     expected = np.einsum(text, *operands, order=order)  # type: ignore[call-overload]
-    monkeypatch.setattr("linalg_ext.compiler.einsum.layout.np.ascontiguousarray", None)
+    monkeypatch.setattr("linalg_ext.compiler.einsum.general.np.ascontiguousarray", None)
     for _ in range(3):
         result = lx.einsum(text, *operands, order=order)
         np.testing.assert_array_equal(result, expected)
@@ -127,11 +127,11 @@ def test_what_lies_in_another_order_is_not_copied_into_it(
 
 
 def test_kernels_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(specialized, "_MOST_KERNELS", 2)
-    monkeypatch.setattr(specialized, "_kernels", specialized.KernelsThatPay())
+    monkeypatch.setattr(kernels, "_MOST_KERNELS", 2)
+    monkeypatch.setattr(kernels, "_specialized", kernels.KernelsThatPay())
     for size in (16, 17, 18):
         lx.einsum("mk,kn->mn", integers(size, 20), integers(20, 30))
-    assert len(specialized._kernels) == 2
+    assert len(kernels._specialized) == 2
 
 
 def test_a_known_call_is_known_for_one_target() -> None:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler.einsum import narrow, specialized
+from linalg_ext.compiler.einsum import kernels
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second call of a contraction is compiled."""
-    monkeypatch.setattr(specialized, "SPECIALIZING_PAYS", 2 * specialized.CALL)
-    monkeypatch.setattr(narrow, "_kernels", specialized.KernelsThatPay())
+    monkeypatch.setattr(kernels, "SPECIALIZING_PAYS", 2 * kernels.CALL)
+    monkeypatch.setattr(kernels, "_narrow", kernels.KernelsThatPay())
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_every_call_gives_the_same(
     random = np.random.default_rng(0)
     a, b = (random.integers(-4, 5, shape).astype(dtype) for shape in shapes)
     first = lx.einsum(subscripts, a, b, **wanted)
-    assert not narrow._kernels
+    assert not kernels._narrow
     for _ in range(2):
         again = lx.einsum(subscripts, a, b, **wanted)
         assert (again.dtype, again.strides) == (first.dtype, first.strides)
         np.testing.assert_array_equal(again, first)
-    assert len(narrow._kernels) == 1
+    assert len(kernels._narrow) == 1
 
 
 def test_strides_and_unsigned_integers_go_another_way() -> None:
@@ -61,4 +61,4 @@ def test_strides_and_unsigned_integers_go_another_way() -> None:
         lx.einsum("mk,kn->mn", a.T, a, dtype=np.int32)
         lx.einsum("mk,kn->mn", a, b, dtype=np.int32)
         lx.einsum("mk,kn->mn", a, a)
-    assert not narrow._kernels
+    assert not kernels._narrow

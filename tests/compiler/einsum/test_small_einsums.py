@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler.einsum.numpy_fallback import in_numpy
+from linalg_ext.compiler.einsum.api import in_numpy
 
 CASES = [
     ("i,j->ij", [(3,), (4,)]),

@@ -19,7 +19,9 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.cache import checked
 from linalg_ext.errors import ExecutionError, ExportError, TargetError, UnresolvedSymbolError
-from linalg_ext.executable.export.format import RECORD, opened, sealed
+from linalg_ext.executable.export import sealed
+from linalg_ext.executable.loading import opened
+from linalg_ext.executable.numpy_loader import RECORD
 from linalg_ext.target import host, to_data
 from resources import c_compiler, skip_machine
 

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.executable.export import format as record_format
-from linalg_ext.executable.export import loader
-from linalg_ext.executable.export.format import RECORD, opened, sealed
+from linalg_ext.executable import numpy_loader as loader
+from linalg_ext.executable.export import sealed
+from linalg_ext.executable.loading import opened
+from linalg_ext.executable.numpy_loader import RECORD
 from linalg_ext.target import host
 from resources import c_compiler, skip_machine
 
@@ -245,8 +246,3 @@ def test_what_it_cannot_load_is_refused(every: tuple[Any, Path], tmp_path: Path)
         loader.load(folder)
     with pytest.raises(OSError, match=r"kernel\.json"):
         loader.load(tmp_path / "absent")
-
-
-def test_both_readers_agree_on_the_format() -> None:
-    for name in ("FORMAT", "VERSION", "RECORD"):
-        assert getattr(loader, name) == getattr(record_format, name)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.einsum import parse
-from linalg_ext.notations.einsum.contraction import Contraction
-from linalg_ext.notations.einsum.path import Path
-from linalg_ext.notations.einsum.plan import PATHS, cheapest_path, plan_contraction
+from linalg_ext.notations.einsum.plan import PATHS, Path, cheapest_path, plan_contraction
+from linalg_ext.notations.einsum.subscripts import Contraction
 
 Group = frozenset[int]
 SIZES = {"a": 2, "b": 3, "c": 5, "d": 7, "e": 11}

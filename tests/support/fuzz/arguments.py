@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.executable.description.signature import ArrayType, Parameter, Result, Signature
+from linalg_ext.executable.signature import ArrayType, Parameter, Result, Signature
 
 MOST_ELEMENTS = 1 << 18
 """Of an array; kernels of larger ones are not called."""

@@ -30,7 +30,7 @@ from fuzz.account import LOOPS, UNWRITTEN, Account, as_text, parser_dies
 from fuzz.open_modules import OpenModule, Sizes, written
 from guarded_memory import Guarded, Guards, Side
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.description.signature import ArrayType, Parameter
+from linalg_ext.executable.signature import ArrayType, Parameter
 
 Array = np.ndarray[Any, Any]
 

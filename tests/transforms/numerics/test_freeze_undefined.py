@@ -82,7 +82,7 @@ UNDEFINED = {
 @pytest.mark.parametrize("what", UNDEFINED)
 def test_results_are_written(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poison, "ON", True)
-    monkeypatch.setattr("linalg_ext.executable.results.empty", poison._poisoned)
+    monkeypatch.setattr("linalg_ext.executable.arguments.empty", poison._poisoned)
     kernel = lx.compile(
         f"""
         func.func @f(%a: tensor<40xi64>) -> tensor<40xi64> {{

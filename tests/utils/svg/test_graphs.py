@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from linalg_ext.utils.svg.graphs import Box, Edge, Picture, drawing
-from linalg_ext.utils.svg.layers import layered
+from linalg_ext.utils.svg import Box, Edge, Picture, drawing, layered
 
 SVG = "{http://www.w3.org/2000/svg}"
 

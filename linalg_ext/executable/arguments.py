@@ -1,0 +1,717 @@
+"""Arguments and results of a call: every check before native code runs, and the way into its frame.
+
+Python's numbers have no dtype, so the parameter's is taken if its kind can hold them. A bool goes
+anywhere, an int to integers wide enough and to floats, a float to floats, a complex to complex. A
+value with a dtype of its own must have the right one.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext.errors import (
+    AliasingError,
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    LayoutError,
+    LinalgExtError,
+    ShapeError,
+    caller_location,
+)
+from linalg_ext.executable.signature import (
+    ArrayType,
+    Parameter,
+    Result,
+    ScalarType,
+    Shape,
+    Signature,
+    ValueType,
+    has_shape,
+)
+from linalg_ext.runtime import dtypes
+from linalg_ext.runtime.calling_convention import (
+    SCALAR_WORDS,
+    WORD,
+    Descriptor,
+    Frame,
+    FrameLayout,
+    address_of,
+    contiguous_strides,
+    describe,
+)
+from linalg_ext.runtime.dlpack import from_dlpack, is_exported
+from linalg_ext.runtime.dtypes import DType, ElementType, by_dtype, integer_range
+from linalg_ext.runtime.poison import empty
+from linalg_ext.runtime.pool import SMALLEST, memory
+from linalg_ext.utils.hooks import is_dask
+
+Array = np.ndarray[Any, Any]
+
+
+class Argument(ABC):
+    """One thing that a call is given.
+
+    Subclasses work out at their making whatever does not need the value.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` as the place in the frame, and write there what no call changes."""
+        self.word = word
+
+    @abstractmethod
+    def prepare(self, value: Any) -> Any:
+        """Check `value`, and bring it into the form that `write` takes."""
+
+    @abstractmethod
+    def write(self, frame: Frame, prepared: Any) -> None:
+        """Write what native code reads into the frame."""
+
+    def error(
+        self,
+        kind: type[LinalgExtError],
+        what: str,
+        *,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> LinalgExtError:
+        """The error to raise: it names the argument and the caller's line."""
+        return kind(f"{self.name} {what}", where=caller_location(), expected=expected, hint=hint)
+
+    def refuse_dtype(self, dtype: DType, wanted: Sequence[DType], thing: str = "array") -> NoReturn:
+        """Raise the error for a wrong dtype, with the hint for this one."""
+        raise self.error(
+            DTypeError,
+            f"got dtype {dtypes.describe_dtype(dtype)}",
+            expected=" or ".join(str(known) for known in wanted),
+            hint=dtypes.cure_for(dtype) or f"convert it with {thing}.astype({str(wanted[0])!r})",
+        )
+
+    def refuse_mask(self) -> NoReturn:
+        """Raise the error for a masked array."""
+        raise self.error(
+            ArgumentError,
+            "got a masked array: compiled code knows no mask",
+            hint="fill it first: array.filled(value)",
+        )
+
+
+class Place(Argument):
+    """An argument or a result for which arrays of one type are taken, written or not."""
+
+    def __init__(self, name: str, type_: ValueType, *, is_written: bool) -> None:
+        super().__init__(name)
+        self.type = type_
+        self.is_written = is_written
+        self.dtypes = type_.element.dtypes
+        self.alignment = type_.alignment
+
+    def is_aligned(self, array: Array) -> bool:
+        """Return whether native code can use an array where it begins."""
+        return array.flags.aligned and address_of(array) % self.alignment == 0
+
+    def is_row_major(self, array: Array) -> bool:
+        """Return whether an array lies in row-major order where native code can use it."""
+        return array.flags.c_contiguous and self.is_aligned(array)
+
+
+def shape_text(shape: Sequence[int | None]) -> str:
+    """A shape as NumPy prints it, with `any` for what is open."""
+    inner = ", ".join("any" if size is None else str(size) for size in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def refuse_keywords(signature: Signature, unknown: Iterable[str]) -> NoReturn:
+    """Raise the error for keywords that no kernel has."""
+    raise ArityError(
+        f"`{signature.name}` has no argument {', '.join(map(repr, unknown))}",
+        where=caller_location(),
+        expected=f"arrays in the order of {signature}, out= and threads=",
+    )
+
+
+PYTHON_NUMBERS = (bool, int, float, complex)
+
+_ACCEPTED = {
+    "bool": "b",
+    "integer": "bui",
+    "index": "bui",
+    "float": "buif",
+    "complex": "buifc",
+}
+_PYTHON_NAMES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
+
+
+def is_python_number(value: Any) -> bool:
+    """Return whether this is one of Python's own numbers: it takes the dtype of what it meets."""
+    return isinstance(value, PYTHON_NUMBERS) and not isinstance(value, np.generic)
+
+
+def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
+    """An array of `element` holding the Python number, or the (nested) list of them, `value`.
+
+    Raises:
+        ShapeError: a ragged list.
+        DTypeError: numbers that the element type cannot hold.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and element.kind != "bool":
+        return _from_int(value, element, argument)
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        what = f"got a {type(value).__name__} that makes no array: {error}"
+        raise argument.error(ShapeError, what) from None
+    if array.size == 0:
+        return array.astype(element.dtype)
+    kind = array.dtype.kind
+    if kind not in _ACCEPTED[element.kind]:
+        shown = f"a Python {_PYTHON_NAMES[kind]}" if kind in _PYTHON_NAMES else _other(array)
+        raise argument.error(
+            DTypeError,
+            f"got {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
+            expected=" or ".join(str(dtype) for dtype in element.dtypes),
+            hint=f"convert it first, with numpy.asarray(value).astype({str(element.dtype)!r})",
+        )
+    if element.kind in ("integer", "index") and kind != "b":
+        low, high = int(array.min()), int(array.max())
+        return array.astype(_wide_enough(low, high, element, argument))
+    with np.errstate(over="ignore"):
+        return array.astype(element.dtype)
+
+
+def as_array(value: Any, name: str) -> Array:
+    """An array of an array, a number or nested numbers, with an element type that MLIR knows.
+
+    Raises:
+        DTypeError: the dtype has no element type.
+        ArgumentError: a masked array, one on a device, or no array at all.
+    """
+    # To ask of every array would load numpy.ma, which takes longer than most calls.
+    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name} is a masked array, and compiled code knows no mask",
+            where=caller_location(),
+            hint="fill it first: array.filled(value)",
+        )
+    if is_dask(value):
+        raise ArgumentError(
+            f"{name} is a dask array, and its elements are wanted here",
+            where=caller_location(),
+            hint="compute it first: x.compute()",
+        )
+    try:
+        array = from_dlpack(value, name) if is_exported(value) else np.asarray(value)
+    except LinalgExtError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"{name} is a {type(value).__name__}, which makes no array",
+            where=caller_location(),
+            notes=[str(error)],
+        ) from None
+    if not isinstance(value, np.ndarray) and array.dtype.kind in "OSU":
+        raise DTypeError(
+            f"{name} is {_shown(value)}",
+            where=caller_location(),
+            expected="an array of numbers",
+        )
+    try:
+        by_dtype(array.dtype)
+    except DTypeError as error:
+        raise DTypeError(
+            f"{name}: {error.what}",
+            where=caller_location(),
+            expected=error.expected,
+            hint=error.hint,
+        ) from None
+    return array
+
+
+def of_buffer(value: Any) -> Array | None:
+    """The memory of an object with the buffer protocol; None of any other object."""
+    try:
+        return np.asarray(memoryview(value))
+    except (TypeError, ValueError):
+        return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"a {type(value).__name__}"
+
+
+def _from_int(value: int, element: ElementType, argument: Argument) -> Array:
+    if element.kind in ("integer", "index"):
+        return np.array(value, _wide_enough(value, value, element, argument))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf") if value > 0 else float("-inf")
+    with np.errstate(over="ignore"):
+        return np.array(number).astype(element.dtype)
+
+
+def _other(array: Array) -> str:
+    return "other objects than numbers" if array.dtype.kind == "O" else f"{array.dtype} values"
+
+
+def _wide_enough(low: int, high: int, element: ElementType, argument: Argument) -> DType:
+    for dtype in element.dtypes:
+        least, most = integer_range(dtype)
+        if least <= low and high <= most:
+            return dtype
+    ranges = [
+        f"{dtype} ({least} to {most})"
+        for dtype in element.dtypes
+        for least, most in [integer_range(dtype)]
+    ]
+    raise argument.error(
+        DTypeError,
+        f"got the integer {high}, which it cannot hold"
+        if low == high
+        else f"got integers from {low} to {high}, which it cannot hold",
+        expected=" or ".join(ranges),
+    )
+
+
+_MAX_WORK: Any = 100_000  # NumPy's stub knows the two special values only
+
+
+def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Return whether one byte at least belongs to both. Two interleaved views share none.
+
+    The exact answer can be hard to find; where it is, the answer is yes.
+    """
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        return np.shares_memory(one, other, max_work=_MAX_WORK)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
+    """Return whether two elements may share a byte, as in a broadcast array or a sliding window."""
+    if array.size == 0:
+        return False
+    reach = array.itemsize
+    axes = sorted(
+        (abs(stride), size)
+        for stride, size in zip(array.strides, array.shape, strict=True)
+        if size > 1
+    )
+    for stride, size in axes:
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
+class ScalarArgument(Argument):
+    """A number: Python's, NumPy's, or an array of rank 0."""
+
+    def __init__(self, parameter: Parameter, type_: ScalarType) -> None:
+        super().__init__(str(parameter))
+        self.element = type_.element
+
+    def prepare(self, value: Any) -> Array:
+        """An array of rank 0 and the right dtype.
+
+        Raises:
+            ShapeError: an array with axes.
+            DTypeError: a number of another type.
+            ArgumentError: not a number.
+        """
+        if isinstance(value, np.ndarray | np.generic):
+            array = self._checked(value)
+        elif isinstance(value, PYTHON_NUMBERS):
+            array = from_python(value, self.element, self)
+        elif hasattr(value, "__array__"):
+            array = self._checked(np.asarray(value))
+        elif hasattr(value, "__index__"):
+            array = from_python(value.__index__(), self.element, self)
+        else:
+            raise self.error(ArgumentError, f"got a {type(value).__name__}", expected="a number")
+        return dtypes.to_machine(array, self.element) if self.element.is_sub_byte else array
+
+    def write(self, frame: Frame, prepared: Array) -> None:
+        """Write the number as it lies in memory."""
+        raw = prepared.tobytes().ljust(SCALAR_WORDS * WORD, b"\0")
+        for index in range(SCALAR_WORDS):
+            word = raw[index * WORD : (index + 1) * WORD]
+            frame[self.word + index] = int.from_bytes(word, "little", signed=True)
+
+    def _checked(self, value: Any) -> Array:
+        if isinstance(value, np.ma.MaskedArray):
+            self.refuse_mask()
+        array = np.asarray(value)
+        if array.ndim:
+            raise self.error(
+                ShapeError,
+                f"got an array of shape {array.shape}",
+                expected="a number, or an array of rank 0",
+                hint="pass one element: array[0], or array.item()" if array.size == 1 else None,
+            )
+        if array.dtype not in self.element.dtypes:
+            self.refuse_dtype(array.dtype, self.element.dtypes, "value")
+        return array
+
+
+class ArrayArgument(Place):
+    """An input that is a tensor, or a memref in row-major order.
+
+    An array that does not lie in memory as the entry reads it is copied, unless the entry may
+    write it: the caller would never see what was written to a copy.
+    """
+
+    def __init__(self, parameter: Parameter, type_: ArrayType) -> None:
+        super().__init__(str(parameter), type_, is_written=parameter.is_written)
+        self.type: ArrayType = type_
+        self.shape = type_.shape
+        self.rank = len(type_.shape)
+        self.is_plain = not type_.element.is_sub_byte and not type_.vector
+
+    def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` for the descriptor; what the type states is written once."""
+        super().lay_out(layout, word)
+        if self.type.is_static:
+            sizes = self.type.sizes[: self.type.rank]
+            layout.preset(word + 2, (0, *sizes, *contiguous_strides(sizes)))
+
+    def prepare(self, value: Any) -> Array:
+        """The array to pass for `value`: itself wherever it can be.
+
+        Raises:
+            ShapeError: the rank or a dimension is wrong.
+            DTypeError: the element type or the byte order is.
+            LayoutError: the array cannot be passed as it lies in memory, and not as a copy either.
+            ArgumentError: `value` is not an array.
+        """
+        array = value if type(value) is np.ndarray else self._as_array(value)
+        if array.dtype not in self.dtypes:
+            self.refuse_dtype(array.dtype, self.dtypes)
+        if array.shape != self.shape:
+            self._check_shape(array)
+        if self.is_written:
+            self._check_writable(array)
+        flags = array.flags
+        if self.is_plain and flags.c_contiguous and flags.aligned:
+            return array
+        return self._arrange(array)
+
+    def write(self, frame: Frame, prepared: Array) -> None:
+        """Write the descriptor of a prepared array."""
+        word = self.word
+        frame[word] = frame[word + 1] = address_of(prepared)
+        if not self.type.is_static:
+            sizes = prepared.shape[: self.type.rank]
+            frame[word + 2 : word + 3 + 2 * len(sizes)] = [0, *sizes, *contiguous_strides(sizes)]
+
+    def _arrange(self, array: Array) -> Array:
+        if self._fits(array):
+            arranged = array
+        elif self.is_written:
+            self._refuse_layout(array)
+        else:
+            arranged = self._copy(array)
+        if not self.type.element.is_sub_byte:
+            return arranged
+        clean = dtypes.to_machine(arranged, self.type.element)
+        if clean is arranged:
+            return arranged
+        if self.is_written:
+            np.copyto(array.view(np.uint8), clean.view(np.uint8))
+            return array
+        return clean if self._fits(clean) else self._copy(clean)
+
+    def _fits(self, array: Array) -> bool:
+        """Return whether the entry can read the array in place."""
+        return self.is_row_major(array)
+
+    def _copy(self, array: Array) -> Array:
+        """A row-major copy, aligned as the entry wants it."""
+        room = np.empty(array.nbytes + self.alignment, np.uint8)
+        start = -address_of(room) % self.alignment
+        copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        np.copyto(copy, array)
+        return copy
+
+    def _as_array(self, value: Any) -> Array:
+        if isinstance(value, np.ma.MaskedArray):
+            self.refuse_mask()
+        if isinstance(value, np.ndarray | np.generic):
+            return np.asarray(value)
+        if (buffer := of_buffer(value)) is not None:
+            return buffer
+        if self.is_written:
+            raise self.error(
+                ArgumentError,
+                f"got a {type(value).__name__}, and the entry may write this argument",
+                expected="an array",
+            )
+        if isinstance(value, (*PYTHON_NUMBERS, list, tuple)):
+            return from_python(value, self.type.element, self)
+        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+            return np.asarray(value)
+        raise self.error(
+            ArgumentError,
+            f"got a {type(value).__name__}",
+            expected="a NumPy array",
+            hint="convert it with numpy.asarray(...)",
+        )
+
+    def _check_shape(self, array: Array) -> None:
+        if array.ndim != self.rank:
+            raise self.error(
+                ShapeError,
+                f"got rank {array.ndim}, shape {array.shape}",
+                expected=f"rank {self.rank}, shape {shape_text(self.shape)}",
+            )
+        if not has_shape(array.shape, self.shape):
+            raise self.error(
+                ShapeError,
+                f"got shape {array.shape}",
+                expected=f"shape {shape_text(self.shape)}",
+            )
+
+    def _check_writable(self, array: Array) -> None:
+        if not array.flags.writeable:
+            raise self.error(
+                LayoutError,
+                "got a read-only array, and the entry may write it",
+                hint="pass a writable copy: array.copy()",
+            )
+        if overlaps_itself(array):
+            raise self.error(
+                LayoutError,
+                f"got an array whose elements overlap (strides {array.strides}), "
+                "and the entry may write it",
+                hint="pass a copy: array.copy()",
+            )
+
+    def _refuse_layout(self, array: Array) -> NoReturn:
+        if not self.is_aligned(array):
+            raise self.error(
+                LayoutError,
+                f"got an array whose data is not aligned to {self.alignment} bytes, "
+                "and the entry may write it",
+                hint="pass np.require(array, requirements='CA') and copy the result back"
+                if not self.type.vector
+                else "allocate it with room to spare and pass an aligned slice",
+            )
+        raise self.error(
+            LayoutError,
+            f"got an array with strides {array.strides}",
+            expected=f"{self._layout_text()}" + ", for the entry may write it" * self.is_written,
+            hint=self._layout_cure(),
+        )
+
+    def _layout_text(self) -> str:
+        return "row-major order without gaps"
+
+    def _layout_cure(self) -> str:
+        return "pass np.ascontiguousarray(array), and copy it back"
+
+
+class StridedArgument(ArrayArgument):
+    """A memref whose layout states its strides; any of them may be open."""
+
+    def __init__(
+        self, parameter: Parameter, type_: ArrayType, strides: tuple[int | None, ...]
+    ) -> None:
+        super().__init__(parameter, type_)
+        self.strides = strides
+        self.is_plain = False
+
+    def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` for the descriptor; each call writes it whole."""
+        self.word = word
+
+    def write(self, frame: Frame, prepared: Array) -> None:
+        """Write the descriptor of a prepared array."""
+        descriptor = self._descriptor(prepared)
+        if descriptor is None:
+            self._refuse_layout(prepared)
+        words = descriptor.words()
+        frame[self.word : self.word + len(words)] = list(words)
+
+    def _fits(self, array: Array) -> bool:
+        return self.is_aligned(array) and self._descriptor(array) is not None
+
+    def _copy(self, array: Array) -> Array:
+        copy = super()._copy(array)
+        if self._descriptor(copy) is None:
+            self._refuse_layout(array)
+        return copy
+
+    def _descriptor(self, array: Array) -> Descriptor | None:
+        """The descriptor with the strides and the offset of the type, or None: they differ."""
+        inner = array.shape[self.type.rank :]
+        wanted = tuple(array.itemsize * stride for stride in contiguous_strides(inner))
+        if array.strides[self.type.rank :] != wanted:
+            return None
+        descriptor = describe(array, inner_rank=len(inner), offset=self.type.offset or 0)
+        if descriptor is None:
+            return None
+        strides = list(descriptor.strides)
+        for axis, stride in enumerate(self.strides):
+            if stride is None or strides[axis] == stride:
+                continue
+            # The stride of an axis without steps is free.
+            if array.shape[axis] > 1 and array.size:
+                return None
+            strides[axis] = stride
+        return descriptor._replace(strides=tuple(strides))
+
+    def _layout_text(self) -> str:
+        itemsize = self.type.itemsize
+        strides = ", ".join("any" if s is None else str(s * itemsize) for s in self.strides)
+        return f"strides ({strides}) in bytes, each a whole number of {itemsize}-byte elements"
+
+    def _layout_cure(self) -> str:
+        return f"copy it into an array that is laid out as {self.type} says"
+
+
+def check_aliasing(written: Sequence[tuple[int, ArrayArgument]], values: Sequence[Any]) -> None:
+    """Raise an AliasingError where an argument that is written shares memory with another.
+
+    Written arguments come by position; of the values, what is no array has memory of its own.
+    """
+    for index, argument in written:
+        for other, value in enumerate(values):
+            both = index != other and index < len(values)
+            arrays = both and all(isinstance(v, np.ndarray) for v in (values[index], value))
+            if arrays and share_memory(values[index], value):
+                raise argument.error(
+                    AliasingError,
+                    f"shares memory with argument {other}, and the entry may write it",
+                    expected="memory of its own for each argument that is written",
+                    hint="pass a copy of one of them",
+                )
+
+
+class ResultSlot(Place):
+    """One result: a place to write it to, in the order and the dtype that the entry wants."""
+
+    def __init__(self, result: Result, *, is_only: bool) -> None:
+        """Plan for `result`; `is_only` where `out=` may be a single array."""
+        name = "out" if is_only else f"out[{result.position}]"
+        super().__init__(name, result.type, is_written=True)
+        self.result = result
+        self.position = result.position
+        self.is_scalar = isinstance(result.type, ScalarType)
+        self.vector = vector = result.type.vector
+        self.rank = len(result.shape) - len(vector)
+        # Only ever used where every dimension is known.
+        self.shape = result.type.sizes
+        nbytes = result.dtype.itemsize * math.prod(self.shape)
+        self._is_large = nbytes >= SMALLEST or bool(vector)
+
+    def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` for the descriptor; sizes and strides are written once."""
+        super().lay_out(layout, word)
+        sizes = self.shape[: self.rank]
+        layout.preset(word + 2, (0, *sizes, *contiguous_strides(sizes)))
+
+    def prepare(self, value: Array | None) -> Array:
+        """The memory that native code writes: `value` itself where it is laid out so."""
+        if value is not None and self.is_row_major(value):
+            return value
+        if not self._is_large:
+            return empty(self.shape, self.result.dtype)
+        if not self.vector:
+            return memory.empty(self.shape, self.result.dtype)
+        return aligned_empty(self.shape, self.result.dtype, self.alignment)
+
+    def write(self, frame: Frame, prepared: Array) -> None:
+        """Write where the result goes."""
+        frame[self.word] = frame[self.word + 1] = address_of(prepared)
+
+    def check_out(self, out: Any) -> None:
+        """Raise an ArgumentError for an `out` that the result cannot go to; sizes may be open."""
+        if isinstance(out, np.ma.MaskedArray):
+            self.refuse_mask()
+        if not isinstance(out, np.ndarray):
+            raise self.error(ArgumentError, f"is a {type(out).__name__}", expected="an array")
+        if out.dtype not in self.dtypes:
+            self.refuse_dtype(out.dtype, self.dtypes, self.name)
+        self.check_shape(out, self.result.shape)
+        if not out.flags.writeable:
+            raise self.error(LayoutError, "is read-only", hint="pass a writable array")
+        if overlaps_itself(out):
+            raise self.error(
+                LayoutError,
+                f"has elements that overlap one another (strides {out.strides})",
+                hint="pass an array with memory of its own for each element",
+            )
+
+    def check_shape(self, out: Array, shape: Shape) -> None:
+        """Raise a ShapeError unless `out` has `shape`."""
+        if not has_shape(out.shape, shape):
+            raise self.error(
+                ShapeError,
+                f"has shape {out.shape}",
+                expected=f"shape {shape_text(shape)}, the shape of {self.result}",
+            )
+
+    def finish(self, array: Array, out: Array | None) -> Any:
+        """Return the caller's result, given the `array` that holds it."""
+        if out is None:
+            return array[()] if self.is_scalar else array
+        if out is not array:
+            np.copyto(out, array.view(out.dtype))
+        return out
+
+
+def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> list[Array | None]:
+    """`out=` as one array, or None, for each result; checked.
+
+    Raises:
+        ArityError: not as many as there are results.
+        AliasingError: one shares memory with an input or with another.
+        ArgumentError: as of `ResultSlot.check_out`.
+    """
+    several = isinstance(out, tuple) or (isinstance(out, list) and len(slots) != 1)
+    outs = list(out) if several else [out]
+    if len(outs) != len(slots):
+        raise ArityError(
+            f"out has {len(outs)} arrays",
+            where=caller_location(),
+            expected=f"{len(slots)}, one for each result (None lets one be allocated)",
+        )
+    wanted = [(slot, array) for slot, array in zip(slots, outs, strict=True) if array is not None]
+    for position, (slot, array) in enumerate(wanted):
+        slot.check_out(array)
+        for index, value in enumerate(inputs):
+            if isinstance(value, np.ndarray) and share_memory(array, value):
+                raise slot.error(
+                    AliasingError,
+                    f"shares memory with argument {index}",
+                    expected="memory that no input uses",
+                    hint=f"pass {slot.name}=np.empty_like(...), or a copy of the argument",
+                )
+        for other, earlier in wanted[:position]:
+            if share_memory(array, earlier):
+                raise slot.error(
+                    AliasingError,
+                    f"shares memory with {other.name}",
+                    expected="memory of its own for each result",
+                )
+    return outs
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: dtypes.DType, alignment: int) -> Array:
+    """An array that starts at a multiple of `alignment` bytes."""
+    nbytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    room = memory.empty((nbytes + alignment,), np.uint8)
+    start = -address_of(room) % alignment
+    array: Array = room[start : start + nbytes].view(dtype).reshape(shape)
+    return array

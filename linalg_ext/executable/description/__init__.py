@@ -1,1 +1,0 @@
-"""Parts of a kernel: its signature, code, stages, failures, and the decisions that made it."""

@@ -1,0 +1,214 @@
+"""The stages of a kernel, and its explanation: the plan of each op with the reason, as a table.
+
+>>> print(lx.jit(lambda a, b: a @ b).explain(a, b))
+kernel <lambda>(tensor<512x512xf32>, tensor<512x512xf32>) -> (tensor<512x512xf32>)
+target   host: 32 vectors of 512 bits, ...
+contraction @linalg_ext_contraction_0
+  plan      packed contraction f32
+  ...
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from linalg_ext.errors import ArgumentError
+from linalg_ext.target import Target
+from linalg_ext.target.text import bytes_text
+from linalg_ext.utils import hooks
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+class Stage:
+    """The module at one stage of the lowering, shown on request only.
+
+    Attributes:
+        name: of the stage.
+        seconds: the time since the stage before.
+        bytecode: the module in MLIR's binary form; empty where its text was kept.
+        allow_unregistered: True where it has ops of unknown dialects.
+        kept_text: of a large module, instead of the bytecode, large constants elided.
+        kept_count: the number of ops in that text.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        seconds: float,
+        bytecode: bytes = b"",
+        allow_unregistered: bool = False,
+        kept_text: str = "",
+        kept_count: int = 0,
+    ) -> None:
+        self.name = name
+        self.seconds = seconds
+        self.bytecode = bytecode
+        self.allow_unregistered = allow_unregistered
+        self.kept_text = kept_text
+        self.kept_count = kept_count
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any], content: bytes) -> Stage:
+        """Rebuild a stage from its `data`, and its bytecode or its text."""
+        is_text = data["is_text"]
+        return cls(
+            data["name"],
+            data["seconds"],
+            b"" if is_text else content,
+            data["allow_unregistered"],
+            content.decode() if is_text else "",
+            data["operations"],
+        )
+
+    def data(self, operations: int) -> dict[str, Any]:
+        """Return the stage as plain data, without its content, with the number of its ops."""
+        return {
+            "name": self.name,
+            "seconds": self.seconds,
+            "is_text": not self.bytecode,
+            "allow_unregistered": self.allow_unregistered,
+            "operations": operations,
+        }
+
+    @cached_property
+    def text(self) -> str:
+        """As MLIR, large constants elided."""
+        return str(self._asked("text_of")) if self.bytecode else self.kept_text
+
+    @cached_property
+    def operations(self) -> int:
+        """The number of ops."""
+        return int(self._asked("size_of")) if self.bytecode else self.kept_count
+
+    def _asked(self, question: str) -> str | int:
+        ask = getattr(hooks.facade("compiler"), question)
+        answer: str | int = ask(self.bytecode, self.allow_unregistered)
+        return answer
+
+
+def stage_of(stages: Mapping[str, str], name: str) -> str:
+    """Return the text of a stage; an ArgumentError where there is no stage of that name."""
+    if name not in stages:
+        raise ArgumentError(
+            f"{name!r} is not a stage of the kernel", expected="one of " + ", ".join(stages)
+        )
+    return stages[name]
+
+
+Row = tuple[str, str]
+
+
+class Decision(Protocol):
+    """The decision of a transformation about an op, with an explanation.
+
+    It keeps no reference to the module.
+    """
+
+    @property
+    def title(self) -> str:
+        """The subject, in a few words."""
+        ...
+
+    def rows(self) -> Sequence[Row]:
+        """The explanation: names, each with a text."""
+        ...
+
+
+class Told(NamedTuple):
+    """A decision as it was explained when it was made: its title and its rows."""
+
+    title: str
+    told: tuple[Row, ...]
+
+    def rows(self) -> Sequence[Row]:
+        """The explanation."""
+        return self.told
+
+
+def decisions_data(decisions: Sequence[Decision]) -> list[Any]:
+    """Decisions as plain data."""
+    return [[decision.title, decision.rows()] for decision in decisions]
+
+
+def told_of(data: Sequence[Any]) -> tuple[Told, ...]:
+    """Return the decisions that `decisions_data` turned into plain data."""
+    return tuple(Told(title, tuple((name, text) for name, text in rows)) for title, rows in data)
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The decisions behind a kernel: a table in a terminal or a notebook, text in a file.
+
+    Attributes:
+        signature: of the kernel.
+        target: the machine that its code is for.
+        decisions: each with a `title` and `rows()`.
+        left: for each pass, the ops that it left as they were, and why.
+        threads: the sharing of its work.
+        tuning: the findings of measurement, where that was requested.
+    """
+
+    signature: str
+    target: Target
+    decisions: tuple[Decision, ...]
+    left: tuple[Row, ...]
+    threads: str
+    tuning: tuple[Row, ...] = ()
+
+    def sections(self) -> list[tuple[str, Sequence[Row]]]:
+        """The parts of the table: a title, and names with what is to be said of each."""
+        target = self.target
+        caches = ", ".join(f"L{c.level} {bytes_text(c.size)}" for c in target.caches)
+        head = [
+            (
+                "target",
+                f"{target.name}: {target.vector_registers} vectors of {target.vector_bits} bits, "
+                f"{target.fma_units} multiply-adds a cycle, {caches}",
+            ),
+            ("threads", self.threads),
+        ]
+        sections: list[tuple[str, Sequence[Row]]] = [(f"kernel {self.signature}", head)]
+        sections += [(decision.title, decision.rows()) for decision in self.decisions]
+        if self.left:
+            sections.append(("left to loops over scalars, or to other passes", self.left))
+        if self.tuning:
+            sections.append(("tuning", self.tuning))
+        return sections
+
+    def __repr__(self) -> str:
+        lines = []
+        for title, rows in self.sections():
+            lines.append(title)
+            width = max((len(name) for name, _ in rows), default=0)
+            lines += [f"  {name:{width}}  {text}".rstrip() for name, text in rows]
+        return "\n".join(lines)
+
+    __str__ = __repr__
+
+    def __rich__(self) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        parts: list[RenderableType] = []
+        for title, rows in self.sections():
+            table = Table.grid(padding=(0, 2))
+            table.add_column(no_wrap=True, style="cyan")
+            table.add_column(overflow="fold")
+            for name, text in rows:
+                table.add_row(f"  {name}", Text(text))
+            parts += [Text(title, style="bold"), table]
+        return Group(*parts)
+
+    def _repr_html_(self) -> str:
+        from rich.console import Console
+
+        console = Console(record=True, file=io.StringIO(), width=120)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")

@@ -1,0 +1,223 @@
+"""The entry of a kernel: its signature in NumPy's terms, its native function, and its failures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, NoReturn
+
+from linalg_ext.errors import ExecutionError, caller_location
+from linalg_ext.runtime.callbacks import raised_by
+from linalg_ext.runtime.dtypes import DType, ElementType
+
+Shape = tuple[int | None, ...]
+"""Dimensions; None where the module leaves one open."""
+
+
+def has_shape(shape: tuple[int, ...], wanted: Shape) -> bool:
+    """Return whether a shape has the rank of another, and the sizes of it that are not open."""
+    return shape == wanted or (
+        len(shape) == len(wanted)
+        and all(own is None or own == size for own, size in zip(wanted, shape, strict=True))
+    )
+
+
+class ArrayType(NamedTuple):
+    """A ranked tensor or memref, and so which arrays fit it.
+
+    Every way to call a kernel reads this, and whether the array is written: the checks in Python,
+    the short ways, the records of native code, and the loader of exported kernels.
+
+    Attributes:
+        kind: tensors are values; memrefs are memory that the entry may write.
+        shape: of the array that stands for it: the type's own dimensions, then `vector`.
+        element: of one scalar.
+        vector: the shape of one element where the elements are vectors, else ().
+        strides: in elements, of a memref with a layout; None for the row-major order.
+        offset: in elements; None where open.
+    """
+
+    text: str
+    kind: Literal["tensor", "memref"]
+    shape: Shape
+    element: ElementType
+    vector: tuple[int, ...] = ()
+    strides: Shape | None = None
+    offset: int | None = 0
+
+    @property
+    def rank(self) -> int:
+        """The rank of the MLIR type: vector dimensions do not count."""
+        return len(self.shape) - len(self.vector)
+
+    @property
+    def is_static(self) -> bool:
+        """Return whether every dimension is known."""
+        return None not in self.shape
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The dimensions that are known: the shape, where all are."""
+        return tuple(size for size in self.shape if size is not None)
+
+    @property
+    def alignment(self) -> int:
+        """The alignment of the first element, in bytes.
+
+        LLVM aligns the load of a vector to its whole size.
+        """
+        return self.element.storage * (self.vector[-1] if self.vector else 1)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element of the MLIR type."""
+        return self.element.storage * math.prod(self.vector)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ScalarType(NamedTuple):
+    """A number passed by value; as a result, an array without axes that is written."""
+
+    text: str
+    element: ElementType
+
+    @property
+    def shape(self) -> Shape:
+        """That of an array without axes."""
+        return ()
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        """That of an element which is no vector."""
+        return ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """That of an array without axes."""
+        return ()
+
+    @property
+    def alignment(self) -> int:
+        """In bytes."""
+        return self.element.storage
+
+    def __str__(self) -> str:
+        return self.text
+
+
+ValueType = ArrayType | ScalarType
+
+
+class Parameter(NamedTuple):
+    """One input of the entry."""
+
+    position: int
+    type: ValueType
+    is_written: bool = False
+
+    def __str__(self) -> str:
+        return f"argument {self.position} ({self.type})"
+
+
+class Result(NamedTuple):
+    """One result of the entry, and the dtype it is handed back as."""
+
+    position: int
+    type: ValueType
+    dtype: DType
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array handed back; () for a scalar."""
+        return self.type.shape
+
+    def __str__(self) -> str:
+        return f"result {self.position} ({self.type})"
+
+
+class Signature(NamedTuple):
+    """The signature of an entry: its name, its parameters and its results."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+
+    def __str__(self) -> str:
+        inputs = ", ".join(str(parameter.type) for parameter in self.parameters)
+        outputs = ", ".join(str(result.type) for result in self.results)
+        return f"{self.name}({inputs}) -> ({outputs})"
+
+
+def fitting_data(signature: Signature) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return what the loader of exported kernels must know of the arrays that fit, as plain data.
+
+    It knows no element types: for each parameter and for each result it is told the dtypes, or
+    integers that hold their bits where ml_dtypes is missing, the alignment, and unused bits.
+    """
+    return (
+        [_fitting(value.type) for value in signature.parameters],
+        [_fitting(value.type) for value in signature.results],
+    )
+
+
+def _fitting(type_: ValueType) -> dict[str, Any]:
+    element = type_.element
+    is_plain = element.dtype.isbuiltin == 1
+    kinds = "iu" if element.unsigned is not None else "u"
+    return {
+        "dtypes": [dtype.str[1:] if is_plain else dtype.name for dtype in element.dtypes],
+        "bits": None if is_plain else [f"{kind}{element.storage}" for kind in kinds],
+        "alignment": type_.alignment,
+        "width": min(element.width, 8),
+    }
+
+
+class Entry(NamedTuple):
+    """The native entry of a kernel.
+
+    Attributes:
+        symbol: the function to call.
+        destinations: the results that are written to memory of the caller, in order; they follow
+            the inputs in the argument list, and the status follows them.
+        returned: the results that come back as memrefs.
+    """
+
+    symbol: str
+    destinations: tuple[int, ...]
+    returned: tuple[int, ...]
+
+
+OF_OP = "\nin: "
+"""The separator between the message of an assertion and its op."""
+
+
+def told(message: str) -> tuple[str, list[str]]:
+    """Return the message of an assertion, and the notes on it: the op, and its location."""
+    what, _, notes = message.partition(OF_OP)
+    return what, notes.splitlines()
+
+
+class Failures:
+    """The messages behind the statuses of a kernel: of status 1, 2, ... in their order."""
+
+    def __init__(self, name: str, assertions: Sequence[str]) -> None:
+        self._name = name
+        self._assertions = tuple(assertions)
+
+    def report(self, status: int) -> NoReturn:
+        """Raise the error for a status that is not 0.
+
+        Raises:
+            ExecutionError: with the message of the assertion, and the caller's line.
+            BaseException: that which a function of Python raised that the code called.
+        """
+        known = 0 < status <= len(self._assertions)
+        message = self._assertions[status - 1] if known else f"status {status}"
+        if (raised := raised_by(message)) is not None:
+            raise raised
+        message, notes = told(message)
+        raise ExecutionError(
+            f"`{self._name}` stopped: {message}", where=caller_location(), notes=notes
+        )
