@@ -66,13 +66,13 @@ def einsum_tuned(*asked: Any) -> Any:
 
 def jitted_on_dask(*call: Any) -> Any:
     """Return the dask arrays that a jitted function makes of others."""
-    from linalg_ext.frameworks.dask.jitted_functions import call_jitted_on_dask as handle
+    from linalg_ext.frameworks.dask.functions import call_jitted_on_dask as handle
 
     return handle(*call)
 
 
 def kernel_on_dask(*call: Any) -> Any:
     """Return the dask arrays that a kernel makes of others."""
-    from linalg_ext.frameworks.dask.kernels import call_kernel_on_dask as handle
+    from linalg_ext.frameworks.dask.functions import call_kernel_on_dask as handle
 
     return handle(*call)

@@ -16,9 +16,15 @@ from linalg_ext.compiler.einsum.dtypes import Dtypes, resolve
 from linalg_ext.compiler.einsum.path_emission import with_broadcasts
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
-from linalg_ext.frameworks.dask.chunks import Given
-from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array, threads_of_blocks
+from linalg_ext.frameworks.dask.blocks import (
+    AnyArray,
+    Array,
+    Given,
+    Wanted,
+    in_blocks,
+    known_array,
+    threads_of_blocks,
+)
 from linalg_ext.notations.einsum import BROADCAST, Semiring
 from linalg_ext.notations.einsum.path import find_path
 from linalg_ext.notations.einsum.plan import Step, contract_along, steps_along

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import Any
 
 from linalg_ext.errors import CrashError, IRError, ModelError
-from linalg_ext.frameworks.requirements import missing_onnx, onnx, require_torch_mlir
-from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
-from linalg_ext.frameworks.torch_dialect.views import write_views
+from linalg_ext.frameworks.kernels import ENTRY
+from linalg_ext.frameworks.requirements import onnx, onnx_importer
+from linalg_ext.frameworks.torch_dialect import write_cutting_pads, write_views
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
-
-ENTRY = "main"
-"""The function of a module that a model becomes."""
 
 _TO_TORCH = "torch-onnx-to-torch-backend-pipeline"
 _TO_LINALG = "inline,torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
@@ -91,30 +87,14 @@ def _error(node: Any, reason: str) -> ModelError:
     )
 
 
-def _importer() -> Any:
-    """torch-mlir's importer of ONNX; makes its dialects known.
-
-    Raises:
-        MissingExtraError: ONNX is not installed, or in a version that does not fit.
-        BindingsError: the bindings in use are LLVM's own, which have no importer.
-    """
-    require_torch_mlir("models of ONNX")
-    try:
-        found = importlib.import_module("torch_mlir.extras.onnx_importer")
-    except (ImportError, AttributeError) as error:
-        raise missing_onnx(error) from error
-    importlib.import_module("linalg_ext.dialects.torch")
-    return found
-
-
 def _torch_ir(model: Any) -> Any:
-    found = _importer()
+    importer = onnx_importer()
     context = new_context()
     model.graph.name = ENTRY
     try:
-        info = found.ModelInfo(model)
+        info = importer.ModelInfo(model)
         module = info.create_module(context=context)
-        found.NodeImporter.define_function(info.main_graph, module.operation).import_all()
+        importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
     except Exception as error:
         # The importer raises whatever it meets.
         first = str(error).strip().partition("\n")[0]

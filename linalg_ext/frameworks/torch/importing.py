@@ -2,31 +2,47 @@
 
 The passes run in the guard process: what kills them is an error here. Every op of the module has
 the name of the node that it comes from in its location, so that whatever refuses it, there or
-further down, refuses that node.
+further down, refuses that node. Two kinds of ops are written before torch-mlir sees them: recurrent
+layers, as calls of functions that are linalg already, and views with several open sizes, as MLIR's
+own reshapes. torch-mlir takes all but one of the open sizes that it cannot tell apart for 1.
+PyTorch has told them apart while it traced: which belong together follows from their symbols.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import func, ir
 from linalg_ext.errors import CrashError, IRError
+from linalg_ext.frameworks.kernels import ENTRY
+from linalg_ext.frameworks.recurrent_cells import CELLS
+from linalg_ext.frameworks.requirements import torch, torch_importer
 from linalg_ext.frameworks.torch import graphs
-from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
-from linalg_ext.frameworks.torch.refusals import Refused
-from linalg_ext.frameworks.torch.requirements import ENTRY, importer, torch
-from linalg_ext.frameworks.torch.reshapes import write_reshapes
-from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
+from linalg_ext.frameworks.torch.graphs import Refused
+from linalg_ext.frameworks.torch.recurrent import BACKWARD, GRADIENT, NAMESPACE
+from linalg_ext.frameworks.torch_dialect import (
+    VIEWS,
+    Group,
+    converted,
+    own_type,
+    write_cutting_pads,
+    write_reshape,
+)
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, joined
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
+from linalg_ext.tracing.jit_function import jit
+from linalg_ext.tracing.sizes import Dim, Size
+from linalg_ext.tracing.specs import ShapeDtype
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
-from linalg_ext.transforms.ir_utils.walking import functions
+from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op
 from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
 _KEEPING = frozenset(
@@ -118,7 +134,7 @@ def _base(op: str) -> str:
 
 def _torch_ir(module: Any) -> Any:
     """The graph, and those of its loops, as ops of the torch dialect."""
-    fx = importer()
+    fx = torch_importer()
     last: list[Any] = []
     context = new_context()
     made = fx.FxImporter(
@@ -185,3 +201,159 @@ def _refuse_what_would_differ(graph: Any) -> None:
             raise Refused(
                 node.name, "torch-mlir computes with unsigned integers as with signed ones"
             )
+
+
+_PREFIX = f"torch.{NAMESPACE}."
+
+
+def write_recurrent_layers(module: ir.Module) -> None:
+    """Make each op of a recurrent layer, in torch's dialect, a call of a function in linalg."""
+    known: dict[tuple[str, ir.FunctionType], str] = {}
+    for op in _layers_of(module):
+        name = ir.StringAttr(op.attributes["name"]).value.removeprefix(_PREFIX)
+        operands, results = list(op.operands), [result.type for result in op.results]
+        with op.location, ir.InsertionPoint(op):
+            type_ = ir.FunctionType.get([value.type for value in operands], results)
+            key = name, type_
+            if key not in known:
+                known[key] = f"{NAMESPACE}.{name}.{len(known)}"
+                _write_layer(module, known[key], name, type_)
+            replace_op(op, *func.CallOp(results, known[key], operands).results)
+
+
+def _layers_of(module: ir.Module) -> list[ir.Operation]:
+    names = {
+        f"{_PREFIX}{name}{middle}{ending}"
+        for name in CELLS
+        for middle in ("", GRADIENT)
+        for ending in ("", BACKWARD)
+    }
+    found = operations(module.operation, {"torch.operator"})
+    return [op for op in found if ir.StringAttr(op.attributes["name"]).value in names]
+
+
+def _write_layer(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) -> None:
+    """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
+    base = name.removesuffix(BACKWARD)
+    cell = CELLS[base.removesuffix(GRADIENT)]
+    way = cell.gradient_over_rows if base.endswith(GRADIENT) else cell.over_rows
+    over_rows = functools.partial(way, name.endswith(BACKWARD))
+    lowered = jit(over_rows).lower(*_specs([own_type(each) for each in type_.inputs]))
+    written = ir.Module.parse(lowered.module.bytecode(), module.context)
+    (function,) = written.body.operations
+    with ir.InsertionPoint(module.body):
+        outer = func.FuncOp(symbol, type_, visibility="private")
+    block = outer.add_entry_block()
+    body = function.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        for argument, given in zip(body.arguments, block.arguments, strict=True):
+            argument.replace_all_uses_with(
+                converted("torch_c.to_builtin_tensor", argument.type, given)
+            )
+        end = func.ReturnOp([])
+    *ops, given_back = list(body.operations)
+    for op in ops:
+        op.operation.move_before(end.operation)
+    with ir.InsertionPoint(end):
+        results = zip(type_.results, given_back.operands, strict=True)
+        func.ReturnOp([converted("torch_c.from_builtin_tensor", *each) for each in results])
+    end.operation.erase()
+
+
+def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
+    """Return the specs of a cell's arguments.
+
+    The number of steps may be open in arguments of rank 3, the batch size in those of rank 2 and 3.
+    """
+    steps, batch = Dim("steps"), Dim("batch")
+    names = {3: (steps, batch), 2: (batch,), 1: ()}
+    return [_spec(each, *names[each.rank]) for each in types]
+
+
+def _spec(type_: ir.RankedTensorType, *names: Size) -> ShapeDtype:
+    sizes = tuple(
+        names[axis] if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    )
+    return ShapeDtype(sizes, str(type_.element_type))
+
+
+_RESHAPE = "linalg_ext.reshape"
+
+AnySize = Any
+"""An int, or a SymInt of PyTorch's."""
+
+
+def write_reshapes(module: ir.Module, graph: Any) -> None:
+    """Make each view in torch's dialect that has open sizes a call of a function in tensor.
+
+    Args:
+        module: the graph's, as it was imported: what its ops are called is in their locations.
+        graph: that PyTorch has traced.
+    """
+    nodes = {node.name: node for node in graphs.calls(graph)}
+    for number, op in enumerate(operations(module.operation, VIEWS)):
+        name = graphs.name_in(str(op.location), nodes)
+        if name is None:
+            continue
+        before, after = (each.meta["val"].shape for each in (nodes[name].args[0], nodes[name]))
+        groups = grouped(before, after) if _is_open(after) else None
+        if groups is not None:
+            with op.location:
+                write_reshape(module, op, f"{_RESHAPE}.{number}", groups)
+
+
+def _is_open(shape: Sequence[AnySize]) -> bool:
+    return not all(isinstance(size, int) for size in shape)
+
+
+def grouped(before: Sequence[AnySize], after: Sequence[AnySize]) -> list[Group] | None:
+    """The smallest groups of axes, outermost first; None where a symbol is not known of.
+
+    Args:
+        before: the sizes of what is viewed.
+        after: those of the view.
+    """
+    groups: list[Group] = []
+    left, right = list(range(len(before))), list(range(len(after)))
+    while left and right:
+        found = _first(left, right, before, after)
+        if found is None:
+            return None
+        groups.append(found)
+        left, right = left[len(found.before) :], right[len(found.after) :]
+    if not groups or not all(_is_one(before[axis]) for axis in left):
+        return None
+    if not all(_is_one(after[axis]) for axis in right):
+        return None
+    last = groups.pop()
+    return [*groups, Group((*last.before, *left), (*last.after, *right))]
+
+
+def _first(
+    left: list[int], right: list[int], before: Sequence[AnySize], after: Sequence[AnySize]
+) -> Group | None:
+    """The smallest group that the first of some axes are in."""
+    counts = [(i, j) for i in range(1, len(left) + 1) for j in range(1, len(right) + 1)]
+    for i, j in sorted(counts, key=sum):
+        group = Group(tuple(left[:i]), tuple(right[:j]))
+        if _is_same(
+            _product(before[axis] for axis in group.before),
+            _product(after[axis] for axis in group.after),
+        ):
+            return group
+    return None
+
+
+def _product(sizes: Any) -> Any:
+    """The product of sizes, as a number or an expression of SymPy's."""
+    return math.prod(size if isinstance(size, int) else size.node.expr for size in sizes)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    difference = one - other
+    return bool((difference if isinstance(difference, int) else difference.expand()) == 0)
+
+
+def _is_one(size: AnySize) -> bool:
+    return isinstance(size, int) and size == 1

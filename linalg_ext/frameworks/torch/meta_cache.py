@@ -1,9 +1,11 @@
-"""A memo of the results of ops on tensors without elements (fake tensors).
+"""Results of ops on tensors without elements (fake tensors), remembered.
 
 PyTorch computes such results itself (FakeTensorMode), but takes a second and more to load for that.
 Its answers for the ops of a model are plain data. The memo maps an op, the forms of its arguments
 and its other arguments to the form of each result. A model with no other ops runs without
-FakeTensorMode.
+FakeTensorMode, on tensors that are as plain as they can be. The store on disk is a hint, by the
+forms of a model's inputs and of its state: a model with other ops finds nothing useful in it; one
+with the same ops finds them all.
 
 A wrong answer would do no harm. The op list of such a run contains all the answers. It is used only
 where it equals a list that PyTorch itself gave, op by op and answer by answer. PyTorch would then
@@ -14,12 +16,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.torch.fingerprint import Untold, tree
-from linalg_ext.frameworks.torch.meta_tensors import Twins, elementless, new, view
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import makers, torch
+from linalg_ext.frameworks.torch.graph_keys import Untold, form, tree
+from linalg_ext.runtime import kernel_cache
 
 Forms = dict[str, Any]
 """For each op with its arguments, as text, what it gives: see `_told`."""
@@ -159,3 +161,144 @@ def _made(known: Any, given: Sequence[Any]) -> Any:
     if memory is None:
         return new(dtype, shape, strides)
     return view(given[memory].untyped_storage(), dtype, shape, strides, offset)
+
+
+_MOST = 1 << 12
+"""Ops that are known for one key; when there are more, those of other models are forgotten."""
+
+
+class KeptForms:
+    """The forms on disk for models that look like one.
+
+    Attributes:
+        known: the forms.
+    """
+
+    def __init__(self, model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """
+        Args:
+            model: a module.
+            arguments, keywords: of a call.
+        """
+        self._name = type(model).__name__
+        self._key = _key_of_model(model, arguments, keywords)
+        entry = kernel_cache.read(self._key)
+        self.known: Forms = dict(entry.record) if entry is not None else {}
+
+    def keep(self, forms: Forms) -> None:
+        """Add what was learned."""
+        if forms.keys() <= self.known.keys():
+            return
+        together = {**self.known, **forms}
+        self.known = together if len(together) <= _MOST else forms
+        kernel_cache.replace(self._key, f"ops of {self._name}", self.known, {})
+
+
+def _key_of_model(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str | None:
+    try:
+        inputs = tree((tuple(arguments), dict(keywords)), form)
+        state = [(name, form(tensor)) for name, tensor in state_of_module(model)]
+    except Untold:
+        return None
+    return kernel_cache.key_of(
+        "ops of PyTorch", makers(), str(torch().get_default_dtype()), inputs, state
+    )
+
+
+def state_of_module(model: Any) -> Iterator[tuple[str, Any]]:
+    """Its parameters and buffers, each by one name."""
+    yield from model.named_parameters()
+    yield from model.named_buffers()
+
+
+@functools.cache
+def elementless() -> Any:
+    """The class: its tensors say that they are on the CPU, and their memory is nowhere."""
+    cpu = torch().device("cpu")
+
+    class Elementless(torch().Tensor):  # type: ignore[misc]
+        __torch_function__ = torch()._C._disabled_torch_function_impl
+
+        @property
+        def device(self) -> Any:
+            return cpu
+
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func is torch().ops.prim.device.default:
+                return cpu
+            raise Untold  # whoever runs ops on them has a mode for it
+
+    return Elementless
+
+
+class Twins:
+    """Tensors without elements that stand for others; those of shared memory share it, too."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._storages: dict[int, Any] = {}
+
+    def of(self, tensor: Any) -> Any:
+        """The twin of a tensor, the same one each time.
+
+        Raises:
+            Untold: it is no plain tensor in this machine's memory.
+        """
+        _, twin = self._known.get(id(tensor), (None, None))
+        if twin is None:
+            twin = self._made(tensor)
+            # The tensor stays alive, so that no other one gets its identity.
+            self._known[id(tensor)] = tensor, twin
+        return twin
+
+    def _made(self, tensor: Any) -> Any:
+        *_, flags = form(tensor)  # which refuses tensors of other kinds
+        if any(flags) or tensor.is_inference() or not tensor.is_leaf:
+            raise Untold
+        storage = tensor.untyped_storage()
+        if (own := self._storages.get(storage._cdata)) is None:
+            own = torch().UntypedStorage(storage.nbytes(), device="meta")
+            self._storages[storage._cdata] = own
+        place = tensor.shape, tensor.stride(), tensor.storage_offset()
+        twin = view(own, tensor.dtype, *place, requires_grad=tensor.requires_grad)
+        if isinstance(tensor, torch().nn.Parameter):
+            twin._is_param = True  # for those who ask
+        return twin
+
+
+def view(
+    storage: Any,
+    dtype: Any,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    *,
+    requires_grad: bool = False,
+) -> Any:
+    """A tensor without elements in a storage of PyTorch's meta device."""
+    found = torch()
+    meta = found.empty(0, dtype=dtype, device="meta").set_(storage, offset, shape, strides)
+    return _of_meta(meta, requires_grad)
+
+
+def new(dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
+    """A tensor without elements that has memory of its own."""
+    meta = torch().empty_strided(shape, strides, dtype=dtype, device="meta")
+    return _of_meta(meta, False)
+
+
+def _of_meta(meta: Any, requires_grad: bool) -> Any:
+    found = torch()
+    made = found.Tensor._make_subclass(
+        elementless(),
+        meta,
+        requires_grad,
+        dispatch_device=True,
+        device_for_backend_keys=found.device("cpu"),
+    )
+    # Whoever asks where its elements are is to hear that there are none.
+    found._C._set_throw_on_mutable_data_ptr(made)
+    return made

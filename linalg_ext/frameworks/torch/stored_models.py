@@ -10,14 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.executable import disk_cache
-from linalg_ext.frameworks.torch.meta_cache import Forms
-from linalg_ext.frameworks.torch.options import Options
-from linalg_ext.frameworks.torch.partition import CompiledGraph, Piece, Plan
+from linalg_ext.frameworks.requirements import makers, torch
+from linalg_ext.frameworks.torch.compiled_graph import CompiledGraph, Options, Piece, Plan, Report
+from linalg_ext.frameworks.torch.meta_cache import Forms, KeptForms, state_of_module
 from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
 from linalg_ext.frameworks.torch.recording import Recording, Runner, asking, knowing, recorded
-from linalg_ext.frameworks.torch.report import Report
-from linalg_ext.frameworks.torch.requirements import makers, torch
-from linalg_ext.frameworks.torch.stored_meta import KeptForms, state_of_module
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.utils.logs import logger
 

@@ -17,10 +17,10 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 import linalg_ext as lx  # noqa: E402
 from linalg_ext import cache  # noqa: E402
 from linalg_ext.frameworks.torch import exporting, graph_keys, stored_models  # noqa: E402
-from linalg_ext.frameworks.torch.options import Options  # noqa: E402
+from linalg_ext.frameworks.torch.compiled_graph import Options  # noqa: E402
+from linalg_ext.frameworks.torch.model import as_module  # noqa: E402
 from linalg_ext.frameworks.torch.recording import asking, recorded  # noqa: E402
 from linalg_ext.frameworks.torch.stored_models import sought  # noqa: E402
-from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
 # One worker imports PyTorch, and no other.

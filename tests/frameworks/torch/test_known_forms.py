@@ -17,8 +17,8 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 import linalg_ext as lx  # noqa: E402
 from linalg_ext.frameworks.torch import stored_models  # noqa: E402
 from linalg_ext.frameworks.torch.meta_cache import Forms  # noqa: E402
+from linalg_ext.frameworks.torch.model import as_module  # noqa: E402
 from linalg_ext.frameworks.torch.recording import Runner, asking, knowing, recorded  # noqa: E402
-from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
 # One worker imports PyTorch, and no other.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from linalg_ext.frameworks.onnx.rewriting.writing import Unwritten, Writer, at
+from linalg_ext.frameworks.onnx.writing import Rewrite, Unwritten, Writer, at
 
 _MOST_STEPS = 256
 
@@ -297,6 +297,4 @@ def _activation(write: Writer, name: str, said: Mapping[str, float], like: str) 
     return of
 
 
-REWRITES: Mapping[str, Callable[[Writer, Any, Mapping[str, Any]], None]] = MappingProxyType(
-    {"GRU": _layer, "LSTM": _layer, "RNN": _layer}
-)
+REWRITES: Mapping[str, Rewrite] = MappingProxyType({"GRU": _layer, "LSTM": _layer, "RNN": _layer})

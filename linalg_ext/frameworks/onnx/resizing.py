@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.frameworks.onnx.rewriting.writing import Array, Unwritten, Writer, at
+from linalg_ext.frameworks.onnx.writing import Array, Rewrite, Unwritten, Writer, at
 
 _NEAREST: Mapping[str, Callable[[float], int]] = {
     "round_prefer_floor": lambda x: math.ceil(x - 0.5),
@@ -135,6 +135,4 @@ _TAPS: Mapping[str, Callable[[float, Mapping[str, Any]], tuple[list[int], list[f
     MappingProxyType({"cubic": _cubic, "linear": _linear, "nearest": _nearest})
 )
 
-REWRITES: Mapping[str, Callable[[Writer, Any, Mapping[str, Any]], None]] = MappingProxyType(
-    {"Resize": _resize}
-)
+REWRITES: Mapping[str, Rewrite] = MappingProxyType({"Resize": _resize})

@@ -1,42 +1,47 @@
-"""The rounds over a model: until nothing changes."""
+"""Nodes of ONNX written as others, where torch-mlir has no way for them.
+
+The rewrites run until nothing changes. Values that are known are computed, functions and branches
+that are known become their nodes, and loops of known lengths are unrolled. Other ops that
+torch-mlir lacks are written by ops of ONNX that every opset since 13 has; models of older opsets
+are converted first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import importlib
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from linalg_ext.frameworks.onnx.rewriting import (
-    control,
-    elements,
-    integers,
-    quantized,
-    recurrent,
-    resizing,
-    windows,
-)
-from linalg_ext.frameworks.onnx.rewriting.constants import compute, known_of
-from linalg_ext.frameworks.onnx.rewriting.function_bodies import call_of_function
-from linalg_ext.frameworks.onnx.rewriting.writing import Known, Unwritten, Writer, attributes_of
-from linalg_ext.frameworks.requirements import onnx
+import numpy as np
 
-Rewrite = Callable[[Writer, Any, Mapping[str, Any]], None]
+from linalg_ext.frameworks.onnx import control_flow, elements, recurrent, resizing
+from linalg_ext.frameworks.onnx.control_flow import call_of_function
+from linalg_ext.frameworks.onnx.writing import (
+    Known,
+    Rewrite,
+    Unwritten,
+    Writer,
+    attributes_of,
+    compute,
+    known_of,
+    put,
+)
+from linalg_ext.frameworks.requirements import onnx
 
 _MOST_ROUNDS = 16
 """Functions of functions, and loops in loops, are no deeper."""
 
 _EARLY: Mapping[str, Rewrite] = MappingProxyType(
-    {"If": control.branch, "Loop": control.loop, "Scan": control.scan}
+    {"If": control_flow.branch, "Loop": control_flow.loop, "Scan": control_flow.scan}
 )
 """These know nothing of the types of their inputs."""
 
 _REWRITES: Mapping[str, Rewrite] = MappingProxyType(
     {
         **elements.REWRITES,
-        **quantized.REWRITES,
         **recurrent.REWRITES,
         **resizing.REWRITES,
-        **windows.REWRITES,
     }
 )
 
@@ -46,15 +51,14 @@ def rewritten(model: Any) -> Any:
 
     The model itself is changed.
     """
-    for number in range(_MOST_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         known = known_of(model)
         graph = model.graph
         nodes = list(graph.node)
-        written = _Round(model, known, number).nodes(nodes)
+        written = _Round(model, known).nodes(nodes)
         if written == nodes:
             break
-        del graph.node[:]
-        graph.node.extend(written)
+        put(graph.node, written)
         _drop_unused(graph)
         # What was known of values that are gone, or made otherwise, is inferred anew.
         del graph.value_info[:]
@@ -65,11 +69,10 @@ def rewritten(model: Any) -> Any:
 class _Round:
     """One pass over the nodes of a model."""
 
-    def __init__(self, model: Any, known: Known, number: int) -> None:
+    def __init__(self, model: Any, known: Known) -> None:
         self._model = model
         self._constants = dict(known.constants)
         self._known = Known(known.kinds, known.shapes, self._constants, known.opset)
-        self._number = number
 
     def nodes(self, nodes: Sequence[Any]) -> list[Any]:
         """The nodes that stand for those of a graph."""
@@ -103,7 +106,7 @@ class _Round:
         rewrites = [_EARLY.get(node.op_type)]
         shapes, kinds = self._known.shapes, self._known.kinds
         if all(not name or (name in shapes and kinds.get(name)) for name in node.input):
-            rewrites += [_REWRITES.get(node.op_type), integers.widened]
+            rewrites += [_REWRITES.get(node.op_type), elements.widened]
         for rewrite in rewrites:
             write = Writer(prefix, self._known)
             try:
@@ -124,8 +127,7 @@ def _drop_unused(graph: Any) -> None:
         if any(name in used for name in node.output):
             kept.append(node)
             used |= set(node.input) | _read_within(node)
-    del graph.node[:]
-    graph.node.extend(reversed(kept))
+    put(graph.node, list(reversed(kept)))
 
 
 def _read_within(node: Any) -> set[str]:
@@ -138,3 +140,60 @@ def _read_within(node: Any) -> set[str]:
             for each in graph.node:
                 found |= set(each.input) | _read_within(each)
     return found
+
+
+_OLDEST = 13
+"""Axes are inputs since then, and rewrites write them so."""
+_WANTED = 17
+"""The opset that older models are converted to: torch-mlir supports batch norms since 15."""
+
+
+def newer(model: Any) -> Any:
+    """A model in an opset that rewrites know; itself if in one, or if ONNX cannot convert it."""
+    own = [each for each in model.opset_import if each.domain in ("", "ai.onnx")]
+    if len(own) != 1 or own[0].version >= _OLDEST or model.functions:
+        return model
+    if any(node.op_type == "Scan" for node in model.graph.node) and own[0].version < 9:
+        return model  # its batches are gone since then, and ONNX leaves it as it is
+    converter = importlib.import_module("onnx.version_converter")
+    try:
+        found = converter.convert_version(_with_slopes(model, own[0].version), _WANTED)
+        found = onnx().shape_inference.infer_shapes(found, data_prop=True)
+        onnx().checker.check_model(found)
+    except Exception:
+        # Of ops that it has no way for it raises errors of all kinds: they may come through as is.
+        return model
+    return found if _has_same_signature(model, found) else model
+
+
+def _with_slopes(model: Any, version: int) -> Any:
+    """A model whose slopes of channels, of PRelu before opset 7, have the shape of channels.
+
+    Raises:
+        ValueError: the rank of what they belong to is not known.
+    """
+    nodes = [node for node in model.graph.node if node.op_type == "PRelu"]
+    if version >= 7 or not nodes:
+        return model
+    found = onnx().ModelProto()
+    found.CopyFrom(model)
+    known = known_of(found)
+    written = []
+    for node in found.graph.node:
+        if node.op_type == "PRelu":
+            x, slope = node.input
+            rank, sizes = len(known.shapes.get(x, ())), known.sizes(slope)
+            if not rank or sizes is None or len(sizes) != 1:
+                raise ValueError
+            shape = np.array([*sizes, *[1] * (rank - 2)], np.int64)
+            write = Writer(f"{node.output[0]}/slope", known)
+            node.input[1] = write("Reshape", slope, write.constant(shape))
+            written += write.nodes
+        written.append(node)
+    put(found.graph.node, written)
+    return found
+
+
+def _has_same_signature(model: Any, found: Any) -> bool:
+    pairs = (model.graph.input, found.graph.input), (model.graph.output, found.graph.output)
+    return all([e.name for e in old] == [e.name for e in new] for old, new in pairs)

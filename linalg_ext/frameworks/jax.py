@@ -1,7 +1,18 @@
-"""`lx.from_jax`: a function of JAX as compiled code, called on trees of arrays."""
+"""Functions of JAX, compiled by this library. `pip install 'linalg-ext[jax]'`.
+
+    layer = lx.from_jax(fn, x, params)      # compiled for arguments like these; trees of arrays
+    y = layer(x, params)                    # arrays in, arrays out
+
+JAX traces the function and writes it as StableHLO; from there on it is linalg on tensors, by
+upstream's legalization and, where that leaves off, by lowerings of this library. JAX's own copy of
+MLIR writes what only it lowers (its dialect CHLO, composites) as StableHLO; what comes here is
+text, with the line of the program in the location of every op.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,19 +21,19 @@ import numpy as np
 
 from linalg_ext.errors import (
     ArgumentError,
+    DTypeError,
     IRError,
+    LayoutError,
     LinalgExtError,
     ModelError,
+    ShapeError,
+    SourceLocation,
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.frameworks.jax.arrays import as_array, as_jax
-from linalg_ext.frameworks.jax.lowering import ENTRY, line_of, lowered, stablehlo
-from linalg_ext.frameworks.jax.requirements import jax
-from linalg_ext.frameworks.lines import line_of_error
-from linalg_ext.frameworks.modules import module_of
+from linalg_ext.frameworks.kernels import kernel_of, line_of_error, module_of
+from linalg_ext.frameworks.requirements import jax
 from linalg_ext.settings import Options
 
 if TYPE_CHECKING:
@@ -123,33 +134,17 @@ class JaxFunction:
         outputs, self._out_tree = tree.tree_flatten(lowering.out_info)
         self._refuse_keys(self._inputs, "takes")
         self._refuse_keys(outputs, "gives")
-        self.kernel: Kernel = self._compiled(
-            stablehlo(lowering),
+        text = stablehlo(lowering)
+        self.kernel: Kernel = kernel_of(
+            "StableHLO of JAX",
+            text,
+            lambda: lowered(text, name),
+            lambda error: _refusal(name, error, error.hint),
             checked=Options.current().checked if checked is None else checked,
             opt_level=opt_level,
             result_dtypes=[np.dtype(each.dtype) for each in outputs],
         )
         self._count = len(outputs)
-
-    def _compiled(self, text: str, **options: Any) -> Kernel:
-        """The kernel of a text, whose key is all of it: what JAX lowers a function to."""
-        key = disk_cache.key_of_module("StableHLO of JAX", text, ENTRY, libraries=(), **options)
-        if (found := disk_cache.find(key)) is not None:
-            return found
-        # Only here what loads MLIR: a function that is kept does without.
-        from linalg_ext.compiler.module_compilation import compile_copy
-
-        try:
-            return compile_copy(
-                lowered(text, self.name), ENTRY, trusted=True, libraries=(), key=key, **options
-            )
-        except IRError as error:
-            told = "\n".join([str(error.where), *map(str, error.diagnostics)])
-            raise ModelError(
-                f"{self.name} cannot be compiled: {error.what}",
-                where=line_of(told),
-                hint=error.hint,
-            ) from error
 
     @cached_property
     def module(self) -> Module:
@@ -231,3 +226,140 @@ def _name(path: str) -> str:
     if kind == "1":
         return rest.replace("['", "", 1).replace("']", "", 1)
     return "argument " + rest.replace("[", "", 1).replace("]", "", 1)
+
+
+_PIPELINE = (
+    "builtin.module(func.func(stablehlo-legalize-composite-to-call),"
+    "func.func(stablehlo-legalize-deprecated-ops,chlo-legalize-to-stablehlo,"
+    "stablehlo-complex-math-expander))"
+)
+_FRAME = re.compile(r'"([^"]+)"\("([^"]+\.py)":(\d+)')
+_BARE_FRAME = re.compile(r'"([^"]+\.py)":(\d+)')
+
+
+def stablehlo(lowering: Any) -> str:
+    """Return the result of `jax.jit(...).lower(...)` as text that upstream's StableHLO reads."""
+    from jaxlib.mlir import ir, passmanager
+
+    module = lowering.compiler_ir("stablehlo")
+    with module.context:
+        module = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        passmanager.PassManager.parse(_PIPELINE).run(module.operation)
+        _forget_devices(module.operation, ir.WalkResult.ADVANCE)
+    text: str = module.operation.get_asm(enable_debug_info=True)
+    return text
+
+
+def lowered(text: str, name: str) -> Module:
+    """StableHLO as linalg on tensors: the function `main`.
+
+    Args:
+        text: as `stablehlo` gives it.
+        name: of the function, for errors.
+
+    Raises:
+        ModelError: an op of it does not come through; names the op and the line of the program.
+    """
+    # Only here what loads MLIR: a function that is kept does without.
+    from linalg_ext.module import Module
+
+    try:
+        return Module.parse(text, trusted=True, filename=name)
+    except IRError as error:
+        notes = [str(line).splitlines()[0][:200] for line in error.diagnostics[:1]]
+        hint = error.hint or "write that line with other functions"
+        raise _refusal(name, error, hint, notes) from error
+
+
+def _refusal(name: str, error: IRError, hint: str | None, notes: Sequence[str] = ()) -> ModelError:
+    lines = "\n".join([str(error.where), *map(str, error.diagnostics)])
+    what = f"{name} cannot be compiled: {error.what}"
+    return ModelError(what, where=_line_of(lines), hint=hint, notes=list(notes))
+
+
+def _line_of(location: str) -> SourceLocation | None:
+    """The line of the user's program that a location of JAX's names."""
+    packages = os.path.dirname(os.path.dirname(jax().__file__)) + os.sep
+    for function, file, line in _FRAME.findall(location):
+        if not file.startswith((packages + "jax" + os.sep, packages + "jaxlib" + os.sep)):
+            return SourceLocation(file, int(line), function.rpartition(".")[2])
+    for file, line in _BARE_FRAME.findall(location):
+        if not file.startswith(packages):
+            return SourceLocation(file, int(line), "")
+    return None
+
+
+def _forget_devices(root: Any, go_on: Any) -> None:
+    """Take out what says on which of many devices what is computed: here is one."""
+    meshes = []
+
+    def visit(op: Any) -> Any:
+        for name in [name for name in op.attributes if str(name).startswith(("mhlo.", "sdy."))]:
+            del op.attributes[name]
+        if op.name == "sdy.mesh":
+            meshes.append(op)
+        return go_on
+
+    root.walk(visit)
+    for mesh in meshes:
+        mesh.erase()
+
+
+Array = np.ndarray[Any, Any]
+
+
+def as_array(value: Any, like: Any, name: str) -> Array:
+    """Return an argument of a caller as the array that the kernel takes.
+
+    Args:
+        value: an array of any kind, or a number.
+        like: the shape and the dtype that the function was compiled for.
+        name: the name of the argument.
+
+    Raises:
+        ArgumentError: the value is no array, or has another shape or dtype.
+    """
+    try:
+        if isinstance(value, jax().Array) and value.is_fully_addressable:
+            _refuse_other_devices(value, name)
+        found = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} is a {type(value).__name__}, no array: {error}") from error
+    wanted = np.dtype(like.dtype)
+    if found.dtype != wanted:
+        # As JAX takes them: numbers by their kind, and 64 bits as 32 where it has no more.
+        is_number = isinstance(value, bool | int | float | complex)
+        if not is_number and jax().dtypes.canonicalize_dtype(found.dtype) != wanted:
+            raise DTypeError(
+                f"{name} is of {found.dtype}",
+                expected=f"{wanted}, which the function was compiled for",
+                hint=f"convert it: {name}.astype({wanted.name!r})"
+                if name.isidentifier()
+                else f"convert it with .astype({wanted.name!r})",
+            )
+        found = found.astype(wanted)
+    if found.shape != tuple(like.shape):
+        raise ShapeError(
+            f"{name} is of shape {found.shape}",
+            expected=f"{tuple(like.shape)}, which the function was compiled for",
+            hint="compile it again for this shape: lx.from_jax(fn, ...)",
+        )
+    return found
+
+
+def as_jax(array: Any) -> Any:
+    """An array of the kernel's as one of JAX's; in the same memory where JAX takes it."""
+    given = np.asarray(array)
+    if given.dtype.isbuiltin == 1 and given.dtype != np.bool_:
+        return jax().dlpack.from_dlpack(given)
+    return jax().numpy.asarray(given)
+
+
+def _refuse_other_devices(value: Any, name: str) -> None:
+    platforms = {device.platform for device in value.devices()}
+    if platforms != {"cpu"}:
+        raise LayoutError(
+            f"{name} is on {', '.join(sorted(platforms))}",
+            expected="an array on the CPU",
+            hint="bring it there: jax.device_put(x, jax.devices('cpu')[0])",
+        )
