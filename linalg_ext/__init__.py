@@ -170,7 +170,7 @@ register("calls", "linalg_ext.frameworks.handlers")
 register("compiler", "linalg_ext.compiler.handlers")
 register("definition", "linalg_ext.notations.handlers")
 register("module", "linalg_ext.transforms.handlers")
-register("tracing", "linalg_ext.tracing.handlers")
+register("tracing", "linalg_ext.tracing.dispatch")
 register("views", "linalg_ext.explain.notebook")
 
 install_renamed()

@@ -51,8 +51,8 @@ class Cell:
             What is shown after each step, (steps, batch, width), and the state after the last.
         """
         # Who traces has MLIR; who knows the op by its name alone does without.
-        from linalg_ext.tracing.control import loop
-        from linalg_ext.tracing.creation import zeros
+        from linalg_ext.tracing.functions.control import loop
+        from linalg_ext.tracing.functions.creation import zeros
 
         weights, state = others[: self.weights], others[self.weights :]
         steps, hidden = rows.shape[0], state[0]
@@ -79,8 +79,8 @@ class Cell:
             The gradients of the rows, of the products of state and weights, both like the rows,
             and of the state.
         """
-        from linalg_ext.tracing.control import loop
-        from linalg_ext.tracing.creation import zeros
+        from linalg_ext.tracing.functions.control import loop
+        from linalg_ext.tracing.functions.creation import zeros
 
         if self.gradient is None:
             raise ModelError(

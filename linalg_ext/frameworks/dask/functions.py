@@ -26,14 +26,14 @@ from linalg_ext.frameworks.dask.blocks import (
     threads_of_blocks,
 )
 from linalg_ext.module import Module
-from linalg_ext.tracing.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tracing.lowered import Lowered
-from linalg_ext.tracing.specs import ShapeDtype
+from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
+from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.utils.hooks import is_dask
 
 
-def call_jitted_on_dask(
+def jitted_on_dask(
     function: JitFunction[..., Any],
     arguments: Sequence[Any],
     named: Mapping[str, Any],
@@ -259,9 +259,7 @@ def _entry(traced: Lowered) -> Any:
     return find_entry(traced.module.ir, traced.name)
 
 
-def call_kernel_on_dask(
-    kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None
-) -> Any:
+def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
     """A call of a kernel with dask arrays among its arguments; nothing runs.
 
     Args:

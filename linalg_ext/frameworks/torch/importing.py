@@ -37,8 +37,8 @@ from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
 from linalg_ext.tracing.jit_function import jit
-from linalg_ext.tracing.sizes import Dim, Size
-from linalg_ext.tracing.specs import ShapeDtype
+from linalg_ext.tracing.values.sizes import Dim, Size
+from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
