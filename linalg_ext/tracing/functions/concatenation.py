@@ -30,12 +30,10 @@ from linalg_ext.tracing.values.unsupported import refuse
 def concatenate(
     arrays: Sequence[Any],
     axis: Any = 0,
-    out: Any = None,
     *,
     dtype: Any = None,
     casting: Any = None,
 ) -> Traced:
-    """`numpy.concatenate`."""
     given = list(arrays)
     if not given:
         raise ArgumentError("concatenate of no arrays")
@@ -88,12 +86,10 @@ def concatenate(
 def stack(
     arrays: Sequence[Any],
     axis: Any = 0,
-    out: Any = None,
     *,
     dtype: Any = None,
     casting: Any = None,
 ) -> Traced:
-    """`numpy.stack`."""
     values = [as_traced(array) for array in arrays]
     if not values:
         raise ArgumentError("stack of no arrays")
@@ -104,34 +100,29 @@ def stack(
         )
     place = normal_axis(axis, values[0].ndim + 1, "stack")
     wide = [expand_dims(v, place) for v in values]
-    return concatenate(wide, place, out, dtype=dtype, casting=casting)
+    return concatenate(wide, place, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
-    """`numpy.hstack`."""
     values = [at_least(1)(value) for value in tup]
     axis = 0 if values[0].ndim == 1 else 1
     return concatenate(values, axis, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
-    """`numpy.vstack`."""
     return concatenate([at_least(2)(value) for value in tup], 0, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> Traced:
-    """`numpy.dstack`."""
     return concatenate([at_least(3)(value) for value in tup], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Traced:
-    """`numpy.column_stack`."""
     values = [as_traced(value) for value in tup]
     return concatenate([v if v.ndim > 1 else expand_dims(at_least(1)(v), 1) for v in values], 1)
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Traced:
-    """`numpy.append`."""
     if axis is None:
         # NumPy makes arrays of both: a number of Python is an int64 or a float64 then.
         both = [ravel(arr), ravel(values)]
@@ -162,7 +153,6 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
-    """`numpy.array_split`."""
     value = as_traced(ary)
     place = normal_axis(axis, value.ndim, "array_split")
     if not hasattr(indices_or_sections, "__index__"):
@@ -287,7 +277,6 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Traced, ...]:
-    """`numpy.meshgrid`."""
     count = len(xi)
     values = []
     for place, each in enumerate(xi):
@@ -302,18 +291,15 @@ def meshgrid(
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
-    """`numpy.hsplit`."""
     value = as_traced(ary)
     return split(value, indices_or_sections, 0 if value.ndim == 1 else 1)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
-    """`numpy.vsplit`."""
     return split(_of_rank("vsplit", ary, 2), indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
-    """`numpy.dsplit`."""
     return split(_of_rank("dsplit", ary, 3), indices_or_sections, 2)
 
 
@@ -327,7 +313,6 @@ def _of_rank(name: str, value: Any, rank: int) -> Traced:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
-    """`numpy.unstack`."""
     value = as_traced(x)
     front = xp.moveaxis(value, normal_axis(axis, value.ndim, "unstack"), 0)
     return tuple(front[place] for place in range(front.shape[0].__index__()))
@@ -376,7 +361,7 @@ def _cut(name: str, arr: Any, obj: Any, axis: Any) -> tuple[Traced, int, int]:
     return value, place, value.shape[place].__index__()
 
 
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Traced:
+def compress(condition: Any, a: Any, axis: Any = None) -> Traced:
     """`numpy.compress`, by a condition that is known."""
     if isinstance(condition, Traced):
         refuse(
@@ -419,7 +404,7 @@ def _leaves(part: Any) -> list[Traced]:
     return [leaf for each in part for leaf in _leaves(each)]
 
 
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Traced:
+def choose(a: Any, choices: Any, mode: str = "raise") -> Traced:
     """`numpy.choose`; where a place is out of bounds, the call raises an ExecutionError."""
     if isinstance(choices, Traced):
         choices = list(unstack(choices))
@@ -435,7 +420,6 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Traced
 
 
 def ix_(*args: Any) -> tuple[Traced, ...]:
-    """`numpy.ix_`."""
     count = len(args)
     if any(as_traced(each).dtype == np.bool_ for each in args):
         refuse(
@@ -463,7 +447,6 @@ def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Traced:
-    """`numpy.rollaxis`."""
     value = as_traced(a)
     place = normal_axis(axis, value.ndim, "rollaxis")
     goal = start + value.ndim if start < 0 else start
@@ -471,7 +454,6 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Traced:
 
 
 def diagflat(v: Any, k: int = 0) -> Traced:
-    """`numpy.diagflat`."""
     return xp.diag(xp.ravel(as_traced(v)), k)
 
 

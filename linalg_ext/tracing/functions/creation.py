@@ -41,7 +41,6 @@ _FLOAT = np.dtype(np.float64)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
-    """`numpy.full`."""
     sizes = as_shape(shape)
     if isinstance(fill_value, Traced) or np.ndim(fill_value):
         value = cast_to(fill_value, dtype) if dtype is not None else as_traced(fill_value)
@@ -51,12 +50,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
 
 
 def zeros(shape: Any, dtype: Any = float) -> Traced:
-    """`numpy.zeros`."""
     return full(shape, 0, dtype)
 
 
 def ones(shape: Any, dtype: Any = float) -> Traced:
-    """`numpy.ones`."""
     return full(shape, 1, dtype)
 
 
@@ -68,7 +65,6 @@ def full_like(
     subok: Any = True,
     shape: Any = None,
 ) -> Traced:
-    """`numpy.full_like`."""
     like = as_traced(a)
     kind = like.dtype if dtype is None else as_dtype(dtype)
     demand_fit(fill_value, kind)
@@ -85,7 +81,6 @@ def zeros_like(
 def ones_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
 ) -> Traced:
-    """`numpy.ones_like`."""
     return full_like(a, 1, dtype, shape=shape)
 
 
@@ -105,7 +100,6 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None)
 def linspace(
     start: Any, stop: Any, /, num: Any = 50, *, dtype: Any = None, endpoint: bool = True
 ) -> Traced:
-    """`numpy.linspace`."""
     if not isinstance(num, Size) and not any(isinstance(b, Traced) for b in (start, stop)):
         return as_traced(np.linspace(start, stop, num, endpoint, dtype=dtype))
     wide = common_dtype("linspace", [start, stop, 1.0])
@@ -127,26 +121,22 @@ def linspace(
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = float) -> Traced:
-    """`numpy.eye`."""
     wanted = as_dtype(dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     return structured(lambda: (position(1) - position(0)).equals(k).to(wanted), [], shape, wanted)
 
 
 def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: Any = float) -> Traced:
-    """`numpy.tri`."""
     wanted = as_dtype(dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     return structured(lambda: (position(1) - position(0)).__le__(k).to(wanted), [], shape, wanted)
 
 
 def tril(m: Any, k: int = 0) -> Traced:
-    """`numpy.tril`."""
     return _side(m, k, lower=True)
 
 
 def triu(m: Any, k: int = 0) -> Traced:
-    """`numpy.triu`."""
     return _side(m, k, lower=False)
 
 
@@ -170,7 +160,6 @@ def _side(m: Any, k: int, *, lower: bool) -> Traced:
 
 
 def diag(v: Any, k: int = 0) -> Traced:
-    """`numpy.diag`."""
     value = as_traced(v)
     if value.ndim == 2:
         return xp.diagonal(value, k)
@@ -188,7 +177,6 @@ def diag(v: Any, k: int = 0) -> Traced:
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Traced:
-    """`numpy.isclose`."""
     x, y = arrays_of(a, b)
     # Integers are subtracted as floats: a difference of theirs may wrap around.
     y = cast_to(y, common_dtype("isclose", [y, 1.0]))
@@ -209,12 +197,10 @@ def clip(
     a: Any,
     a_min: Any = None,
     a_max: Any = None,
-    out: Any = None,
     *,
     min: Any = None,
     max: Any = None,
 ) -> Traced:
-    """`numpy.clip`."""
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
     low = None if low is np._NoValue else low
@@ -229,8 +215,7 @@ def clip(
     return value if high is None else xp.minimum(value, high, dtype=dtype)
 
 
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
-    """`numpy.round`."""
+def round_(a: Any, decimals: int = 0) -> Traced:
     value = as_traced(a)
     if value.dtype == np.bool_:
         if decimals:

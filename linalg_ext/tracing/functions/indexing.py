@@ -212,7 +212,7 @@ def check_bounds(places: Traced, limit: Traced) -> None:
     demand(xp.all((places >= 0) & (places < limit)), "an index is out of bounds")
 
 
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Traced:
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Traced:
     """`numpy.take`; where a traced index is out of bounds, the call raises an ExecutionError."""
     value = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
@@ -230,7 +230,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
-    """`numpy.take_along_axis`."""
     if axis is None:
         return ravel(arr)[indices]
     value = as_traced(arr)
@@ -255,7 +254,6 @@ def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, 
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Traced:
-    """`numpy.lib.stride_tricks.sliding_window_view`."""
     value = as_traced(x)
     sizes = as_shape(window_shape)
     axes = tuple(range(value.ndim)) if axis is None else axis

@@ -172,8 +172,7 @@ def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
     return matmul(left, right, dtype)
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Traced:
-    """`numpy.dot`."""
+def dot(a: Any, b: Any) -> Traced:
     one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
         return xp.multiply(one, other)
@@ -183,7 +182,6 @@ def dot(a: Any, b: Any, out: Any = None) -> Traced:
 
 
 def inner(a: Any, b: Any, /) -> Traced:
-    """`numpy.inner`."""
     one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
         product = xp.multiply(one, other)
@@ -193,18 +191,15 @@ def inner(a: Any, b: Any, /) -> Traced:
 
 
 def vdot(a: Any, b: Any, /) -> Traced:
-    """`numpy.vdot`."""
     return vecdot(*map(xp.ravel, arrays_of(a, b)))
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Traced:
-    """`numpy.outer`."""
+def outer(a: Any, b: Any) -> Traced:
     left, right = map(xp.ravel, arrays_of(a, b))
     return xp.multiply(expand_dims(left, 1), right)
 
 
 def kron(a: Any, b: Any) -> Traced:
-    """`numpy.kron`."""
     one, other = arrays_of(a, b)
     rank = max(one.ndim, other.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (one, other))
@@ -214,7 +209,6 @@ def kron(a: Any, b: Any) -> Traced:
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
-    """`numpy.tensordot`."""
     one, other = arrays_of(a, b)
     if hasattr(axes, "__index__"):
         count = axes.__index__()
@@ -292,21 +286,16 @@ def _stand_ins(values: Sequence[Traced]) -> dict[AnySize, int]:
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **keywords: Any) -> Any:
-    """`numpy.einsum`."""
     from linalg_ext.compiler.einsum import einsum as ours
 
     return ours(*operands, out=out, optimize=optimize or False, **keywords)
 
 
-def trace_of(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> Traced:
-    """`numpy.trace`."""
+def trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Traced:
     return xp.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Traced:
-    """`numpy.diagonal`."""
     value = xp.moveaxis(as_traced(a), (axis1, axis2), (-2, -1))
     rows, columns = (size.__index__() for size in value.shape[-2:])
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
@@ -387,7 +376,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Traced:
-    """`numpy.linalg.vector_norm`."""
     value = as_traced(x)
     if value.dtype.kind in "iub":
         value = value.astype(np.float64)
@@ -406,7 +394,6 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Traced:
-    """`numpy.linalg.matrix_norm`."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
@@ -434,7 +421,7 @@ def matrix_power(a: Any, n: int) -> Traced:
     return result
 
 
-def multi_dot(arrays: Any, *, out: Any = None) -> Traced:
+def multi_dot(arrays: Any) -> Traced:
     """`numpy.linalg.multi_dot`, from left to right."""
     first, *rest = (as_traced(array) for array in arrays)
     for each in rest:

@@ -112,7 +112,6 @@ def reduce_by(
     value: Any,
     axis: Any = 0,
     dtype: Any = None,
-    out: Any = None,
     keepdims: Any = False,
     initial: Any = UNSET,
     where: Any = True,
@@ -157,7 +156,6 @@ def _simple(name: str, function: str) -> Callable[..., Traced]:
         a: Any,
         axis: Any = None,
         dtype: Any = None,
-        out: Any = None,
         keepdims: Any = False,
         initial: Any = UNSET,
         where: Any = True,
@@ -171,7 +169,6 @@ def _extremum(name: str, function: str) -> Callable[..., Traced]:
     def reduce(
         a: Any,
         axis: Any = None,
-        out: Any = None,
         keepdims: Any = False,
         initial: Any = UNSET,
         where: Any = True,
@@ -182,9 +179,7 @@ def _extremum(name: str, function: str) -> Callable[..., Traced]:
 
 
 def _logical(name: str, function: str) -> Callable[..., Traced]:
-    def reduce(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-    ) -> Traced:
+    def reduce(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Traced:
         return reduced(name, function, cast_to(a, bool), axis, keepdims, where=where)
 
     return reduce
@@ -199,7 +194,6 @@ def mean(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
-    out: Any = None,
     keepdims: Any = False,
     *,
     where: Any = True,
@@ -216,7 +210,6 @@ def var(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
-    out: Any = None,
     ddof: Any = 0,
     keepdims: Any = False,
     *,
@@ -224,7 +217,6 @@ def var(
     mean: Any = UNSET,
     correction: Any = UNSET,
 ) -> Traced:
-    """`numpy.var`."""
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
@@ -248,17 +240,16 @@ def var(
 
 
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
-    """`numpy.std`."""
     spread = var(a, *arguments, **keywords)
     return xp.sqrt(spread)
 
 
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
+def argmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
     return _place("argmax", "max_signed", a, axis, keepdims, lambda x, y: x > y)
 
 
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
+def argmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
     return _place("argmin", "min_signed", a, axis, keepdims, lambda x, y: x < y)
 
@@ -294,11 +285,10 @@ def _place(
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
-    """`numpy.count_nonzero`."""
     return reduced("count_nonzero", "add", cast_to(a, bool), axis, keepdims, dtype=np.int64)
 
 
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Traced:
+def ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Traced:
     """`numpy.ptp`: the largest minus the smallest."""
     return xp.subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
 
@@ -382,19 +372,17 @@ def _carried(
     return wanted, -0.0 if is_zero and wanted.kind == "f" else 1 - is_zero
 
 
-def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Traced:
+def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None) -> Traced:
     """`ufunc.accumulate`."""
     function, value = folded(ufunc, "accumulate", value)
     return scanned(ufunc.__name__, function, value, axis, dtype)
 
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Traced:
-    """`numpy.cumsum`."""
+def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
     return scanned("cumsum", "add", a, axis, dtype)
 
 
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Traced:
-    """`numpy.cumprod`."""
+def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
     return scanned("cumprod", "mul", a, axis, dtype)
 
 
@@ -404,10 +392,8 @@ def cumulative_sum(
     *,
     axis: Any = None,
     dtype: Any = None,
-    out: Any = None,
     include_initial: bool = False,
 ) -> Traced:
-    """`numpy.cumulative_sum`."""
     place = _axis_of_row("cumulative_sum", x, axis)
     return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
 
@@ -418,10 +404,8 @@ def cumulative_prod(
     *,
     axis: Any = None,
     dtype: Any = None,
-    out: Any = None,
     include_initial: bool = False,
 ) -> Traced:
-    """`numpy.cumulative_prod`."""
     place = _axis_of_row("cumulative_prod", x, axis)
     return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
 
@@ -450,7 +434,6 @@ def _side(value: Any, shape: Shape) -> list[Traced]:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
-    """`numpy.diff`."""
     value = as_traced(a)
     place = normal_axis(axis, value.ndim, "diff")
     one = (*value.shape[:place], 1, *value.shape[place + 1 :])
@@ -488,12 +471,10 @@ def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
 
 
 def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
-    def reduce(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **keywords: Any
-    ) -> Any:
+    def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
         function = getattr(np, name)
         value = as_traced(a)
-        found = function(_with(value, number), axis=axis, out=out, keepdims=keepdims, **keywords)
+        found = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
         if value.dtype.kind in "iub" or keywords:
             return found
         # NaN is left where there is nothing else.
@@ -510,33 +491,29 @@ def nanmean(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
-    out: Any = None,
     keepdims: Any = False,
     *,
     where: Any = True,
 ) -> Any:
-    """`numpy.nanmean`."""
     value = as_traced(a)
     _refuse_dtype("nanmean", value, dtype)
     counted = xp.logical_and(~xp.isnan(value), where)
-    return mean(value, axis, dtype, out, keepdims, where=counted)
+    return mean(value, axis, dtype, keepdims, where=counted)
 
 
 def nanvar(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
-    out: Any = None,
     ddof: Any = 0,
     keepdims: Any = False,
     *,
     where: Any = True,
 ) -> Any:
-    """`numpy.nanvar`."""
     value = as_traced(a)
     is_number = ~xp.isnan(value)
     counted = xp.logical_and(is_number, where)
-    found = var(_with(value, 0.0), axis, dtype, out, ddof, keepdims, where=counted)
+    found = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
     if value.dtype.kind in "iub":
         return found
     # Of fewer values than degrees of freedom, NumPy gives NaN.
@@ -545,27 +522,24 @@ def nanvar(
 
 
 def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:
-    """`numpy.nanstd`."""
     return xp.sqrt(nanvar(a, *arguments, **keywords))
 
 
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def nanargmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """`numpy.nanargmax`; 0 where all are NaN."""
-    return argmax(_with(a, -np.inf), axis, out, keepdims=keepdims)
+    return argmax(_with(a, -np.inf), axis, keepdims=keepdims)
 
 
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def nanargmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """`numpy.nanargmin`; 0 where all are NaN."""
-    return argmin(_with(a, np.inf), axis, out, keepdims=keepdims)
+    return argmin(_with(a, np.inf), axis, keepdims=keepdims)
 
 
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """`numpy.nancumsum`."""
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return cumsum(_with(a, 0.0), axis, dtype)
 
 
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """`numpy.nancumprod`."""
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return cumprod(_with(a, 1.0), axis, dtype)
 
 

@@ -37,7 +37,6 @@ def as_shape(shape: Any) -> Shape:
 def reshape(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Traced:
-    """`numpy.reshape`."""
     if order == "F":
         sizes = as_shape(newshape if shape is None else shape)
         return transpose(reshape(transpose(as_traced(a)), sizes[::-1]))
@@ -87,12 +86,10 @@ def _count(shape: Sequence[AnySize]) -> AnySize:
 
 
 def ravel(a: Any, order: str = "C") -> Traced:
-    """`numpy.ravel`."""
     return reshape(a, (_count(as_traced(a).shape),), order)
 
 
 def transpose(a: Any, axes: Any = None) -> Traced:
-    """`numpy.transpose`."""
     traced = as_traced(a)
     order = tuple(range(traced.ndim))[::-1] if axes is None else axes
     order = normal_axes(tuple(order), traced.ndim, "transpose")
@@ -120,7 +117,6 @@ def matrix_transpose(x: Any) -> Traced:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Traced:
-    """`numpy.swapaxes`."""
     traced = as_traced(a)
     order = list(range(traced.ndim))
     one, other = (normal_axis(axis, traced.ndim, "swapaxes") for axis in (axis1, axis2))
@@ -129,7 +125,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Traced:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Traced:
-    """`numpy.moveaxis`."""
     traced = as_traced(a)
     sources = normal_axes(source, traced.ndim, "moveaxis")
     targets = normal_axes(destination, traced.ndim, "moveaxis")
@@ -142,7 +137,6 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Traced:
 
 
 def expand_dims(a: Any, axis: Any) -> Traced:
-    """`numpy.expand_dims`."""
     traced = as_traced(a)
     count = len(axis) if isinstance(axis, tuple | list) else 1
     axes = normal_axes(axis, traced.ndim + count, "expand_dims")
@@ -150,7 +144,6 @@ def expand_dims(a: Any, axis: Any) -> Traced:
 
 
 def squeeze(a: Any, axis: Any = None) -> Traced:
-    """`numpy.squeeze`."""
     traced = as_traced(a)
     axes = _ones(traced.shape) if axis is None else normal_axes(axis, traced.ndim, "squeeze")
     for each in axes:
@@ -164,7 +157,6 @@ def squeeze(a: Any, axis: Any = None) -> Traced:
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
-    """`numpy.broadcast_to`."""
     traced = as_traced(array)
     wanted = as_shape(shape)
     offset = len(wanted) - traced.ndim
@@ -184,7 +176,6 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
 
 
 def flip(m: Any, axis: Any = None) -> Traced:
-    """`numpy.flip`."""
     traced = as_traced(m)
     axes = normal_axes(axis, traced.ndim, "flip")
     axes = tuple(axis for axis in axes if same(traced.shape[axis], 1) is not True)
@@ -214,7 +205,6 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Traced:
 
 
 def tile(A: Any, reps: Any) -> Traced:
-    """`numpy.tile`."""
     traced = as_traced(A)
     counts = as_shape(reps)
     rank = max(traced.ndim, len(counts))
@@ -262,14 +252,12 @@ def at_least(rank: int) -> Any:
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Traced, ...]:
-    """`numpy.broadcast_arrays`."""
     values = [as_traced(array) for array in arrays]
     shape = broadcast_shapes("broadcast_arrays", [value.shape for value in values])
     return tuple(broadcast_to(value, shape) for value in values)
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Traced:
-    """`numpy.rot90`."""
     traced = as_traced(m)
     first, second = normal_axes(axes, traced.ndim, "rot90")
     turns = k % 4
@@ -314,7 +302,6 @@ def _given(name: str, a: Any, axis: Any, kinds: str) -> Traced:
 
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Traced:
-    """`numpy.packbits`."""
     shifts = _shifts("packbits", bitorder)
     flags = cast_to(_given("packbits", a, axis, "iub") != 0, np.uint8)
     count = flags.shape[-1].__index__()
@@ -326,7 +313,6 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Traced:
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Traced:
-    """`numpy.unpackbits`."""
     shifts = _shifts("unpackbits", bitorder)
     given = _given("unpackbits", a, axis, "u")
     apart = xp.bitwise_and(xp.right_shift(given[..., None], shifts), np.uint8(1))

@@ -21,12 +21,10 @@ from linalg_ext.tracing.values.unsupported import refuse
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Traced:
-    """`numpy.convolve`."""
     return _correlated("convolve", a, xp.flip(as_traced(v)), mode, swaps=True)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
-    """`numpy.correlate`."""
     window = as_traced(v)
     if window.dtype.kind == "c":  # the conjugates of booleans would be integers
         window = xp.conjugate(window)
@@ -163,7 +161,6 @@ def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
-    """`numpy.ediff1d`."""
     value = xp.ravel(as_traced(ary))
     later, earlier = _neighbours(value, 0)
     parts = [later - earlier]
@@ -206,7 +203,6 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
 
 def sinc(x: Any) -> Traced:
-    """`numpy.sinc`."""
     angle = as_traced(x) * math.pi
     smallest = np.finfo(angle.dtype).eps if angle.dtype.kind == "f" else 1e-20
     other = xp.where(angle == 0, smallest, angle)
@@ -214,7 +210,6 @@ def sinc(x: Any) -> Traced:
 
 
 def angle(z: Any, deg: Any = False) -> Traced:
-    """`numpy.angle`."""
     value = as_traced(z)
     found = xp.arctan2(xp.imag(value) if value.dtype.kind == "c" else 0, xp.real(value))
     return cast_to(found * (180 / math.pi), found.dtype) if deg else found
@@ -227,7 +222,6 @@ def cov(
     bias: Any = False,
     ddof: Any = None,
 ) -> Traced:
-    """`numpy.cov`."""
     rows = _variables(m, rowvar)
     if y is not None:
         rows = xp.concatenate([rows, _variables(y, rowvar)], 0)
@@ -251,7 +245,6 @@ def _variables(value: Any, rowvar: Any) -> Traced:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Traced:
-    """`numpy.corrcoef`."""
     found = cov(x, y, rowvar)
     if not found.ndim:
         return found / found
@@ -265,7 +258,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Traced:
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
 ) -> Traced:
-    """`numpy.logspace`."""
     found = xp.power(base, xp.linspace(start, stop, num, endpoint))
     return found if dtype is None else cast_to(found, dtype)
 
@@ -311,13 +303,11 @@ def polyval(p: Any, x: Any) -> Traced:
 
 
 def polyadd(a1: Any, a2: Any) -> Traced:
-    """`numpy.polyadd`."""
     one, other = _padded("polyadd", a1, a2)
     return one + other
 
 
 def polysub(a1: Any, a2: Any) -> Traced:
-    """`numpy.polysub`."""
     one, other = _padded("polysub", a1, a2)
     return one - other
 
@@ -329,12 +319,10 @@ def _padded(name: str, a: Any, b: Any) -> list[Traced]:
 
 
 def polymul(a1: Any, a2: Any) -> Traced:
-    """`numpy.polymul`."""
     return convolve(_coefficients("polymul", a1), _coefficients("polymul", a2))
 
 
 def polyder(p: Any, m: Any = 1) -> Traced:
-    """`numpy.polyder`."""
     factors = _coefficients("polyder", p)
     for _ in range(_times("polyder", m)):
         degree = factors.shape[0] - 1
@@ -343,7 +331,6 @@ def polyder(p: Any, m: Any = 1) -> Traced:
 
 
 def polyint(p: Any, m: Any = 1, k: Any = None) -> Traced:
-    """`numpy.polyint`."""
     factors = _coefficients("polyint", p)
     count = _times("polyint", m)
     constants = [0] * count if k is None else list(k) if hasattr(k, "__len__") else [k] * count
@@ -361,7 +348,6 @@ def _times(name: str, m: Any) -> int:
 
 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Traced:
-    """`numpy.vander`."""
     value = as_traced(x)
     if value.ndim != 1:
         raise ShapeError(f"vander of shape {value.shape}", expected="one dimension")

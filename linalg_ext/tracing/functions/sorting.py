@@ -202,17 +202,13 @@ other methods have both at 1.
 _DISCRETE = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 
-def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
-) -> Traced:
-    """`numpy.median`."""
+def median(a: Any, axis: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Traced:
     return _median("median", a, axis, keepdims, skips_nan=False)
 
 
 def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
+    a: Any, axis: Any = None, overwrite_input: Any = False, keepdims: Any = False
 ) -> Traced:
-    """`numpy.nanmedian`."""
     return _median("nanmedian", a, axis, keepdims, skips_nan=True)
 
 
@@ -230,7 +226,6 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         a: Any,
         q: Any,
         axis: Any = None,
-        out: Any = None,
         overwrite_input: Any = False,
         method: str = "linear",
         keepdims: Any = False,
@@ -495,7 +490,6 @@ def isin(
     *,
     kind: Any = None,
 ) -> Traced:
-    """`numpy.isin`."""
     dtype = common_dtype("isin", [element, test_elements])
     value, tested = cast_to(element, dtype), xp.ravel(cast_to(test_elements, dtype))
     count = tested.shape[0]

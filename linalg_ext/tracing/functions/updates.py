@@ -241,7 +241,6 @@ def add_at(ufunc: Any, a: Any, indices: Any, values: Any = None) -> None:
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """`numpy.copyto`."""
     target = _target("copyto", dst)
     source = as_traced(src) if isinstance(src, Traced) else fitted(src, target.dtype)
     if not np.can_cast(source.dtype, target.dtype, casting):
@@ -299,7 +298,6 @@ def _like(name: str, mask: Any, target: Traced) -> Traced:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """`numpy.fill_diagonal`."""
     target = _target("fill_diagonal", a)
     sizes = [size.__index__() for size in target.shape]
     if len(sizes) < 2 or (len(sizes) > 2 and len(set(sizes)) > 1):
@@ -320,7 +318,6 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
-    """`numpy.put_along_axis`."""
     target = _target("put_along_axis", arr)
     if axis is None:
         flat = reshape(target, (target.size,))
