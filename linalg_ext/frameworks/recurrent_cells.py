@@ -20,6 +20,40 @@ Step = Callable[[Any, Any, Sequence[Any], Sequence[Any]], tuple[Any, ...]]
 Gradient = Callable[[Any, Any, Sequence[Any], Sequence[Any], Sequence[Any]], tuple[Any, Any, Any]]
 
 
+Advance = Callable[[Any, Any, Sequence[Any]], tuple[Any, Sequence[Any]]]
+
+
+def over_rows(
+    advance: Advance, is_backward: bool, rows: Any, state: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Trace a loop in the kernel over the steps of a sequence.
+
+    Args:
+        advance: takes the number of a row, the row and the state; gives the output of the step,
+            like the first part of the state, and the new state.
+        is_backward: True where the last row comes first.
+        rows: (steps, ...), all that the steps add without the state.
+        state: its parts, before the first step.
+
+    Returns:
+        The output of each step, (steps, ...), and the state after the last.
+    """
+    # Who traces has MLIR; who knows a cell by its name alone does without.
+    from linalg_ext.tracing.functions.control import loop
+    from linalg_ext.tracing.functions.creation import zeros
+
+    steps = rows.shape[0]
+
+    def step(at: Any, carried: Any) -> Any:
+        *state, outputs = carried
+        place = steps - 1 - at if is_backward else at
+        output, state = advance(place, rows[place], state)
+        return (*state, outputs.at[place].set(output))
+
+    *state, outputs = loop(steps, step, (*state, zeros((steps, *state[0].shape), state[0].dtype)))
+    return (outputs, *state)
+
+
 @dataclass(frozen=True)
 class Cell:
     """A recurrent cell of PyTorch's.
@@ -40,32 +74,23 @@ class Cell:
     states: int
 
     def over_rows(self, is_backward: bool, rows: Any, *others: Any) -> tuple[Any, ...]:
-        """All steps, traced.
+        """Trace all steps.
 
         Args:
-            is_backward: whether the last row comes first.
+            is_backward: True where the last row comes first.
             rows: (steps, batch, gates x width).
             others: the weights, then the state.
 
         Returns:
-            What is shown after each step, (steps, batch, width), and the state after the last.
+            The output of each step, (steps, batch, width), and the state after the last.
         """
-        # Who traces has MLIR; who knows the op by its name alone does without.
-        from linalg_ext.tracing.functions.control import loop
-        from linalg_ext.tracing.functions.creation import zeros
-
         weights, state = others[: self.weights], others[self.weights :]
-        steps, hidden = rows.shape[0], state[0]
 
-        def step(at: Any, carried: Any) -> Any:
-            *state, shown = carried
-            place = steps - 1 - at if is_backward else at
-            state = self.step(np, rows[place], weights, state)
-            return (*state, shown.at[place].set(state[0]))
+        def advance(place: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+            new = self.step(np, row, weights, state)
+            return new[0], new
 
-        room = zeros((steps, *hidden.shape), hidden.dtype)
-        *state, shown = loop(steps, step, (*state, room))
-        return (shown, *state)
+        return over_rows(advance, is_backward, rows, state)
 
     def gradient_over_rows(self, is_backward: bool, rows: Any, *others: Any) -> tuple[Any, ...]:
         """The gradient of all steps, traced: the states once more, then back through them.

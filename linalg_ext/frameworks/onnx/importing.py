@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
+from linalg_ext.bindings import ir
 from linalg_ext.errors import CrashError, IRError, ModelError
 from linalg_ext.frameworks.kernels import ENTRY
+from linalg_ext.frameworks.onnx.recurrent import NODE, recurrence_of
 from linalg_ext.frameworks.requirements import onnx, onnx_importer
-from linalg_ext.frameworks.torch_dialect import write_cutting_pads, write_views
+from linalg_ext.frameworks.torch_dialect import write_cutting_pads, write_traced, write_views
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
@@ -36,9 +39,18 @@ def imported(model: Any) -> Module:
     _refuse_what_would_differ(model)
     module = Module(_torch_ir(model), filename="the model")
     module = _lowered(model, module, _TO_TORCH)
+    write_traced(module.ir, _recurrence)
     write_views(module.ir)
     write_cutting_pads(module.ir)
     return _lowered(model, module, _TO_LINALG)
+
+
+def _recurrence(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
+    """Return the text of a recurrent layer, and the function that computes it."""
+    if ir.StringAttr(op.attributes["name"]).value != f"onnx.{NODE}":
+        return None
+    text = ir.StringAttr(op.attributes["torch.onnx.cell"]).value
+    return text, recurrence_of(text).over_rows
 
 
 def _lowered(model: Any, module: Module, pipeline: str) -> Module:

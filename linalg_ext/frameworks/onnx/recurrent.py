@@ -1,160 +1,162 @@
-"""LSTM, GRU and RNN, as layers of one direction, or step after step.
+"""LSTM, GRU and RNN: a product for all inputs, and a loop over the steps of the state.
 
-torch-mlir has a loop for layers that go forward and have nothing unusual; those that go backwards
-are such of rows in the other order. Lengths of sequences, peepholes, clipping and other activations
-are written step by step, where the number of steps is known.
+One direction of a layer becomes one node of our own, until the model is a module; there it is a
+call of a function that is traced. Sequences of their own lengths, peepholes, clipping and other
+activations are a matter of the step alone, which is written once, in NumPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from linalg_ext.frameworks.onnx.writing import Rewrite, Unwritten, Writer, at
+import numpy as np
 
-_MOST_STEPS = 256
+from linalg_ext.frameworks.onnx.writing import DOMAIN, Rewrite, Unwritten, Writer, at
+from linalg_ext.frameworks.recurrent_cells import over_rows
 
-_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
-_ACTIVATIONS = {
-    "LSTM": ["Sigmoid", "Tanh", "Tanh"],
-    "GRU": ["Sigmoid", "Tanh"],
-    "RNN": ["Tanh"],
+NODE = "Recurrence"
+
+Activation = Callable[..., Any]
+
+_ACTIVATIONS: Mapping[str, tuple[Activation, Sequence[float]]] = {
+    "Affine": (lambda x, alpha, beta: alpha * x + beta, (1.0, 0.0)),
+    "Elu": (lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x), (1.0,)),
+    "HardSigmoid": (lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1), (0.2, 0.5)),
+    "LeakyRelu": (lambda x, alpha: np.where(x < 0, alpha * x, x), (0.01,)),
+    "Relu": (lambda x: np.where(x < 0, 0, x), ()),
+    "ScaledTanh": (lambda x, alpha, beta: alpha * np.tanh(beta * x), (1.0, 1.0)),
+    "Sigmoid": (lambda x: 1 / (1 + np.exp(-x)), ()),
+    "Softplus": (lambda x: np.logaddexp(x, 0), ()),
+    "Softsign": (lambda x: x / (1 + np.abs(x)), ()),
+    "Tanh": (np.tanh, ()),
+    "ThresholdedRelu": (lambda x, alpha: np.where(x > alpha, x, 0), (1.0,)),
 }
-_PARAMETERS: Mapping[str, Mapping[str, float]] = {
-    "Affine": {"alpha": 1.0, "beta": 0.0},
-    "Elu": {"alpha": 1.0},
-    "HardSigmoid": {"alpha": 0.2, "beta": 0.5},
-    "LeakyRelu": {"alpha": 0.01},
-    "Relu": {},
-    "ScaledTanh": {"alpha": 1.0, "beta": 1.0},
-    "Sigmoid": {},
-    "Softplus": {},
-    "Softsign": {},
-    "Tanh": {},
-    "ThresholdedRelu": {"alpha": 1.0},
-}
-"""Parameters of the activations, with their defaults for a layer that gives none."""
+"""By their names in ONNX; with the defaults of their parameters alpha and beta."""
 
-Activation = Callable[[str], str]
+_USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
 
 
-@dataclass
-class _Layer:
-    """One direction of a layer.
+@dataclass(frozen=True)
+class Recurrence:
+    """One direction of a layer, as plain data.
 
     Attributes:
-        write: of the node.
         op: LSTM, GRU or RNN.
-        said: the attributes of the node.
-        activations: those of this direction, in order.
-        hidden: the size of its state.
-        weights: of its gates: of inputs and of states, transposed; their terms; peepholes.
+        is_backward: True where the last step comes first.
+        operands: the names of what the node takes behind rows and weights: `bias` (of the product
+            with the state, where that is reset), `peepholes`, `lengths`, `hidden`, `cell`.
+        activations: the name of each, and its parameters.
+        clip: the limit of what activations take, if there is one.
+        input_forget: True where the forget gate of an LSTM is what the input gate leaves.
+        linear_before_reset: True where the reset gate of a GRU comes after the product.
     """
 
-    write: Writer
     op: str
-    said: Mapping[str, Any]
-    activations: list[Activation]
-    hidden: int
-    weights: Mapping[str, str]
+    is_backward: bool
+    operands: Sequence[str]
+    activations: Sequence[tuple[str, Sequence[float]]]
+    clip: float | None
+    input_forget: bool
+    linear_before_reset: bool
 
-    def gate(self, value: str, place: int) -> str:
-        """A part of what all gates have, side by side."""
-        if _GATES[self.op] == 1:
-            return value
-        return self.write.sliced(value, 1, place * self.hidden, (place + 1) * self.hidden)
-
-    def clipped(self, value: str) -> str:
-        """Clip the input of an activation, if the layer has a limit."""
-        limit = self.said.get("clip")
-        if limit is None:
-            return value
-        kind = self.weights["w"]
-        bounds = self.write.number(-limit, kind), self.write.number(limit, kind)
-        return self.write("Clip", value, *bounds)
-
-    def step(self, row: str, state: str, cell: str) -> tuple[str, str]:
-        """The next state, and the next cell of an LSTM.
+    def over_rows(self, rows: Any, weights: Any, *operands: Any) -> tuple[Any, ...]:
+        """Trace all steps.
 
         Args:
-            row: what the inputs of this step give to the gates, their terms added.
-            state: that of the step before.
-            cell: likewise.
+            rows: (steps, batch, gates x width), what the inputs give to the gates.
+            weights: (width, gates x width), of the state.
+            operands: as `operands` names them.
+
+        Returns:
+            The output of each step, (steps, batch, width), the last hidden state, and the last cell
+            of an LSTM.
         """
-        if self.op == "LSTM":
-            return self._lstm(row, state, cell)
-        return (self._gru if self.op == "GRU" else self._rnn)(row, state), ""
+        from linalg_ext.tracing.functions.creation import zeros
 
-    def _of_state(self, state: str) -> str:
-        found = self.write("MatMul", state, self.weights["r"])
-        return self.write("Add", found, self.weights["rb"]) if self.weights["rb"] else found
+        given = dict(zip(self.operands, operands, strict=True))
+        names = ("hidden", "cell") if self.op == "LSTM" else ("hidden",)
+        zero = zeros((rows.shape[1], weights.shape[0]), rows.dtype)
+        cell = {"LSTM": self._lstm, "GRU": self._gru, "RNN": self._rnn}[self.op]
 
-    def _rnn(self, row: str, state: str) -> str:
-        found = self.write("Add", row, self._of_state(state))
-        return self.activations[0](self.clipped(found))
+        def advance(place: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+            new = cell(row, weights, given, state)
+            if (lengths := given.get("lengths")) is None:
+                return new[0], new
+            runs = (lengths > place)[:, None]
+            kept = [np.where(runs, part, old) for part, old in zip(new, state, strict=True)]
+            return np.where(runs, new[0], 0), kept
 
-    def _gru(self, row: str, state: str) -> str:
-        write, (f, g) = self.write, self.activations
-        given = self._of_state(state)
-        z, r = (
-            f(self.clipped(write("Add", self.gate(row, place), self.gate(given, place))))
-            for place in (0, 1)
-        )
-        if self.said.get("linear_before_reset", 0):
-            past = write("Mul", r, self.gate(given, 2))
+        return over_rows(advance, self.is_backward, rows, [given.get(name, zero) for name in names])
+
+    def _activate(self, place: int, value: Any) -> Any:
+        name, parameters = self.activations[place]
+        if self.clip is not None:
+            value = np.clip(value, -self.clip, self.clip)
+        return _ACTIVATIONS[name][0](value, *parameters)
+
+    def _rnn(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
+        return [self._activate(0, row + state[0] @ weights)]
+
+    def _gru(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
+        (hidden,) = state
+        width = hidden.shape[1]
+        update, reset, new = _parts(row, 3)
+        if self.linear_before_reset:
+            own = _parts(hidden @ weights + given.get("bias", 0), 3)
+            update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
+            past = reset * own[2]
         else:
-            past = write("MatMul", write("Mul", r, state), self.gate(self.weights["r"], 2))
-            if self.weights["rb"]:
-                past = write("Add", past, self.gate(self.weights["rb"], 2))
-        h = g(self.clipped(write("Add", self.gate(row, 2), past)))
-        rest = write("Sub", write.number(1, self.weights["w"]), z)
-        return write("Add", write("Mul", rest, h), write("Mul", z, state))
+            own = _parts(hidden @ weights[:, : 2 * width], 2)
+            update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
+            past = (reset * hidden) @ weights[:, 2 * width :]
+        new = self._activate(1, new + past)
+        return [(1 - update) * new + update * hidden]
 
-    def _lstm(self, row: str, state: str, cell: str) -> tuple[str, str]:
-        write, (f, g, h) = self.write, self.activations
-        sums = write("Add", row, self._of_state(state))
-        i = f(self.clipped(self._with_peephole(self.gate(sums, 0), 0, cell)))
-        if self.said.get("input_forget", 0):
-            forget = write("Sub", write.number(1, self.weights["w"]), i)
-        else:
-            forget = f(self.clipped(self._with_peephole(self.gate(sums, 2), 2, cell)))
-        c = g(self.clipped(self.gate(sums, 3)))
-        new = write("Add", write("Mul", forget, cell), write("Mul", i, c))
-        o = f(self.clipped(self._with_peephole(self.gate(sums, 1), 1, new)))
-        return write("Mul", o, h(new)), new
+    def _lstm(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
+        hidden, cell = state
+        taken, shown, kept, new = _parts(row + hidden @ weights, 4)
+        if "peepholes" in given:
+            to_taken, to_shown, to_kept = _parts(given["peepholes"][None], 3)
+            taken, kept = taken + to_taken * cell, kept + to_kept * cell
+        taken = self._activate(0, taken)
+        kept = 1 - taken if self.input_forget else self._activate(0, kept)
+        cell = kept * cell + taken * self._activate(1, new)
+        shown = self._activate(0, shown + to_shown * cell if "peepholes" in given else shown)
+        name, parameters = self.activations[2]
+        return [shown * _ACTIVATIONS[name][0](cell, *parameters), cell]
 
-    def _with_peephole(self, value: str, place: int, cell: str) -> str:
-        peepholes = self.weights.get("p", "")
-        if not peepholes:
-            return value
-        part = self.gate(peepholes, place)
-        return self.write("Add", value, self.write("Mul", part, cell))
+
+def _parts(gates: Any, count: int) -> list[Any]:
+    width = gates.shape[1] // count
+    return [gates[:, number * width : (number + 1) * width] for number in range(count)]
+
+
+def recurrence_of(text: str) -> Recurrence:
+    """Return the layer that the attribute `cell` of a node says."""
+    return Recurrence(**json.loads(text))
 
 
 def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """A layer of one direction, or both, in parts that torch-mlir knows, or in steps."""
-    direction = attributes.get("direction", "forward")
+    """Write a layer of one direction, or of both."""
     if write.known.opset < 13:
         raise Unwritten
-    lengths = at(node.input, 4)
-    unusual = {"activations", "activation_alpha", "activation_beta", "clip", "input_forget"}
-    in_steps = bool(lengths or at(node.input, 7) or unusual & attributes.keys())
-    in_steps |= bool(attributes.get("linear_before_reset", 0))
-    other_layout = attributes.get("layout", 0) == 1
-    if direction == "forward" and not (in_steps or other_layout):
-        return
     x, first = node.input[0], [at(node.input, place) for place in (5, 6)]
+    sizes = write.known.shapes[x]
+    other_layout = attributes.get("layout", 0) == 1
     if other_layout:
+        sizes = (sizes[1], sizes[0], *sizes[2:])
         x = write("Transpose", x, perm=[1, 0, 2])
-        first = [write("Transpose", each, perm=[1, 0, 2]) if each else "" for each in first]
+        first = [write("Transpose", part, perm=[1, 0, 2]) if part else "" for part in first]
+    direction = attributes.get("direction", "forward")
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
     parts = []
-    for number, is_back in enumerate(ways):
-        build = _in_steps if in_steps else _by_torch_mlir
-        state = [_of_direction(write, each, number) for each in first]
-        parts.append(build(write, node, _Direction(attributes, x, state, number, is_back)))
+    for number, is_backward in enumerate(ways):
+        state = [_of_direction(write, part, number) for part in first]
+        parts.append(_written(write, node, attributes, x, state, number, is_backward, sizes))
     perms = [[2, 0, 1, 3], [1, 0, 2], [1, 0, 2]]
     for place, name in enumerate(node.output):
         if not name:
@@ -169,132 +171,99 @@ def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
             write("Identity", joined, gives=name)
 
 
+def _written(
+    write: Writer,
+    node: Any,
+    attributes: Mapping[str, Any],
+    x: str,
+    state: Sequence[str],
+    number: int,
+    is_backward: bool,
+    sizes: Sequence[int | None],
+) -> list[str]:
+    """Write one direction: all outputs, the last one, and the last cell.
+
+    Args:
+        write: of the layer.
+        node: the layer.
+        attributes: those of the layer.
+        x: its input, steps first.
+        state: the hidden state and the cell before the first step; empty names for zeros.
+        number: of the direction.
+        is_backward: True where the last step comes first.
+        sizes: those of `x`.
+    """
+    _, width, hidden = write.sizes(node.input[2])
+    axis = write.integers(0)
+
+    def squeezed(value: str) -> str:
+        return write("Squeeze", value, axis) if value else ""
+
+    # Transposed once, where the loop would read columns at each step.
+    inputs, weights = (
+        write("Transpose", squeezed(_of_direction(write, node.input[place], number)), perm=[1, 0])
+        for place in (1, 2)
+    )
+    rows = write("MatMul", x, inputs)
+    operands: dict[str, str] = {}
+    if bias := at(node.input, 3):
+        part = _of_direction(write, bias, number)
+        rows = write("Add", rows, write.sliced(part, 1, 0, width))
+        of_state = write.sliced(part, 1, width, 2 * width)
+        if node.op_type == "GRU" and attributes.get("linear_before_reset", 0):
+            operands["bias"] = squeezed(of_state)
+        else:
+            rows = write("Add", rows, of_state)
+    operands["peepholes"] = squeezed(_of_direction(write, at(node.input, 7), number))
+    operands["lengths"] = at(node.input, 4)
+    operands["hidden"] = squeezed(state[0])
+    operands["cell"] = squeezed(state[1]) if node.op_type == "LSTM" else ""
+    operands = {name: value for name, value in operands.items() if value}
+    cell = Recurrence(
+        node.op_type,
+        is_backward,
+        list(operands),
+        _activations(node.op_type, attributes, number),
+        attributes.get("clip"),
+        bool(attributes.get("input_forget", 0)),
+        bool(attributes.get("linear_before_reset", 0)),
+    )
+    count = 3 if node.op_type == "LSTM" else 2
+    outputs, *last = write.several(
+        NODE,
+        [rows, weights, *operands.values()],
+        [""] * count,
+        domain=DOMAIN,
+        cell=json.dumps(asdict(cell)),
+        kind=write.kinds[node.input[0]],
+        shape=[-1 if size is None else size for size in (*sizes[:2], hidden)],
+    )
+    unsqueezed = [write("Unsqueeze", part, axis) for part in last]
+    return [write("Unsqueeze", outputs, write.integers(1)), *unsqueezed]
+
+
 def _of_direction(write: Writer, value: str, number: int) -> str:
-    """The part of a direction of what all have, whose first axis is theirs."""
+    """Return the part of a direction of what all have, whose first axis is theirs."""
     return write.sliced(value, 0, number, number + 1) if value else ""
 
 
-class _Direction(NamedTuple):
-    """One direction of a layer.
-
-    Attributes:
-        attributes: of the layer.
-        x: its input, steps first.
-        state: what it begins with: the hidden state, and the cell; empty names for zeros.
-        number: of the direction.
-        is_back: whether the last step comes first.
-    """
-
-    attributes: Mapping[str, Any]
-    x: str
-    state: list[str]
-    number: int
-    is_back: bool
-
-
-def _by_torch_mlir(write: Writer, node: Any, one: _Direction) -> list[str]:
-    """One direction as a layer that goes forward."""
-    weights = [_of_direction(write, at(node.input, place), one.number) for place in (1, 2, 3)]
-    rows = write.reversed(one.x, 0) if one.is_back else one.x
-    inputs = [rows, *weights, "", *one.state[: 2 if node.op_type == "LSTM" else 1]]
-    kept = {"hidden_size": one.attributes["hidden_size"]}
-    count = 3 if node.op_type == "LSTM" else 2
-    found = write.several(node.op_type, inputs, [""] * count, **kept)
-    return [write.reversed(found[0], 0), *found[1:]] if one.is_back else found
-
-
-def _in_steps(write: Writer, node: Any, one: _Direction) -> list[str]:
-    """One direction, step after step: all states, the last one, and the last cell."""
-    sizes = write.sizes(node.input[0])
-    other_layout = one.attributes.get("layout", 0) == 1
-    (batch, steps) = (sizes[0], sizes[1]) if other_layout else (sizes[1], sizes[0])
-    if steps > _MOST_STEPS:
-        raise Unwritten
-    hidden = write.sizes(node.input[2])[2]
-    layer = _layer_of(write, node, one.attributes, one.number, hidden)
-    axis = write.integers(0)
-    zero = write("Expand", write.number(0, node.input[0]), write.integers(batch, hidden))
-    h, c = (write("Squeeze", each, axis) if each else zero for each in one.state)
-    rows = write("MatMul", one.x, layer.weights["wt"])
-    if layer.weights["wb"]:
-        rows = write("Add", rows, layer.weights["wb"])
-    lengths = at(node.input, 4)
-    if lengths:
-        lengths = write("Reshape", lengths, write.integers(batch, 1))
-    made = [""] * steps
-    for step in reversed(range(steps)) if one.is_back else range(steps):
-        row = write("Gather", rows, write.constant(step), axis=0)
-        new, cell = layer.step(row, h, c)
-        given = new
-        if lengths:
-            runs = write("Greater", lengths, write.number(step, at(node.input, 4)))
-            new, given = (write("Where", runs, new, other) for other in (h, zero))
-            cell = write("Where", runs, cell, c) if cell else cell
-        h, c = new, cell or c
-        made[step] = write("Unsqueeze", given, axis)
-    joined = write("Concat", *made, axis=0)
-    last = [write("Unsqueeze", each, axis) for each in (h, c)]
-    return [write("Unsqueeze", joined, write.integers(1)), *last]
-
-
-def _layer_of(
-    write: Writer, node: Any, attributes: Mapping[str, Any], number: int, hidden: int
-) -> _Layer:
-    gates, axis = _GATES[node.op_type], write.integers(0)
-    w, r = (
-        write("Squeeze", _of_direction(write, node.input[place], number), axis) for place in (1, 2)
-    )
-    weights = {
-        "w": node.input[1],
-        "wt": write("Transpose", w, perm=[1, 0]),
-        "r": write("Transpose", r, perm=[1, 0]),
-        "wb": "",
-        "rb": "",
-    }
-    if bias := at(node.input, 3):
-        part, width = _of_direction(write, bias, number), gates * hidden
-        weights["wb"] = write.sliced(part, 1, 0, width)
-        weights["rb"] = write.sliced(part, 1, width, 2 * width)
-    if peepholes := at(node.input, 7):
-        weights["p"] = _of_direction(write, peepholes, number)
-    functions = _activations(write, node, attributes, number)
-    return _Layer(write, node.op_type, attributes, functions, hidden, weights)
-
-
 def _activations(
-    write: Writer, node: Any, attributes: Mapping[str, Any], number: int
-) -> list[Activation]:
-    """Those of a direction: their parameters are listed for those alone that have any."""
-    usual = _ACTIVATIONS[node.op_type]
-    every = attributes.get("activations") or usual * (number + 1)
-    names = [each.decode() if isinstance(each, bytes) else each for each in every]
-    known = {each.lower(): each for each in _PARAMETERS}
-    if any(each.lower() not in known for each in names):
+    op: str, attributes: Mapping[str, Any], number: int
+) -> list[tuple[str, list[float]]]:
+    """Return those of a direction: parameters are listed for those alone that have any."""
+    every = attributes.get("activations") or _USUAL[op] * (number + 1)
+    names = [name.decode() if isinstance(name, bytes) else name for name in every]
+    known = {name.lower(): name for name in _ACTIVATIONS}
+    if any(name.lower() not in known for name in names):
         raise Unwritten
-    given = {key: list(attributes.get(f"activation_{key}") or []) for key in ("alpha", "beta")}
+    listed = [list(attributes.get(f"activation_{key}") or []) for key in ("alpha", "beta")]
     found = []
-    for name in (known[each.lower()] for each in names):
-        said = {
-            key: given[key].pop(0) if given[key] else usual_value
-            for key, usual_value in _PARAMETERS[name].items()
-        }
-        found.append(_activation(write, name, said, node.input[0]))
-    count = len(usual)
+    for name in (known[name.lower()] for name in names):
+        defaults = _ACTIVATIONS[name][1]
+        pairs = zip(defaults, listed, strict=False)
+        found.append((name, [values.pop(0) if values else usual for usual, values in pairs]))
+    count = len(_USUAL[op])
     return found[number * count : (number + 1) * count]
-
-
-def _activation(write: Writer, name: str, said: Mapping[str, float], like: str) -> Activation:
-    def of(value: str) -> str:
-        if name == "Affine":
-            scaled = write("Mul", value, write.number(said["alpha"], like))
-            return write("Add", scaled, write.number(said["beta"], like))
-        if name == "ScaledTanh":
-            inner = write("Tanh", write("Mul", value, write.number(said["beta"], like)))
-            return write("Mul", inner, write.number(said["alpha"], like))
-        (found,) = write.several(name, [value], [""], **said)
-        return found
-
-    return of
 
 
 REWRITES: Mapping[str, Rewrite] = MappingProxyType({"GRU": _layer, "LSTM": _layer, "RNN": _layer})

@@ -18,6 +18,7 @@ import numpy as np
 from linalg_ext.frameworks.onnx import control_flow, elements, recurrent, resizing
 from linalg_ext.frameworks.onnx.control_flow import call_of_function
 from linalg_ext.frameworks.onnx.writing import (
+    DOMAIN,
     Known,
     Rewrite,
     Unwritten,
@@ -51,6 +52,7 @@ def rewritten(model: Any) -> Any:
 
     The model itself is changed.
     """
+    model.opset_import.append(onnx().helper.make_opsetid(DOMAIN, 1))
     for _ in range(_MOST_ROUNDS):
         known = known_of(model)
         graph = model.graph
@@ -61,9 +63,26 @@ def rewritten(model: Any) -> Any:
         put(graph.node, written)
         _drop_unused(graph)
         # What was known of values that are gone, or made otherwise, is inferred anew.
-        del graph.value_info[:]
+        put(graph.value_info, _own_results(graph))
         model = onnx().shape_inference.infer_shapes(model, data_prop=True)
     return model
+
+
+def _own_results(graph: Any) -> list[Any]:
+    """Return the types of what nodes of our own give, which ONNX cannot infer.
+
+    Such a node says its element type and the shape of its first result; the others lack the first
+    axis.
+    """
+    found = []
+    for node in graph.node:
+        if node.domain == DOMAIN:
+            own = attributes_of(node)
+            shape = [None if size < 0 else size for size in own["shape"]]
+            for place, name in enumerate(node.output):
+                info = onnx().helper.make_tensor_value_info
+                found.append(info(name, own["kind"], shape[1:] if place else shape))
+    return found
 
 
 class _Round:

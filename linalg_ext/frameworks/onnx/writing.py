@@ -14,6 +14,9 @@ from linalg_ext.frameworks.requirements import onnx
 
 Array = np.ndarray[Any, Any]
 
+DOMAIN = "linalg_ext"
+"""The domain of nodes that this library computes; they say the type and shape of what they give."""
+
 
 @dataclass(frozen=True)
 class Known:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.bindings import ir
 from linalg_ext.errors import CrashError, IRError
 from linalg_ext.frameworks.kernels import ENTRY
 from linalg_ext.frameworks.recurrent_cells import CELLS
@@ -26,23 +26,19 @@ from linalg_ext.frameworks.torch.recurrent import BACKWARD, GRADIENT, NAMESPACE
 from linalg_ext.frameworks.torch_dialect import (
     VIEWS,
     Group,
-    converted,
-    own_type,
     write_cutting_pads,
     write_reshape,
+    write_traced,
 )
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, joined
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
-from linalg_ext.tracing.jit_function import jit
-from linalg_ext.tracing.values.sizes import Dim, Size
-from linalg_ext.tracing.values.specs import ShapeDtype
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
-from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import functions, operations
 from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
 _KEEPING = frozenset(
@@ -64,7 +60,7 @@ def imported(module: Any) -> Module:
     _refuse_what_would_differ(module.graph)
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
-    write_recurrent_layers(raw.ir)
+    write_traced(raw.ir, _layer)
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
@@ -206,76 +202,15 @@ def _refuse_what_would_differ(graph: Any) -> None:
 _PREFIX = f"torch.{NAMESPACE}."
 
 
-def write_recurrent_layers(module: ir.Module) -> None:
-    """Make each op of a recurrent layer, in torch's dialect, a call of a function in linalg."""
-    known: dict[tuple[str, ir.FunctionType], str] = {}
-    for op in _layers_of(module):
-        name = ir.StringAttr(op.attributes["name"]).value.removeprefix(_PREFIX)
-        operands, results = list(op.operands), [result.type for result in op.results]
-        with op.location, ir.InsertionPoint(op):
-            type_ = ir.FunctionType.get([value.type for value in operands], results)
-            key = name, type_
-            if key not in known:
-                known[key] = f"{NAMESPACE}.{name}.{len(known)}"
-                _write_layer(module, known[key], name, type_)
-            replace_op(op, *func.CallOp(results, known[key], operands).results)
-
-
-def _layers_of(module: ir.Module) -> list[ir.Operation]:
-    names = {
-        f"{_PREFIX}{name}{middle}{ending}"
-        for name in CELLS
-        for middle in ("", GRADIENT)
-        for ending in ("", BACKWARD)
-    }
-    found = operations(module.operation, {"torch.operator"})
-    return [op for op in found if ir.StringAttr(op.attributes["name"]).value in names]
-
-
-def _write_layer(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) -> None:
-    """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
-    base = name.removesuffix(BACKWARD)
-    cell = CELLS[base.removesuffix(GRADIENT)]
-    way = cell.gradient_over_rows if base.endswith(GRADIENT) else cell.over_rows
-    over_rows = functools.partial(way, name.endswith(BACKWARD))
-    lowered = jit(over_rows).lower(*_specs([own_type(each) for each in type_.inputs]))
-    written = ir.Module.parse(lowered.module.bytecode(), module.context)
-    (function,) = written.body.operations
-    with ir.InsertionPoint(module.body):
-        outer = func.FuncOp(symbol, type_, visibility="private")
-    block = outer.add_entry_block()
-    body = function.regions[0].blocks[0]
-    with ir.InsertionPoint(block):
-        for argument, given in zip(body.arguments, block.arguments, strict=True):
-            argument.replace_all_uses_with(
-                converted("torch_c.to_builtin_tensor", argument.type, given)
-            )
-        end = func.ReturnOp([])
-    *ops, given_back = list(body.operations)
-    for op in ops:
-        op.operation.move_before(end.operation)
-    with ir.InsertionPoint(end):
-        results = zip(type_.results, given_back.operands, strict=True)
-        func.ReturnOp([converted("torch_c.from_builtin_tensor", *each) for each in results])
-    end.operation.erase()
-
-
-def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
-    """Return the specs of a cell's arguments.
-
-    The number of steps may be open in arguments of rank 3, the batch size in those of rank 2 and 3.
-    """
-    steps, batch = Dim("steps"), Dim("batch")
-    names = {3: (steps, batch), 2: (batch,), 1: ()}
-    return [_spec(each, *names[each.rank]) for each in types]
-
-
-def _spec(type_: ir.RankedTensorType, *names: Size) -> ShapeDtype:
-    sizes = tuple(
-        names[axis] if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-        for axis in range(type_.rank)
-    )
-    return ShapeDtype(sizes, str(type_.element_type))
+def _layer(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
+    """Return the name of an op of a recurrent layer, and the function that computes it."""
+    name = ir.StringAttr(op.attributes["name"]).value
+    base = name.removeprefix(_PREFIX).removesuffix(BACKWARD)
+    cell = CELLS.get(base.removesuffix(GRADIENT))
+    if cell is None or not name.startswith(_PREFIX):
+        return None
+    over_rows = cell.gradient_over_rows if base.endswith(GRADIENT) else cell.over_rows
+    return name, functools.partial(over_rows, name.endswith(BACKWARD))
 
 
 _RESHAPE = "linalg_ext.reshape"
