@@ -176,16 +176,12 @@ def constant_of(size: ir.Value) -> int | None:
 
 
 def _index(size: ir.Value) -> ir.Value:
-    """A number of torch's as an index."""
     number = converted("torch_c.to_i64", ir.IntegerType.get_signless(64), size)
     return arith.index_cast(ir.IndexType.get(), number)
 
 
 def _reshaped(
-    source: Any,
-    result: ir.RankedTensorType,
-    known: Mapping[int, ir.Value],
-    groups: Sequence[Group],
+    source: Any, result: ir.RankedTensorType, known: Mapping[int, ir.Value], groups: Sequence[Group]
 ) -> Any:
     """A tensor, its axes first collapsed to one for each group, and then expanded.
 

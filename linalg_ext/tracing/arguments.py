@@ -390,7 +390,6 @@ def _names(structure: Structure) -> tuple[str, ...]:
 
 
 def _plain(path: str) -> str:
-    """`x['w']` of the path `['x']['w']`."""
     name, _, rest = path.removeprefix("['").partition("']")
     return name + rest
 

@@ -194,7 +194,6 @@ def wrapped(value: Any) -> Any:
 
 
 def _array(value: Any, dtype: Any = None, **options: Any) -> Traced:
-    """`numpy.array`."""
     found = _assembled(value)
     found = cast_to(found, found.dtype if dtype is None else dtype).apart()
     found.is_array = True
@@ -210,14 +209,12 @@ def _assembled(value: Any) -> Traced:
 
 
 def _as_array(value: Any, dtype: Any = None, **options: Any) -> Traced:
-    """`numpy.asarray`."""
     if isinstance(value, Traced) and value.is_array and not options.get("copy"):
         return cast_to(value, value.dtype if dtype is None else dtype)
     return _array(value, dtype)
 
 
 def _in_rows(value: Any, dtype: Any = None, **_: Any) -> Traced:
-    """`numpy.ascontiguousarray`."""
     found = _as_array(value, dtype)
     if not found.ndim:
         return found[None].apart()
@@ -225,7 +222,6 @@ def _in_rows(value: Any, dtype: Any = None, **_: Any) -> Traced:
 
 
 def _identity(n: Any, dtype: Any = float, **_: Any) -> Traced:
-    """`numpy.identity`."""
     return creation.eye(n, dtype=dtype)
 
 

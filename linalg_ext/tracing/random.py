@@ -339,11 +339,7 @@ def _key(key: Any) -> Traced:
 
 
 def _drawn(
-    key: Any,
-    shape: Any,
-    per_block: int,
-    make: Callable[[Words], Any],
-    dtype: DType,
+    key: Any, shape: Any, per_block: int, make: Callable[[Words], Any], dtype: DType
 ) -> Traced:
     sizes = as_shape(shape)
     count: AnySize = 1
@@ -359,7 +355,6 @@ def _drawn(
 
 
 def _pairs(words: Words) -> list[Element]:
-    """Two numbers of 64 bits."""
     return [
         words[at].to(UINT64) * constant(2**32, UINT64) + words[at + 1].to(UINT64) for at in (0, 2)
     ]
@@ -435,7 +430,6 @@ def philox(counter: Words, key: Words) -> list[Element]:
 
 
 def _product(x: Element, factor: int) -> tuple[Element, Element]:
-    """The upper and the lower half of a product."""
     product = x.to(UINT64) * constant(factor, UINT64)
     return upper(product), product.to(UINT32)
 

@@ -14,7 +14,13 @@ from dask.utils import parse_bytes
 
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.numpy_functions import apply_function
-from linalg_ext.errors import ArgumentTypeError, DTypeError, ShapeError, caller_location
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    ShapeError,
+    caller_location,
+)
 from linalg_ext.executable.conversion import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
@@ -61,6 +67,16 @@ def known_array(value: Any, name: str) -> AnyArray:
             hint="x.compute_chunk_sizes() computes them",
         )
     return value
+
+
+def refuse_out(name: str, out: Any, what: str = "an operand") -> None:
+    """Raise where there is an `out=`: what dask's graph gives is new."""
+    if out is not None:
+        raise ArgumentError(
+            f"{name}: out= where {what} is a dask array",
+            where=caller_location(),
+            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
+        )
 
 
 def threads_of_blocks(threads: int | None) -> int:
@@ -275,8 +291,6 @@ def in_blocks(
 
 @dataclass(frozen=True)
 class _Grid:
-    """The blocks of the iteration space."""
-
     name: str
     inputs: tuple[Given, ...]
     chunks: Mapping[str, Chunks]
@@ -385,8 +399,6 @@ class _OnBlocks:
 
 @dataclass(frozen=True)
 class _Part:
-    """One of several results."""
-
     number: int
     partial: int
 

@@ -23,6 +23,7 @@ from linalg_ext.frameworks.dask.blocks import (
     Wanted,
     in_blocks,
     known_array,
+    refuse_out,
     threads_of_blocks,
 )
 from linalg_ext.notations.einsum import BROADCAST, Semiring
@@ -52,12 +53,7 @@ def einsum_on_dask(
     Raises:
         ArgumentError: of the kind that tells what is wrong.
     """
-    if out is not None:
-        raise ArgumentError(
-            "einsum: out= where an operand is a dask array",
-            where=caller_location(),
-            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
-        )
+    refuse_out("einsum", out)
     if tune is not False:
         raise ArgumentError(
             "einsum: tune= where an operand is a dask array",
@@ -101,12 +97,7 @@ class _Value:
 
 
 def _contracted(
-    kind: Semiring,
-    dtypes: Dtypes,
-    group: Sequence[_Value],
-    step: Step,
-    threads: int,
-    backend: str,
+    kind: Semiring, dtypes: Dtypes, group: Sequence[_Value], step: Step, threads: int, backend: str
 ) -> AnyArray:
     # An axis of size 1 that others stretch is one by itself: nothing is cut along it.
     dims = [

@@ -23,6 +23,7 @@ from linalg_ext.frameworks.dask.blocks import (
     Wanted,
     in_blocks,
     known_array,
+    refuse_out,
     threads_of_blocks,
 )
 from linalg_ext.module import Module
@@ -55,7 +56,7 @@ def jitted_on_dask(
         ArgumentError: of the kind that tells what is wrong.
     """
     name = function.__name__
-    refuse_out(name, out)
+    refuse_out(name, out, "an argument")
     call = _Call(function, arguments, named)
     learned = _learned(function, call)
     axes = learned.axes
@@ -68,16 +69,6 @@ def jitted_on_dask(
     )
     results = in_blocks(on_block, name, inputs, learned.wanted, axes.whole)
     return unflatten(learned.results, results)
-
-
-def refuse_out(name: str, out: Any) -> None:
-    """Raise where there is an `out=`: what dask's graph gives is new."""
-    if out is not None:
-        raise ArgumentError(
-            f"{name}: out= where an argument is a dask array",
-            where=caller_location(),
-            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
-        )
 
 
 def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
@@ -275,7 +266,7 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
         ArgumentError: of the kind that tells what is wrong.
     """
     name = kernel.signature.name
-    refuse_out(name, out)
+    refuse_out(name, out, "an argument")
     parameters = kernel.signature.parameters
     if len(arguments) != len(parameters):
         raise ArityError(

@@ -27,13 +27,14 @@ from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.errors import LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.conversion import is_python_number
 from linalg_ext.frameworks.dask.blocks import (
     Given,
     Wanted,
     in_blocks,
     known_array,
+    refuse_out,
     threads_of_blocks,
 )
 from linalg_ext.notations.operand_keywords import (
@@ -105,11 +106,7 @@ class _Call:
     ) -> None:
         natural, rest = op.definition, dict(keywords)
         name = natural.name
-        if rest.pop("out", None) is not None:
-            raise ArgumentError(
-                f"{name}: out= where an operand is a dask array",
-                hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
-            )
+        refuse_out(name, rest.pop("out", None))
         self._op = op
         self._threads = threads_of_blocks(rest.pop("threads", None))
         init = per_output(natural, "init", rest.pop("init", None))

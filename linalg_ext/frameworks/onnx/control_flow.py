@@ -15,10 +15,7 @@ from linalg_ext.frameworks.requirements import onnx
 
 
 def inlined(
-    body: Any,
-    given: Mapping[str, str],
-    prefix: str,
-    attributes: Mapping[str, Any] | None = None,
+    body: Any, given: Mapping[str, str], prefix: str, attributes: Mapping[str, Any] | None = None
 ) -> tuple[list[Any], list[str]]:
     """The nodes of a body, and the names of its results.
 

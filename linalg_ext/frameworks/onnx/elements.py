@@ -81,7 +81,6 @@ def _normalized(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
 
 
 def _is_none(write: Writer, node: Any) -> bool:
-    """Return whether no element is dropped at all."""
     ratio = at(node.input, 1)
     return bool(ratio and write.known_array(ratio).item() == 0)
 
@@ -212,7 +211,6 @@ def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Along an axis."""
     x, scale, *zeros = node.input
     zero = at(zeros, 0)
     if write.ranks[scale] != 1 or write.dtype(x).kind not in "iu":
@@ -224,7 +222,6 @@ def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
 
 
 def _transposed(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """`ConvTranspose` of groups: one for each."""
     groups = attributes.get("group", 1)
     if groups == 1:
         return

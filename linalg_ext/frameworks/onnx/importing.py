@@ -153,5 +153,4 @@ def _is_of_open_scale(node: Any) -> bool:
 
 
 def _opset(model: Any) -> int:
-    """The version of ONNX's own ops."""
     return max((e.version for e in model.opset_import if e.domain in ("", "ai.onnx")), default=0)

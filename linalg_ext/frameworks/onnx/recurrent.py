@@ -50,7 +50,7 @@ class Recurrence:
         operands: the names of what the node takes behind rows and weights: `bias` (of the product
             with the state, where that is reset), `peepholes`, `lengths`, `hidden`, `cell`.
         activations: the name of each, and its parameters.
-        clip: the limit of what activations take, if there is one.
+        clip: the limit of what activations take, or None.
         input_forget: True where the forget gate of an LSTM is what the input gate leaves.
         linear_before_reset: True where the reset gate of a GRU comes after the product.
     """
@@ -141,7 +141,6 @@ def recurrence_of(text: str) -> Recurrence:
 
 
 def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Write a layer of one direction, or of both."""
     if write.known.opset < 13:
         raise Unwritten
     x, first = node.input[0], [at(node.input, place) for place in (5, 6)]

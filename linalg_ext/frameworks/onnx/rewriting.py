@@ -86,8 +86,6 @@ def _own_results(graph: Any) -> list[Any]:
 
 
 class _Round:
-    """One pass over the nodes of a model."""
-
     def __init__(self, model: Any, known: Known) -> None:
         self._model = model
         self._constants = dict(known.constants)
@@ -139,7 +137,6 @@ class _Round:
 
 
 def _drop_unused(graph: Any) -> None:
-    """Drop nodes whose results have no uses."""
     used = {each.name for each in graph.output}
     kept = []
     for node in reversed(list(graph.node)):

@@ -278,7 +278,6 @@ def _of_shape(node: Any, known: Known) -> list[Array] | None:
 
 
 def _evaluated(node: Any, known: Known) -> list[Array] | None:
-    """By ONNX's own evaluator."""
     if any(known.constants[name].dtype.kind not in "biuf" for name in node.input if name):
         return None
     reference = importlib.import_module("onnx.reference")

@@ -233,7 +233,6 @@ class Piece:
 
 
 def _given(source: str, what: Any, values: Sequence[Any], found: Sequence[Any]) -> Any:
-    """One result, from the inputs or from what the kernel gave."""
     match source:
         case "tensor":
             return as_tensor(found[what])

@@ -115,7 +115,6 @@ def product(x: Any, y: Any) -> Any:
 
 
 def _parts(x: Any) -> tuple[Any, ...]:
-    """The real part, and the imaginary one where there is one."""
     is_complex = x.dtype.is_complex if isinstance(x, torch().Tensor) else isinstance(x, complex)
     return (x.real, x.imag) if is_complex else (x,)
 

@@ -140,7 +140,6 @@ def _bound(value: Any) -> int | None:
 
 
 def _names(program: Any) -> list[str]:
-    """Return the caller's name of each flat input."""
     pytree = torch().utils._pytree
     spec = program.call_spec.in_spec
     order = program.module_call_graph[0].signature.forward_arg_names or ()
@@ -156,7 +155,6 @@ def _names(program: Any) -> list[str]:
 
 
 def _held(own: Any, program: Any, holder: Any) -> Held:
-    """Return the place that holds a tensor of the model."""
     found = state_of(holder, own.target)
     if found is not None:
         return found

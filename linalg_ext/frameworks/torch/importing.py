@@ -2,10 +2,12 @@
 
 The passes run in the guard process: what kills them is an error here. Every op of the module has
 the name of the node that it comes from in its location, so that whatever refuses it, there or
-further down, refuses that node. Two kinds of ops are written before torch-mlir sees them: recurrent
-layers, as calls of functions that are linalg already, and views with several open sizes, as MLIR's
-own reshapes. torch-mlir takes all but one of the open sizes that it cannot tell apart for 1.
-PyTorch has told them apart while it traced: which belong together follows from their symbols.
+further down, refuses that node.
+
+Recurrent layers become calls of functions that are linalg already, before torch-mlir sees them.
+Views with several open sizes become MLIR's own reshapes: torch-mlir takes all but one of the open
+sizes that it cannot tell apart for 1. PyTorch has told them apart while it traced: which belong
+together follows from their symbols.
 """
 
 from __future__ import annotations
@@ -124,7 +126,6 @@ def _notes(found: Sequence[Diagnostic]) -> list[str]:
 
 
 def _base(op: str) -> str:
-    """The name of an op alone: `view` of `aten.view.default`."""
     return op.split(".")[1] if "." in op else op
 
 
@@ -281,7 +282,6 @@ def _first(
 
 
 def _product(sizes: Any) -> Any:
-    """The product of sizes, as a number or an expression of SymPy's."""
     return math.prod(size if isinstance(size, int) else size.node.expr for size in sizes)
 
 

@@ -147,7 +147,6 @@ def _compiled(
 
 
 def _check_examples(examples: Sequence[Any]) -> None:
-    """Raise where an array stands for a tensor."""
     for at, each in enumerate(torch().utils._pytree.tree_leaves(examples)):
         if isinstance(each, np.ndarray):
             raise ArgumentTypeError(
@@ -225,7 +224,6 @@ class TorchModel:
         return torch().utils._pytree.tree_unflatten(results, self._program.out_spec)
 
     def _place(self, place: int, given: Sequence[Any]) -> Any:
-        """Return the tensor that is written to: the model's, or the caller's."""
         if place < len(self._state):
             return self._state[place].held.tensor
         return given[place - len(self._state)]

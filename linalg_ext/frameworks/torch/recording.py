@@ -146,7 +146,6 @@ def _called(
 
 
 def _state_of(model: Any) -> list[tuple[str, Any]]:
-    """Parameters and buffers, each by all its names."""
     return [
         *model.named_parameters(remove_duplicate=False),
         *model.named_buffers(remove_duplicate=False),
@@ -232,8 +231,6 @@ def _place(tensor: Any) -> tuple[Any, ...]:
 
 
 def _recorder(tensors: Tensors) -> Any:
-    """A mode that writes down each op."""
-
     class Recorder(quiet_mode()):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
@@ -264,7 +261,6 @@ def _recorder(tensors: Tensors) -> Any:
 
 
 def _value(leaf: Any) -> Any:
-    """An input or a result that is no tensor."""
     return "value", attribute(leaf)
 
 

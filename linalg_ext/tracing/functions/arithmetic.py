@@ -39,22 +39,12 @@ def absolute(x: Element) -> Element:
     return x if x.dtype.kind in "ub" else apply("abs", x)
 
 
-def negative(x: Element) -> Element:
-    """The negative; of an unsigned integer what wraps around to it."""
-    return apply("negf", x)
-
-
 def sign(x: Element) -> Element:
     """-1, 0 or 1; NaN of NaN."""
     if x.dtype.kind in "ub":
         return x.to(BOOL).to(x.dtype)
     one = select(x > 0, x.like(1), select(x < 0, x.like(-1), x.like(0)))
     return one if is_integer(x) else select(x.is_nan(), x, one)
-
-
-def divide(x: Element, y: Element) -> Element:
-    """True division."""
-    return x / y
 
 
 def floor_divide(x: Element, y: Element) -> Element:
@@ -224,11 +214,6 @@ def is_finite(x: Element) -> Element:
     return constant(True, BOOL) if is_integer(x) else apply("abs", x) < math.inf
 
 
-def is_nan(x: Element) -> Element:
-    """Return whether it is NaN, or a part of it is."""
-    return x.is_nan()
-
-
 def sign_bit(x: Element) -> Element:
     """Return whether the sign is negative, that of -0.0 too."""
     return x < 0 if is_integer(x) else apply("copysign", x.like(1), x) < 0
@@ -275,11 +260,6 @@ def heaviside(x: Element, at_zero: Element) -> Element:
 def truth(name: str) -> Callable[..., Element]:
     """A function of whether elements are other than 0."""
     return lambda *args: apply(name, *(x.to(BOOL) for x in args))
-
-
-def conjugate(x: Element) -> Element:
-    """The complex conjugate."""
-    return apply("conj", x)
 
 
 def real_part(x: Element) -> Element:

@@ -123,7 +123,6 @@ def recorded(
 
 
 def _declared(like: Any) -> tuple[list[tuple[Shape, DType]], Structure]:
-    """The shapes and dtypes of results, and how these are contained."""
     like = _specified(like)
     leaves, structure = _flatten_kinds(like)
     if not leaves:
@@ -168,7 +167,6 @@ def _is_shape(value: Any) -> bool:
 
 
 def _is_pair(value: Any) -> bool:
-    """Return True for a shape and a dtype, in either order."""
     if not isinstance(value, tuple) or len(value) != 2:
         return False
     first, second = value
@@ -244,9 +242,7 @@ def called_back(
 
 
 def _told(
-    name: str,
-    call: Callable[[Sequence[Array]], Any],
-    kinds: Sequence[tuple[Shape, DType]],
+    name: str, call: Callable[[Sequence[Array]], Any], kinds: Sequence[tuple[Shape, DType]]
 ) -> tuple[list[tuple[Shape, DType]], Structure]:
     """The shapes and dtypes of a function's results, by calls with numbers for open sizes."""
     dims = sorted({n for shape, _ in kinds for s in shape if isinstance(s, Size) for n in s.names})

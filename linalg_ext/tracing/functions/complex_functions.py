@@ -42,7 +42,6 @@ def _like(magnitude: Element, sign: Element) -> Element:
 
 
 def _turn(y: Element) -> tuple[Element, Element]:
-    """Cosine and sine."""
     return apply("cos", y), apply("sin", y)
 
 
@@ -112,8 +111,6 @@ def _log_size(x: Element, y: Element) -> Element:
 
 
 def _times(function: Body, factor: float) -> Body:
-    """A function whose parts are multiplied by a number."""
-
     def body(z: Element) -> Element:
         x, y = _parts(function(z))
         return created(x * factor, y * factor)
@@ -166,7 +163,6 @@ def cos(z: Element) -> Element:
 
 
 def _hyperbolic(x: Element, y: Element, *, is_sine: bool) -> tuple[Element, Element]:
-    """The parts of the hyperbolic sine or cosine of x + iy."""
     is_zero = y.equals(0)
     cos, sin = _turn(y)
     sin, cos = select(is_zero, y, sin), select(is_zero, y.like(1), cos)

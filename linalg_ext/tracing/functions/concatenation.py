@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.tracing.functions.indexing import by_mode
 from linalg_ext.tracing.functions.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.functions.slicing import Part, inserted, whole
 from linalg_ext.tracing.functions.ufuncs import fitted
@@ -28,11 +29,7 @@ from linalg_ext.tracing.values.unsupported import refuse
 
 
 def concatenate(
-    arrays: Sequence[Any],
-    axis: Any = 0,
-    *,
-    dtype: Any = None,
-    casting: Any = None,
+    arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: Any = None
 ) -> Traced:
     given = list(arrays)
     if not given:
@@ -84,11 +81,7 @@ def concatenate(
 
 
 def stack(
-    arrays: Sequence[Any],
-    axis: Any = 0,
-    *,
-    dtype: Any = None,
-    casting: Any = None,
+    arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: Any = None
 ) -> Traced:
     values = [as_traced(array) for array in arrays]
     if not values:
@@ -410,12 +403,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Traced:
         choices = list(unstack(choices))
     values = xp.broadcast_arrays(as_traced(a), *choices)
     place, *others = values
-    if mode == "clip":
-        place = xp.clip(place, 0, len(others) - 1)
-    elif mode == "wrap":
-        place = xp.remainder(place, len(others))
-    elif mode != "raise":
-        refuse(f"numpy.choose with mode={mode!r}", "use raise, clip or wrap")
+    place = by_mode("choose", place, len(others), mode)
     return xp.take_along_axis(stack(others), place[None], 0)[0]
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from linalg_ext.bindings import arith, ir, scf, tensor
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.functions.slicing import index_of
 from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.values.conversion import as_traced, cast_to, is_weak
 from linalg_ext.tracing.values.elements import INT64, element_type
 from linalg_ext.tracing.values.emission import (
-    as_index,
     branch,
     counted,
     shape_text,
@@ -266,7 +266,7 @@ def _count(control: Any) -> ir.Value:
             f"a loop of {control!r} rounds",
             "give an integer, a traced integer of rank 0, or a function of the state",
         )
-    return as_index(tensor.ExtractOp(cast_to(control, INT64).value, []).result)
+    return index_of(control)
 
 
 def _number(at: ir.Value) -> Traced:

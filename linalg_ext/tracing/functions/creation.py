@@ -194,12 +194,7 @@ def always(shape: Any, answer: bool) -> Traced:
 
 
 def clip(
-    a: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    *,
-    min: Any = None,
-    max: Any = None,
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> Traced:
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max

@@ -218,15 +218,21 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Traced:
     place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
     size = value.shape[place]
     found: Any = indices if isinstance(indices, Traced) else np.asarray(indices)
-    if mode == "clip":
-        found = xp.clip(found, 0, size - 1)
-    elif mode == "wrap":
-        found = xp.remainder(found, size)
-    elif mode != "raise":
-        refuse(f"numpy.take with mode={mode!r}", "use raise, clip or wrap")
+    found = by_mode("take", found, size, mode)
     if isinstance(found, np.ndarray) and not found.ndim:
         found = int(found)
     return value[(*(slice(None),) * place, found)]
+
+
+def by_mode(name: str, places: Any, size: Any, mode: str) -> Any:
+    """Return places along an axis of a size, those beyond it by NumPy's `mode=`."""
+    if mode == "clip":
+        return xp.clip(places, 0, size - 1)
+    if mode == "wrap":
+        return xp.remainder(places, size)
+    if mode != "raise":
+        refuse(f"numpy.{name} with mode={mode!r}", "use raise, clip or wrap")
+    return places
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:

@@ -55,18 +55,13 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     definition = op.definition
     current_trace((*operands, *keywords.values()))
     keywords = dict(keywords)
-    if "threads" in keywords:
-        raise ArgumentError(
-            f"{definition.name}: threads= inside a traced function",
-            where=caller_location(),
-            hint="give threads= to the compiled function",
-        )
-    if "out" in keywords:
-        raise ArgumentError(
-            f"{definition.name}: out= inside a traced function",
-            where=caller_location(),
-            hint="give out= to the compiled function",
-        )
+    for name in ("threads", "out"):
+        if name in keywords:
+            raise ArgumentError(
+                f"{definition.name}: {name}= inside a traced function",
+                where=caller_location(),
+                hint=f"give {name}= to the compiled function",
+            )
     dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
     compute_type = keywords.pop("compute_type", None)
     if compute_type is not None:

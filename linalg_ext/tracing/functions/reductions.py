@@ -167,11 +167,7 @@ def _simple(name: str, function: str) -> Callable[..., Traced]:
 
 def _extremum(name: str, function: str) -> Callable[..., Traced]:
     def reduce(
-        a: Any,
-        axis: Any = None,
-        keepdims: Any = False,
-        initial: Any = UNSET,
-        where: Any = True,
+        a: Any, axis: Any = None, keepdims: Any = False, initial: Any = UNSET, where: Any = True
     ) -> Traced:
         return reduced(name, function, a, axis, keepdims, initial=initial, where=where)
 
@@ -191,12 +187,7 @@ any_, all_ = _logical("any", "or"), _logical("all", "and")
 
 
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Traced:
     """`numpy.mean`; of integers in float64, of float16 in float32."""
     traced = as_traced(a)
@@ -294,7 +285,6 @@ def ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Traced:
 
 
 def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
-    """Return the number of elements that each result combines."""
     if where is not True and where is not UNSET:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, keepdims, dtype=np.int64)
@@ -387,24 +377,14 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
 
 
 def cumulative_sum(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    include_initial: bool = False,
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Traced:
     place = _axis_of_row("cumulative_sum", x, axis)
     return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
 
 
 def cumulative_prod(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    include_initial: bool = False,
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Traced:
     place = _axis_of_row("cumulative_prod", x, axis)
     return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
@@ -488,12 +468,7 @@ nanmax, nanmin = _nan_extremum("max", -np.inf), _nan_extremum("min", np.inf)
 
 
 def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     value = as_traced(a)
     _refuse_dtype("nanmean", value, dtype)

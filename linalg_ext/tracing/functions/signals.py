@@ -60,7 +60,6 @@ def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
 
 
 def _moved_along(row: Traced, window: Traced) -> Traced:
-    """The sum of products at each place of a window within a row."""
     shape = (row.shape[0] - window.shape[0] + 1,)
     with at_users_line():
         start = full(shape, 0, row.dtype).value
@@ -215,13 +214,7 @@ def angle(z: Any, deg: Any = False) -> Traced:
     return cast_to(found * (180 / math.pi), found.dtype) if deg else found
 
 
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: Any = True,
-    bias: Any = False,
-    ddof: Any = None,
-) -> Traced:
+def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Traced:
     rows = _variables(m, rowvar)
     if y is not None:
         rows = xp.concatenate([rows, _variables(y, rowvar)], 0)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import arith, cf, ir, tensor
+from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import INT64
-from linalg_ext.tracing.values.emission import as_index, shape_text
+from linalg_ext.tracing.values.emission import as_index, assert_holds, shape_text
 from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
 from linalg_ext.tracing.values.tensor_ops import as_type, empty
 from linalg_ext.tracing.values.trace import Trace, at_users_line, running, static_sizes
@@ -47,6 +47,11 @@ class Part:
         )
 
 
+def index_of(value: Traced) -> ir.Value:
+    """Return a traced integer of rank 0 as an index."""
+    return as_index(tensor.ExtractOp(cast_to(value, INT64).value, []).result)
+
+
 def part_of(index: Any, size: AnySize, axis: int) -> Part:
     """Return the part of an axis of a size that an integer or a slice selects.
 
@@ -72,7 +77,7 @@ def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
     if index.ndim or index.dtype.kind not in "iu":
         refuse(f"{index!r} as the index of an axis", "index by an integer or by an integer array")
     with at_users_line():
-        place = _as_index(index)
+        place = index_of(index)
         limit, zero = trace.value(size), integer_constant(ir.IndexType.get(), 0)
         less = arith.CmpIPredicate.slt
         is_negative = arith.CmpIOp(less, place, zero).result
@@ -80,8 +85,7 @@ def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
         found: ir.Value = arith.SelectOp(is_negative, wrapped, place).result
         # As unsigned, a negative one is large.
         is_inside = arith.CmpIOp(arith.CmpIPredicate.ult, found, limit).result
-        where = caller_location()
-        cf.AssertOp(is_inside, f"an index is out of bounds{f': {where}' if where else ''}")
+        assert_holds(is_inside, "an index is out of bounds")
     return found
 
 
@@ -127,7 +131,7 @@ def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
         )
     length = max(line[2], 0)
     with at_users_line():
-        start = _as_index(index.start)
+        start = index_of(index.start)
         limit = trace.value(size)
         end = arith.AddIOp(start, integer_constant(ir.IndexType.get(), length)).result
         # As unsigned, a negative start is large; its end may be in bounds again.
@@ -135,15 +139,8 @@ def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
         is_inside = arith.AndIOp(
             arith.CmpIOp(less, start, limit).result, arith.CmpIOp(less, end, limit).result
         ).result
-        where = caller_location()
-        cf.AssertOp(is_inside, f"a slice is out of bounds{f': {where}' if where else ''}")
+        assert_holds(is_inside, "a slice is out of bounds")
     return Part(start, -(-length // step), step)
-
-
-def _as_index(value: Traced) -> ir.Value:
-    given = tensor.ExtractOp(cast_to(value, INT64).value, []).result
-    place: ir.Value = arith.IndexCastOp(ir.IndexType.get(), given).result
-    return place
 
 
 def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
@@ -338,8 +335,7 @@ def _start_place(start: Any, last: Any) -> Any:
         return min(max(int(start), 0), last)
     with at_users_line():
         place = xp.clip(xp.reshape(cast_to(start, INT64), ()), 0, as_traced(last))
-        given: ir.Value = tensor.ExtractOp(place.value, []).result
-        return as_index(given)
+        return index_of(place)
 
 
 def _check(name: str, shape: Shape, starts: int, sizes: Shape) -> None:

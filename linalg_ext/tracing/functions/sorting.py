@@ -552,7 +552,6 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
 
 
 def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
-    """The edges of bins."""
     if not hasattr(bins, "__index__") or isinstance(bins, Traced):
         return as_traced(bins)
     count = bins.__index__()

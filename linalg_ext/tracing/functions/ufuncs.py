@@ -69,27 +69,27 @@ _BODIES: Mapping[str, Body] = {
     **{name: _function(ours) for name, ours in _OTHER_NAME.items()},
     **{name: own.compare(ours) for name, (ours, _) in _COMPARISONS.items()},
     **{name: own.unless_integer(name) for name in ("floor", "ceil", "trunc")},
-    "divide": own.divide,
+    "divide": lambda x, y: x / y,
     "floor_divide": own.floor_divide,
     "remainder": own.remainder,
     "fmod": own.fmod,
     "power": own.power,
     "float_power": own.power,
-    "negative": own.negative,
+    "negative": _function("negf"),
     "positive": lambda x: x,
     "absolute": own.absolute,
     "fabs": own.absolute,
     "sign": own.sign,
     "signbit": own.sign_bit,
     "heaviside": own.heaviside,
-    "conjugate": own.conjugate,
+    "conjugate": _function("conj"),
     "reciprocal": own.reciprocal,
     "hypot": own.hypotenuse,
     "logaddexp": own.log_add("exp", "log1p"),
     "logaddexp2": own.log_add("exp2", "log2"),
     "fmax": own.maximum_of_numbers,
     "fmin": own.minimum_of_numbers,
-    "isnan": own.is_nan,
+    "isnan": lambda x: x.is_nan(),
     "isinf": own.is_infinite,
     "isfinite": own.is_finite,
     "logical_and": own.truth("and"),
@@ -178,7 +178,6 @@ def _are_builtin(values: Sequence[Any]) -> bool:
 
 
 def _modf(value: Any) -> tuple[Any, Any]:
-    """Fractions and whole parts, both with the sign of the number."""
     whole = xp.trunc(value)
     part = xp.where(xp.isinf(value), 0, value - whole)
     return xp.copysign(part, value), whole

@@ -16,6 +16,7 @@ from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.functions.concatenation import resize
 from linalg_ext.tracing.functions.indexing import (
     along_axis,
+    by_mode,
     expanded,
     indexed,
     is_array,
@@ -255,14 +256,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """`numpy.put`: the last value counts where an index comes twice."""
     target = _target("put", a)
-    index = xp.ravel(ind) if isinstance(ind, Traced) else np.ravel(ind)
     size = target.size
-    if mode == "clip":
-        index = np.clip(index, 0, size - 1)
-    elif mode == "wrap":
-        index = index % size
-    elif mode != "raise":
-        refuse(f"numpy.put with mode={mode!r}", "use raise, clip or wrap")
+    index = by_mode("put", xp.ravel(ind) if isinstance(ind, Traced) else np.ravel(ind), size, mode)
     values = fitted(v, target.dtype)
     if not index.shape[0]:
         return

@@ -45,12 +45,7 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
     return structured(whole, tensors, shape, dtype)
 
 
-def structured(
-    body: Body,
-    operands: Sequence[Traced],
-    shape: Shape,
-    dtype: DType,
-) -> Traced:
+def structured(body: Body, operands: Sequence[Traced], shape: Shape, dtype: DType) -> Traced:
     """Record a parallel op: the element at each place of a shape, by those of operands there."""
     (found,) = structured_results(lambda *elements: [body(*elements)], operands, shape, [dtype])
     return found
@@ -184,10 +179,14 @@ def shape_text(shape: Shape) -> str:
 def demand(condition: Traced, message: str) -> None:
     """Have the run check that a condition of rank 0 holds; an ExecutionError where it does not."""
     current_trace([condition])
-    where = caller_location()
     with at_users_line():
-        holds = tensor.ExtractOp(condition.value, []).result
-        cf.AssertOp(holds, f"{message}{f': {where}' if where else ''}")
+        assert_holds(tensor.ExtractOp(condition.value, []).result, message)
+
+
+def assert_holds(condition: ir.Value, message: str) -> None:
+    """Have the run check a condition; the error names the user's line."""
+    where = caller_location()
+    cf.AssertOp(condition, f"{message}{f': {where}' if where else ''}")
 
 
 def remapped(value: Traced, axes: Sequence[int]) -> Traced:

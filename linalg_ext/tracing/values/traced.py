@@ -241,45 +241,6 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     def __setitem__(self, index: Any, value: Any) -> None:
         hooks.facade("tracing").on_assignment(self, index, value)
 
-    def __iadd__(self, other: Any) -> Traced:
-        return self._in_place(np.add, other)
-
-    def __isub__(self, other: Any) -> Traced:
-        return self._in_place(np.subtract, other)
-
-    def __imul__(self, other: Any) -> Traced:
-        return self._in_place(np.multiply, other)
-
-    def __itruediv__(self, other: Any) -> Traced:
-        return self._in_place(np.true_divide, other)
-
-    def __ifloordiv__(self, other: Any) -> Traced:
-        return self._in_place(np.floor_divide, other)
-
-    def __imod__(self, other: Any) -> Traced:
-        return self._in_place(np.remainder, other)
-
-    def __ipow__(self, other: Any) -> Traced:
-        return self._in_place(np.power, other)
-
-    def __imatmul__(self, other: Any) -> Traced:
-        return self._in_place(np.matmul, other)
-
-    def __iand__(self, other: Any) -> Traced:
-        return self._in_place(np.bitwise_and, other)
-
-    def __ior__(self, other: Any) -> Traced:
-        return self._in_place(np.bitwise_or, other)
-
-    def __ixor__(self, other: Any) -> Traced:
-        return self._in_place(np.bitwise_xor, other)
-
-    def __ilshift__(self, other: Any) -> Traced:
-        return self._in_place(np.left_shift, other)
-
-    def __irshift__(self, other: Any) -> Traced:
-        return self._in_place(np.right_shift, other)
-
     def _in_place(self, ufunc: Any, other: Any) -> Traced:
         """`x += y`: as NumPy's, of the shape and dtype that x has; a scalar becomes another."""
         result: Traced = ufunc(self, other)
@@ -329,6 +290,19 @@ for _name in (
     "trace",
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
+
+
+def _in_place_operator(ufunc: Any) -> Any:
+    return lambda self, other: self._in_place(ufunc, other)
+
+
+for _name, _ufunc in (
+    *(("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.true_divide)),
+    *(("floordiv", np.floor_divide), ("mod", np.remainder), ("pow", np.power)),
+    *(("matmul", np.matmul), ("and", np.bitwise_and), ("or", np.bitwise_or)),
+    *(("xor", np.bitwise_xor), ("lshift", np.left_shift), ("rshift", np.right_shift)),
+):
+    setattr(ArrayMethods, f"__i{_name}__", _in_place_operator(_ufunc))
 
 
 class Flat:
