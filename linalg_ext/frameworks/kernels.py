@@ -25,7 +25,7 @@ _PYTHON = Path(sysconfig.get_path("stdlib"))
 
 def kernel_of(
     kind: str,
-    source: object,
+    source: str | bytes,
     module: Callable[[], Module],
     refusal: Callable[[IRError], Exception],
     **options: Any,

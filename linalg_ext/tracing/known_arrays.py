@@ -89,32 +89,6 @@ class Known(Traced):
     def __iter__(self) -> Iterator[Any]:
         return iter([self[place] for place in range(len(self.host))])
 
-    def __bool__(self) -> Any:
-        return bool(self.host)
-
-    def __float__(self) -> Any:
-        return float(self.host)
-
-    def __int__(self) -> Any:
-        return int(self.host)
-
-    def __index__(self) -> Any:
-        return self.host.__index__()
-
-    def __complex__(self) -> Any:
-        return complex(self.host)
-
-    def __contains__(self, value: Any) -> Any:
-        return value in self.host
-
-    def item(self, *place: Any) -> Any:
-        """`numpy.ndarray.item`."""
-        return self.host.item(*place)
-
-    def tolist(self, *_: Any) -> Any:
-        """`numpy.ndarray.tolist`."""
-        return self.host.tolist()
-
     def sort(self, axis: int = -1, **options: Any) -> None:
         """`numpy.ndarray.sort`."""
         self.check_writable()
@@ -127,6 +101,17 @@ class Known(Traced):
 
     def __repr__(self) -> str:
         return repr(self.host)
+
+
+def _of_host(name: str) -> Any:
+    return lambda self, *arguments: getattr(self.host, name)(*arguments)
+
+
+for _name in (
+    *("__bool__", "__float__", "__int__", "__index__", "__complex__", "__contains__"),
+    *("item", "tolist"),
+):
+    setattr(Known, _name, _of_host(_name))
 
 
 _TO_REVEAL = (Known, tuple, list, dict)

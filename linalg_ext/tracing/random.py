@@ -248,9 +248,9 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     return found < p
 
 
-@_by_kernel("x", "axis")
-def _order(key: Any, x: Any, axis: int = 0) -> Any:
-    return xp.argsort(_drawn(key, (x,), 2, _pairs, UINT64), kind="stable")
+@_by_kernel("count")
+def _order(key: Any, count: int) -> Any:
+    return xp.argsort(_drawn(key, (count,), 2, _pairs, UINT64), kind="stable")
 
 
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:

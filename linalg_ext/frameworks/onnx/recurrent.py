@@ -47,8 +47,8 @@ class Recurrence:
     Attributes:
         op: LSTM, GRU or RNN.
         is_backward: True where the last step comes first.
-        operands: the names of what the node takes behind rows and weights: `bias` (of the product
-            with the state, where that is reset), `peepholes`, `lengths`, `hidden`, `cell`.
+        operands: names of the operands behind rows and weights: `bias` (of the product
+            with the state, if that is reset), `peepholes`, `lengths`, `hidden`, `cell`.
         activations: the name of each, and its parameters.
         clip: the limit of what activations take, or None.
         input_forget: True where the forget gate of an LSTM is what the input gate leaves.

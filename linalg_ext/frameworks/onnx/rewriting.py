@@ -52,7 +52,6 @@ def rewritten(model: Any) -> Any:
 
     The model itself is changed.
     """
-    model.opset_import.append(onnx().helper.make_opsetid(DOMAIN, 1))
     for _ in range(_MOST_ROUNDS):
         known = known_of(model)
         graph = model.graph
@@ -64,6 +63,8 @@ def rewritten(model: Any) -> Any:
         _drop_unused(graph)
         # What was known of values that are gone, or made otherwise, is inferred anew.
         put(graph.value_info, _own_results(graph))
+        if graph.value_info and DOMAIN not in [opset.domain for opset in model.opset_import]:
+            model.opset_import.append(onnx().helper.make_opsetid(DOMAIN, 1))
         model = onnx().shape_inference.infer_shapes(model, data_prop=True)
     return model
 

@@ -145,10 +145,10 @@ class Writer:
         shape[axis] = -1
         return self("Reshape", vector, self.constant(shape))
 
-    def sliced(self, value: str, axis: int, start: int, stop: int, gives: str = "") -> str:
+    def sliced(self, value: str, axis: int, start: int, stop: int) -> str:
         """A part along an axis."""
         places = self.integers(start), self.integers(stop), self.integers(axis)
-        return self("Slice", value, *places, gives=gives)
+        return self("Slice", value, *places)
 
     def reversed(self, value: str, axis: int) -> str:
         """Backwards along an axis."""

@@ -30,7 +30,7 @@ from linalg_ext.tracing.functions.callbacks import called_back
 from linalg_ext.tracing.functions.shaping import expand_dims, reshape
 from linalg_ext.tracing.values.axes import normal_axes
 from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
-from linalg_ext.tracing.values.elements import as_dtype, element_type
+from linalg_ext.tracing.values.elements import accumulator_dtype, as_dtype, element_type
 from linalg_ext.tracing.values.emission import broadcast_shapes, materialized, shape_text
 from linalg_ext.tracing.values.sizes import AnySize, Size, same
 from linalg_ext.tracing.values.trace import at_users_line
@@ -99,12 +99,6 @@ def _definition(inputs: tuple[Labels, ...], output: Labels, kind: Semiring) -> O
     return definition_for(inputs, output, kind)
 
 
-def _compute_dtype(dtype: DType) -> DType:
-    """Products of narrow floats are added up in float32."""
-    narrow = dtype.kind not in "iubc" and dtype.itemsize < 4
-    return np.dtype(np.float32) if narrow else dtype
-
-
 def product(
     name: str, left: Any, right: Any, labels: tuple[Labels, Labels, Labels], dtype: Any = None
 ) -> Traced:
@@ -134,7 +128,7 @@ def product(
                     what, expected=f"one size of what is summed over: {known[label]} is not {size}"
                 )
     output = (*(f"b{n}" for n in range(len(batch))), *labels[2])
-    compute = _compute_dtype(wanted)
+    compute = accumulator_dtype(wanted)
     return cast_to(contracted([one, other], every, output, compute), wanted)
 
 
@@ -229,7 +223,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
         others[y] = names[x]
     output = [n for n in names if n not in others] + [n for n in others if n not in names]
     wanted = common_dtype("tensordot", [one, other])
-    compute = _compute_dtype(wanted)
+    compute = accumulator_dtype(wanted)
     found = contracted([one, other], [tuple(names), tuple(others)], tuple(output), compute)
     return cast_to(found, wanted)
 

@@ -7,7 +7,7 @@ from typing import Any
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.call_inputs import per_output, split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
@@ -73,7 +73,8 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         o.name: value if is_python_number(value) else as_traced(value)
         for o, value in zip(definition.inputs, given, strict=True)
     }
-    inits = _initial_values(definition, init)
+    given_init = per_output(definition, "init", init)
+    inits = {name: as_traced(value) for name, value in given_init.items()}
     known = {name: value.dtype for name, value in inits.items()}
     deciding = {n: v.dtype if isinstance(v, Traced) else v for n, v in inputs.items()}
     dtypes = resolve_dtypes(definition, deciding, known, dtype)
@@ -156,23 +157,6 @@ def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Trac
         f"an op whose result {value.type} has an open size that is no operand's",
         "write it with NumPy's functions, or trace it for one size",
     )
-
-
-def _initial_values(definition: OpDefinition, init: Any) -> dict[str, Traced]:
-    if init is None:
-        return {}
-    values = init if isinstance(init, tuple) else (init,)
-    if len(values) != len(definition.outputs):
-        raise ArgumentError(
-            f"{definition.name}: init= has {len(values)} value(s)",
-            where=caller_location(),
-            expected=f"{len(definition.outputs)}",
-        )
-    return {
-        output.name: as_traced(value)
-        for output, value in zip(definition.outputs, values, strict=True)
-        if value is not None
-    }
 
 
 def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir.Value:

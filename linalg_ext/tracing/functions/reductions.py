@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -30,6 +31,7 @@ from linalg_ext.tracing.values.conversion import (
 from linalg_ext.tracing.values.elements import (
     INT64,
     Element,
+    accumulator_dtype,
     apply,
     as_dtype,
     imaginary,
@@ -62,30 +64,29 @@ UFUNCS = {
 def reduced(
     name: str,
     function: str,
-    value: Any,
+    a: Any,
     axis: Any = None,
-    keepdims: Any = False,
-    *,
     dtype: Any = None,
+    keepdims: Any = False,
     initial: Any = UNSET,
     where: Any = True,
 ) -> Traced:
-    """A value reduced by a function of scalar expressions, over axes.
+    """Record the reduction of a value by a function of scalar expressions, over axes.
 
     Args:
         name: NumPy's, for errors.
         function: `add`, `mul`, `max_signed`, `min_signed`, `and`, `or`, `xor`.
-        value: the operand.
+        a: the operand.
         axis: one axis, several, or None for all.
-        keepdims: True where these stay, of size 1.
         dtype: of the result.
+        keepdims: True where the axes stay, of size 1.
         initial: the start value.
         where: the mask of the elements that count.
     """
-    traced = as_traced(value)
+    traced = as_traced(a)
     axes = normal_axes(axis, traced.ndim, name)
     result = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
-    compute = _compute_dtype(result)
+    compute = accumulator_dtype(result)
     has_start = initial is not UNSET and initial is not None
     if not has_start and function in ("max_signed", "min_signed"):
         _refuse_empty(name, traced, axes)
@@ -107,15 +108,7 @@ def reduced(
     return cast_to(total, result)
 
 
-def reduce_by(
-    ufunc: Any,
-    value: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = UNSET,
-    where: Any = True,
-) -> Traced:
+def reduce_by(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, **options: Any) -> Traced:
     """`ufunc.reduce`."""
     function, value = folded(ufunc, "reduce", value)
     if ufunc.__name__.startswith("logical") and dtype is not None and as_dtype(dtype) != np.bool_:
@@ -123,16 +116,7 @@ def reduce_by(
             f"numpy.{ufunc.__name__}.reduce with dtype={as_dtype(dtype)}",
             expected="bool, or no dtype",
         )
-    return reduced(
-        ufunc.__name__,
-        function,
-        value,
-        axis,
-        keepdims,
-        dtype=dtype,
-        initial=initial,
-        where=where,
-    )
+    return reduced(ufunc.__name__, function, value, axis, dtype, **options)
 
 
 def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
@@ -151,37 +135,23 @@ def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
     return function, traced
 
 
-def _simple(name: str, function: str) -> Callable[..., Traced]:
-    def reduce(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        keepdims: Any = False,
-        initial: Any = UNSET,
-        where: Any = True,
-    ) -> Traced:
-        return reduced(name, function, a, axis, keepdims, dtype=dtype, initial=initial, where=where)
-
-    return reduce
-
-
 def _extremum(name: str, function: str) -> Callable[..., Traced]:
     def reduce(
         a: Any, axis: Any = None, keepdims: Any = False, initial: Any = UNSET, where: Any = True
     ) -> Traced:
-        return reduced(name, function, a, axis, keepdims, initial=initial, where=where)
+        return reduced(name, function, a, axis, None, keepdims, initial, where)
 
     return reduce
 
 
 def _logical(name: str, function: str) -> Callable[..., Traced]:
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Traced:
-        return reduced(name, function, cast_to(a, bool), axis, keepdims, where=where)
+        return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
 
     return reduce
 
 
-sum_, prod = _simple("sum", "add"), _simple("prod", "mul")
+sum_, prod = partial(reduced, "sum", "add"), partial(reduced, "prod", "mul")
 max_, min_ = _extremum("max", "max_signed"), _extremum("min", "min_signed")
 any_, all_ = _logical("any", "or"), _logical("all", "and")
 
@@ -192,8 +162,8 @@ def mean(
     """`numpy.mean`; of integers in float64, of float16 in float32."""
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
-    compute = _compute_dtype(result)
-    total = reduced("mean", "add", traced, axis, keepdims, dtype=compute, where=where)
+    compute = accumulator_dtype(result)
+    total = reduced("mean", "add", traced, axis, compute, keepdims, where=where)
     return cast_to(total / _count(traced, axis, where, keepdims), result)
 
 
@@ -212,18 +182,18 @@ def var(
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
         refuse(f"a variance of {traced.dtype} with dtype={result}", "give a dtype of real floats")
-    compute = _compute_dtype(result)
+    compute = accumulator_dtype(result)
     count = _count(traced, axis, where, keepdims)
     middle = mean
     if middle is UNSET:
-        whole = reduced("var", "add", traced, axis, True, dtype=compute, where=where)
+        whole = reduced("var", "add", traced, axis, compute, True, where=where)
         middle = whole / _count(traced, axis, where, True)
     apart = traced.astype(compute) - middle
     squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
-    total = reduced("var", "add", squares, axis, keepdims, where=where)
+    total = reduced("var", "add", squares, axis, None, keepdims, where=where)
     taken = ddof if correction is UNSET else correction
     if dtype is None:
-        result = _real_dtype(result)
+        result = part_dtype(result)
     if isinstance(count, int):
         # NumPy divides by no less than 0, which gives inf and NaN.
         return cast_to(total / max(count - taken, 0), result)
@@ -231,8 +201,7 @@ def var(
 
 
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
-    spread = var(a, *arguments, **keywords)
-    return xp.sqrt(spread)
+    return xp.sqrt(var(a, *arguments, **keywords))
 
 
 def argmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
@@ -276,7 +245,7 @@ def _place(
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
-    return reduced("count_nonzero", "add", cast_to(a, bool), axis, keepdims, dtype=np.int64)
+    return reduced("count_nonzero", "add", cast_to(a, bool), axis, np.int64, keepdims)
 
 
 def ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Traced:
@@ -287,7 +256,7 @@ def ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Traced:
 def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
     if where is not True and where is not UNSET:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
-        return reduced("count", "add", mask, axis, keepdims, dtype=np.int64)
+        return reduced("count", "add", mask, axis, np.int64, keepdims)
     count: AnySize = 1
     for each in normal_axes(axis, traced.ndim, "mean"):
         count = count * traced.shape[each]
@@ -309,18 +278,8 @@ def result_dtype(function: str, dtype: DType) -> DType:
     return dtype
 
 
-def _compute_dtype(dtype: DType) -> DType:
-    """Narrow floats are added up in float32, as NumPy does."""
-    narrow = dtype.kind not in "iubc" and dtype.itemsize < 4
-    return np.dtype(np.float32) if narrow else dtype
-
-
 def _mean_dtype(dtype: DType) -> DType:
     return np.dtype(np.float64) if dtype.kind in "iub" else dtype
-
-
-def _real_dtype(dtype: DType) -> DType:
-    return np.zeros(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:

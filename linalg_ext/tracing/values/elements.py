@@ -164,6 +164,12 @@ def part_dtype(dtype: DType) -> DType:
     return np.zeros(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
+def accumulator_dtype(dtype: DType) -> DType:
+    """Return the dtype that sums are carried in: float32 for narrow floats, as in NumPy."""
+    is_narrow = dtype.kind not in "iubc" and dtype.itemsize < 4
+    return np.dtype(np.float32) if is_narrow else dtype
+
+
 def element_type(dtype: DType) -> ir.Type:
     """The element type of MLIR for a dtype."""
     trace = running()
