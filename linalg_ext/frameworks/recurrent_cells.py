@@ -148,14 +148,19 @@ PROJECTED = "lstm_projected"
 def _lstm(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
     """Long short-term memory (Hochreiter and Schmidhuber, 1997)."""
     hidden, cell = state
-    taken, kept, new, given = _lstm_gates(xp, row, weights, hidden)
-    cell = kept * cell + taken * new
-    return given * xp.tanh(cell), cell
+    input_gate, forget_gate, candidate, output_gate = _lstm_gates(xp, row, weights, hidden)
+    cell = forget_gate * cell + input_gate * candidate
+    return output_gate * xp.tanh(cell), cell
 
 
 def _lstm_gates(xp: Any, row: Any, weights: Sequence[Any], hidden: Any) -> list[Any]:
-    taken, kept, new, given = _parts(row + hidden @ weights[0].T, 4)
-    return [_sigmoid(xp, taken), _sigmoid(xp, kept), xp.tanh(new), _sigmoid(xp, given)]
+    input_gate, forget_gate, candidate, output_gate = _parts(row + hidden @ weights[0].T, 4)
+    return [
+        _sigmoid(xp, input_gate),
+        _sigmoid(xp, forget_gate),
+        xp.tanh(candidate),
+        _sigmoid(xp, output_gate),
+    ]
 
 
 def _lstm_gradient(
@@ -163,19 +168,19 @@ def _lstm_gradient(
 ) -> tuple[Any, Any, Any]:
     hidden, cell = state
     of_hidden, of_cell = of_new
-    taken, kept, new, given = _lstm_gates(xp, row, weights, hidden)
-    shown = xp.tanh(kept * cell + taken * new)
-    of_cell = of_cell + of_hidden * given * (1 - shown * shown)
+    input_gate, forget_gate, candidate, output_gate = _lstm_gates(xp, row, weights, hidden)
+    squashed = xp.tanh(forget_gate * cell + input_gate * candidate)
+    of_cell = of_cell + of_hidden * output_gate * (1 - squashed * squashed)
     of_gates = xp.concatenate(
         [
-            of_cell * new * _slope(taken),
-            of_cell * cell * _slope(kept),
-            of_cell * taken * (1 - new * new),
-            of_hidden * shown * _slope(given),
+            of_cell * candidate * _slope(input_gate),
+            of_cell * cell * _slope(forget_gate),
+            of_cell * input_gate * (1 - candidate * candidate),
+            of_hidden * squashed * _slope(output_gate),
         ],
         1,
     )
-    return of_gates, of_gates, (of_gates @ weights[0], of_cell * kept)
+    return of_gates, of_gates, (of_gates @ weights[0], of_cell * forget_gate)
 
 
 def _lstm_projected(
@@ -189,28 +194,36 @@ def _lstm_projected(
 def _gru(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
     """A gated recurrent unit (Cho and others, 2014), whose reset comes after the product."""
     (hidden,) = state
-    _, kept, new, _ = _gru_gates(xp, row, weights, hidden)
-    return (new + kept * (hidden - new),)
+    _, update, candidate, _ = _gru_gates(xp, row, weights, hidden)
+    return (candidate + update * (hidden - candidate),)
 
 
 def _gru_gates(xp: Any, row: Any, weights: Sequence[Any], hidden: Any) -> tuple[Any, ...]:
     weight, bias = weights
-    reset, kept, new = _parts(row, 3)
-    own_reset, own_kept, own_new = _parts(hidden @ weight.T + bias, 3)
+    reset, update, candidate = _parts(row, 3)
+    own_reset, own_update, own_candidate = _parts(hidden @ weight.T + bias, 3)
     reset = _sigmoid(xp, reset + own_reset)
-    return reset, _sigmoid(xp, kept + own_kept), xp.tanh(new + reset * own_new), own_new
+    return (
+        reset,
+        _sigmoid(xp, update + own_update),
+        xp.tanh(candidate + reset * own_candidate),
+        own_candidate,
+    )
 
 
 def _gru_gradient(
     xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any], of_new: Sequence[Any]
 ) -> tuple[Any, Any, Any]:
-    (hidden,), (of_shown,) = state, of_new
-    reset, kept, new, own_new = _gru_gates(xp, row, weights, hidden)
-    of_sum = of_shown * (1 - kept) * (1 - new * new)
-    others = [of_sum * own_new * _slope(reset), of_shown * (hidden - new) * _slope(kept)]
+    (hidden,), (of_hidden,) = state, of_new
+    reset, update, candidate, own_candidate = _gru_gates(xp, row, weights, hidden)
+    of_sum = of_hidden * (1 - update) * (1 - candidate * candidate)
+    others = [
+        of_sum * own_candidate * _slope(reset),
+        of_hidden * (hidden - candidate) * _slope(update),
+    ]
     of_product = xp.concatenate([*others, of_sum * reset], 1)
     of_row = xp.concatenate([*others, of_sum], 1)
-    return of_row, of_product, (of_shown * kept + of_product @ weights[0],)
+    return of_row, of_product, (of_hidden * update + of_product @ weights[0],)
 
 
 def _rnn_tanh(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:

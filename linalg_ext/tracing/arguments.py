@@ -14,7 +14,7 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
 from linalg_ext.executable.conversion import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
-from linalg_ext.tracing.values.containers import Structure, flatten, paths, told_apart, unflatten
+from linalg_ext.tracing.values.containers import Structure, as_key, flatten, paths, unflatten
 from linalg_ext.tracing.values.conversion import refuse_matrix
 from linalg_ext.tracing.values.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.values.specs import Argument, ShapeDtype
@@ -52,7 +52,7 @@ class Call:
     @property
     def key(self) -> Any:
         """The part of a trace's key that the call determines."""
-        static = tuple((name, told_apart(value)) for name, value in self.static)
+        static = tuple((name, as_key(value)) for name, value in self.static)
         return self.kinds, self.structure, static
 
 

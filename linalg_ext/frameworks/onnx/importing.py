@@ -60,22 +60,24 @@ def _lowered(model: Any, module: Module, pipeline: str) -> Module:
     except CrashError as error:
         raise ModelError(f"torch-mlir's passes die of the model: {error.what}") from error
     if isinstance(done, parser_process.Refusal):
-        told = [line for one in done.diagnostics for line in (one, *one.notes)]
-        first = told[0].message.strip().partition("\n")[0] if told else done.message
-        raise _refusal(model, "\n".join(f"{line.location}\n{line.message}" for line in told), first)
+        lines = [line for one in done.diagnostics for line in (one, *one.notes)]
+        first = lines[0].message.strip().partition("\n")[0] if lines else done.message
+        raise _refusal(
+            model, "\n".join(f"{line.location}\n{line.message}" for line in lines), first
+        )
     return Module.parse(done.bytecode, trusted=True, legalize=False, context=new_context())
 
 
 def refusal_of(model: Any, error: IRError) -> ModelError:
     """An error of this library's compiler, by the node that it is about."""
-    told = "\n".join([str(error.where), *map(str, error.diagnostics)])
-    return _refusal(model, told, error.what)
+    text = "\n".join([str(error.where), *map(str, error.diagnostics)])
+    return _refusal(model, text, error.what)
 
 
-def _refusal(model: Any, told: str, reason: str) -> ModelError:
+def _refusal(model: Any, text: str, reason: str) -> ModelError:
     nodes = {node.name: node for node in model.graph.node}
-    named = next((name for name in re.findall(r'"(\d+: [^"]*)"', told) if name in nodes), None)
-    operator = re.search(r"onnx\.(\w+)", told)
+    named = next((name for name in re.findall(r'"(\d+: [^"]*)"', text) if name in nodes), None)
+    operator = re.search(r"onnx\.(\w+)", text)
     if named is None:
         kind = operator and operator[1]
         same = [node for node in model.graph.node if node.op_type == kind]

@@ -128,8 +128,10 @@ def _compiled(proto: Any, **options: Any) -> Kernel:
 
         return refusal_of(proto, error)
 
-    told = digest(onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True))
-    return kernel_of("model of ONNX", told, module, refusal, **options)
+    fingerprint = digest(
+        onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True)
+    )
+    return kernel_of("model of ONNX", fingerprint, module, refusal, **options)
 
 
 Array = np.ndarray[Any, Any]

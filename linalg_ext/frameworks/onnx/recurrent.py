@@ -104,7 +104,7 @@ class Recurrence:
     def _gru(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
         (hidden,) = state
         width = hidden.shape[1]
-        update, reset, new = _parts(row, 3)
+        update, reset, candidate = _parts(row, 3)
         if self.linear_before_reset:
             own = _parts(hidden @ weights + given.get("bias", 0), 3)
             update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
@@ -113,21 +113,23 @@ class Recurrence:
             own = _parts(hidden @ weights[:, : 2 * width], 2)
             update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
             past = (reset * hidden) @ weights[:, 2 * width :]
-        new = self._activate(1, new + past)
-        return [(1 - update) * new + update * hidden]
+        candidate = self._activate(1, candidate + past)
+        return [(1 - update) * candidate + update * hidden]
 
     def _lstm(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
         hidden, cell = state
-        taken, shown, kept, new = _parts(row + hidden @ weights, 4)
+        input_gate, output_gate, forget_gate, candidate = _parts(row + hidden @ weights, 4)
         if "peepholes" in given:
-            to_taken, to_shown, to_kept = _parts(given["peepholes"][None], 3)
-            taken, kept = taken + to_taken * cell, kept + to_kept * cell
-        taken = self._activate(0, taken)
-        kept = 1 - taken if self.input_forget else self._activate(0, kept)
-        cell = kept * cell + taken * self._activate(1, new)
-        shown = self._activate(0, shown + to_shown * cell if "peepholes" in given else shown)
+            to_input, to_output, to_forget = _parts(given["peepholes"][None], 3)
+            input_gate, forget_gate = input_gate + to_input * cell, forget_gate + to_forget * cell
+        input_gate = self._activate(0, input_gate)
+        forget_gate = 1 - input_gate if self.input_forget else self._activate(0, forget_gate)
+        cell = forget_gate * cell + input_gate * self._activate(1, candidate)
+        output_gate = self._activate(
+            0, output_gate + to_output * cell if "peepholes" in given else output_gate
+        )
         name, parameters = self.activations[2]
-        return [shown * _ACTIVATIONS[name][0](cell, *parameters), cell]
+        return [output_gate * _ACTIVATIONS[name][0](cell, *parameters), cell]
 
 
 def _parts(gates: Any, count: int) -> list[Any]:

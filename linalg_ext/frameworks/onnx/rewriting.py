@@ -101,7 +101,7 @@ class _Round:
         if (found := compute(node, self._known)) is not None:
             pairs = [each for each in zip(node.output, found, strict=False) if each[0]]
             self._constants.update(pairs)
-            return [node] if node.op_type == "Constant" else self._told(node, pairs)
+            return [node] if node.op_type == "Constant" else self._as_constants(node, pairs)
         prefix = f"{name}/{node.op_type}"
         nodes = self._by_rewrite(node, prefix)
         if nodes is None:
@@ -110,7 +110,7 @@ class _Round:
             each.name, each.doc_string = node.name, node.doc_string
         return [node] if nodes is None else nodes
 
-    def _told(self, node: Any, pairs: Sequence[tuple[str, Any]]) -> list[Any]:
+    def _as_constants(self, node: Any, pairs: Sequence[tuple[str, Any]]) -> list[Any]:
         write = Writer("", self._known)
         for name, value in pairs:
             write.constant(value, gives=name)

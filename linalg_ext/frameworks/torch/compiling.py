@@ -48,8 +48,8 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     if not options.packed:
         graphs.mark_parameters(graph_module.graph, ())
     try:
-        draft = Draft(graph_module, options)
-        piece = draft.finished()
+        pending = PendingGraph(graph_module, options)
+        piece = pending.compiled()
     except Refused as refused:
         if not options.allow_fallback:
             raise _error(refused, graph_module.graph) from refused
@@ -139,8 +139,8 @@ def _cut(
     whole = partitioner.fuse_partitions(parts)
     fused = {name: part for name, part in whole.named_children() if name.startswith("fused_")}
     try:
-        drafts = [Draft(part, options) for part in fused.values()]
-        pieces = [draft.finished() for draft in drafts]
+        pendings = [PendingGraph(part, options) for part in fused.values()]
+        pieces = [pending.compiled() for pending in pendings]
     except Refused as refused:
         return whole, [], refused
     for (name, part), piece in zip(fused.items(), pieces, strict=True):
@@ -176,7 +176,7 @@ def _grouped(nodes: Sequence[Any], left: Mapping[str, str]) -> tuple[LeftToPyTor
     return tuple(LeftToPyTorch(op, line, why, count) for (op, line, why), count in counts.items())
 
 
-class Draft:
+class PendingGraph:
     """A graph that was imported as linalg, and is not compiled yet.
 
     Attributes:
@@ -208,7 +208,7 @@ class Draft:
 
             self._module = imported(wanted)
 
-    def finished(self) -> Piece:
+    def compiled(self) -> Piece:
         """Compile it.
 
         Raises:

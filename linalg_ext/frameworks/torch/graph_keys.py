@@ -31,12 +31,14 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
     if not disk_cache.is_keeping():
         return None
     try:
-        told = digest(makers(), _told(graph_module), graphs.parameters(graph_module.graph))
-    except Untold:
+        fingerprint = digest(
+            makers(), _graph_data(graph_module), graphs.parameters(graph_module.graph)
+        )
+    except NoKey:
         return None
     return disk_cache.key_of_module(
         "graph of torch.fx",
-        told,
+        fingerprint,
         ENTRY,
         checked=options.is_checked,
         opt_level=options.opt_level,
@@ -45,27 +47,27 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
     )
 
 
-def _told(graph_module: Any) -> list[Any]:
+def _graph_data(graph_module: Any) -> list[Any]:
     """A graph as plain data, nodes being numbers."""
     numbers = {node: number for number, node in enumerate(graph_module.graph.nodes)}
 
-    def told(value: Any) -> Any:
+    def as_data(value: Any) -> Any:
         if isinstance(value, torch().fx.Node):
             return "node", numbers[value]
         if isinstance(value, list | tuple):
-            return [told(each) for each in value]
+            return [as_data(each) for each in value]
         if isinstance(value, dict):
-            return {told(key): told(each) for key, each in value.items()}
+            return {as_data(key): as_data(each) for key, each in value.items()}
         if isinstance(value, slice):
-            return "slice", told(value.start), told(value.stop), told(value.step)
+            return "slice", as_data(value.start), as_data(value.stop), as_data(value.step)
         return attribute(value)
 
     return [
         (
             node.op,
             _target(graph_module, node),
-            told(node.args),
-            told(node.kwargs),
+            as_data(node.args),
+            as_data(node.kwargs),
             _like(node.meta.get("val")),
             graphs.lines_of(node),
         )
@@ -80,14 +82,14 @@ def _target(graph_module: Any, node: Any) -> Any:
         for name in target.split("."):
             found = getattr(found, name)
         is_graph = isinstance(found, torch().fx.GraphModule)
-        return _told(found) if is_graph else constant(found)
+        return _graph_data(found) if is_graph else constant(found)
     if node.op != "call_function":
         return ""  # inputs go by their order
     if isinstance(target, torch()._ops.OperatorBase):
         return str(target)
     if isinstance(target, types.BuiltinFunctionType):
         return target.__module__, target.__qualname__
-    raise Untold  # a user's function, which its name does not identify
+    raise NoKey  # a user's function, which its name does not identify
 
 
 def _like(value: Any) -> Any:
@@ -104,7 +106,7 @@ _MOST_BYTES = 1 << 26
 """The size limit of a constant: a checksum of a larger one would take long."""
 
 
-class Untold(Exception):
+class NoKey(Exception):
     """Something has no key: what is made of it is not kept."""
 
 
@@ -112,7 +114,7 @@ def attribute(value: Any) -> Any:
     """An argument of an op that is no tensor.
 
     Raises:
-        Untold: it is none of PyTorch's kinds.
+        NoKey: it is none of PyTorch's kinds.
     """
     if type(value) in (bool, int, float, str, type(None)):
         return value
@@ -122,7 +124,7 @@ def attribute(value: Any) -> Any:
     kinds = found.dtype, found.device, found.layout, found.memory_format
     if isinstance(value, kinds):
         return type(value).__name__, str(value)
-    raise Untold
+    raise NoKey
 
 
 def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
@@ -133,7 +135,7 @@ def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
         tensor: says what a tensor is.
 
     Raises:
-        Untold: there is something else among them.
+        NoKey: there is something else among them.
     """
     if isinstance(value, torch().Tensor):
         return tensor(value)
@@ -148,11 +150,11 @@ def form(tensor: Any) -> Any:
     """Return the form of a tensor: its dtype, shape, strides and flags, without its elements.
 
     Raises:
-        Untold: it is no plain tensor in this machine's memory.
+        NoKey: it is no plain tensor in this machine's memory.
     """
     is_plain = type(tensor) in (torch().Tensor, torch().nn.Parameter)
     if not is_plain or tensor.layout != torch().strided or tensor.device.type != "cpu":
-        raise Untold
+        raise NoKey
     flags = tensor.is_conj(), tensor.is_neg()
     return str(tensor.dtype), tuple(tensor.shape), tensor.stride(), flags
 
@@ -161,15 +163,15 @@ def constant(tensor: Any) -> Any:
     """A tensor with its elements.
 
     Raises:
-        Untold: it is no plain tensor in this machine's memory, or too large.
+        NoKey: it is no plain tensor in this machine's memory, or too large.
     """
     if not isinstance(tensor, torch().Tensor):
-        raise Untold
+        raise NoKey
     if tensor.numel() * tensor.element_size() > _MOST_BYTES:
-        raise Untold
+        raise NoKey
     try:
         # Graphs are compiled, and models recorded, where ops give tensors without elements.
         with torch().utils._mode_utils.no_dispatch():
             return form(tensor), checksum(as_array(tensor, "a constant").tobytes())
     except LinalgExtError:
-        raise Untold from None
+        raise NoKey from None

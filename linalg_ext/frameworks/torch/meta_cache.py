@@ -20,11 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.frameworks.requirements import makers, torch
-from linalg_ext.frameworks.torch.graph_keys import Untold, form, tree
+from linalg_ext.frameworks.torch.graph_keys import NoKey, form, tree
 from linalg_ext.runtime import kernel_cache
 
 Forms = dict[str, Any]
-"""For each op with its arguments, as text, what it gives: see `_told`."""
+"""For each op with its arguments, as text, what it gives: see `_description`."""
 
 
 @functools.cache
@@ -55,8 +55,8 @@ def learning(forms: Forms) -> Any:
             places = [_storage(each) for each in given]
             found = func(*args, **keywords)
             if key == _key(func, args, keywords):  # it has moved none of its arguments
-                with contextlib.suppress(Untold):
-                    forms[key] = _told(found, given, places)
+                with contextlib.suppress(NoKey):
+                    forms[key] = _description(found, given, places)
             return found
 
     return Learning()
@@ -79,12 +79,12 @@ def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
                 return torch().device("cpu")
             known = forms.get(_key(func, args, keywords), _UNKNOWN)
             if known is _UNKNOWN:
-                raise Untold
+                raise NoKey
             given = [
                 each if isinstance(each, elementless()) else twins.of(each)
                 for each in _tensors(args, keywords)
             ]
-            return _made(known, given)
+            return _from_description(known, given)
 
     return Answering()
 
@@ -110,7 +110,7 @@ def _storage(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
+def _description(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
     """Return the result of an op as plain data.
 
     A tensor is `{"argument": n}` if it is the n-th argument, else `{"form": ..., "memory": n}`. The
@@ -122,7 +122,7 @@ def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
         storages: the storages of those tensors before the op ran.
 
     Raises:
-        Untold: the result has no such description.
+        NoKey: the result has no such description.
     """
     own: list[int] = []
 
@@ -131,28 +131,28 @@ def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
         if same:
             return {"argument": same[0]}
         if tensor.is_conj() or tensor.is_neg():
-            raise Untold
+            raise NoKey
         storage, offset = _storage(tensor), tensor.storage_offset()
         memory = storages.index(storage) if storage in storages else None
         if memory is None:
             if offset or storage in own:
-                raise Untold
+                raise NoKey
             own.append(storage)
         form = str(tensor.dtype), [*tensor.shape], [*tensor.stride()], offset
         return {"form": form, "memory": memory}
 
     leaves = torch().utils._pytree.tree_leaves(found)
     if not all(isinstance(each, torch().Tensor | None) for each in leaves):
-        raise Untold  # a value of elements
+        raise NoKey  # a value of elements
     return tree(found, result)
 
 
-def _made(known: Any, given: Sequence[Any]) -> Any:
-    """Return the result of an op from its description by `_told`."""
+def _from_description(known: Any, given: Sequence[Any]) -> Any:
+    """Return the result of an op from its description by `_description`."""
     if known is None:
         return None
     if isinstance(known, list):
-        return [_made(each, given) for each in known]
+        return [_from_description(each, given) for each in known]
     if "argument" in known:
         return given[known["argument"]]
     name, shape, strides, offset = known["form"]
@@ -167,7 +167,7 @@ _MOST = 1 << 12
 """Ops that are known for one key; when there are more, those of other models are forgotten."""
 
 
-class KeptForms:
+class StoredForms:
     """The forms on disk for models that look like one.
 
     Attributes:
@@ -198,7 +198,7 @@ def _key_of_model(model: Any, arguments: Sequence[Any], keywords: Mapping[str, A
     try:
         inputs = tree((tuple(arguments), dict(keywords)), form)
         state = [(name, form(tensor)) for name, tensor in state_of_module(model)]
-    except Untold:
+    except NoKey:
         return None
     return kernel_cache.key_of(
         "ops of PyTorch", makers(), str(torch().get_default_dtype()), inputs, state
@@ -229,7 +229,7 @@ def elementless() -> Any:
         ) -> Any:
             if func is torch().ops.prim.device.default:
                 return cpu
-            raise Untold  # whoever runs ops on them has a mode for it
+            raise NoKey  # whoever runs ops on them has a mode for it
 
     return Elementless
 
@@ -245,19 +245,19 @@ class Twins:
         """The twin of a tensor, the same one each time.
 
         Raises:
-            Untold: it is no plain tensor in this machine's memory.
+            NoKey: it is no plain tensor in this machine's memory.
         """
         _, twin = self._known.get(id(tensor), (None, None))
         if twin is None:
-            twin = self._made(tensor)
+            twin = self._from_description(tensor)
             # The tensor stays alive, so that no other one gets its identity.
             self._known[id(tensor)] = tensor, twin
         return twin
 
-    def _made(self, tensor: Any) -> Any:
+    def _from_description(self, tensor: Any) -> Any:
         *_, flags = form(tensor)  # which refuses tensors of other kinds
         if any(flags) or tensor.is_inference() or not tensor.is_leaf:
-            raise Untold
+            raise NoKey
         storage = tensor.untyped_storage()
         if (own := self._storages.get(storage._cdata)) is None:
             own = torch().UntypedStorage(storage.nbytes(), device="meta")

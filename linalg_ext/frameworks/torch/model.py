@@ -105,7 +105,7 @@ def from_torch(
     if is_program:
         return TorchModel(*_compiled(model, (), {}, None, strict, options), options)
     module = as_module(model)
-    examples = told_apart(module, example_inputs, example_keywords or {})
+    examples = distinct(module, example_inputs, example_keywords or {})
     if dynamic_shapes:
         # A list of ops says nothing of sizes that are open.
         return TorchModel(*_compiled(module, *examples, dynamic_shapes, strict, options), options)
@@ -258,7 +258,7 @@ def as_module(model: Any) -> Any:
     return module
 
 
-def told_apart(
+def distinct(
     model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
     """Examples of which none is given twice, nor held by the model.

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch.exporting import quiet
-from linalg_ext.frameworks.torch.graph_keys import Untold, attribute, constant, form, tree
+from linalg_ext.frameworks.torch.graph_keys import NoKey, attribute, constant, form, tree
 from linalg_ext.frameworks.torch.meta_cache import Forms, Twins, answering, learning, quiet_mode
 
 _OWN = ("aten", "prims")
@@ -34,13 +34,13 @@ class Recording:
     """The recording of a model: all that it computes.
 
     Attributes:
-        told: the whole program, as plain data.
+        listing: the whole program, as plain data.
         leaves: the inputs: tensors without elements, and values.
         in_spec, out_spec: the tree structure of the inputs and of the results.
         constants: the tensors that are neither inputs nor of the model's state, in their order.
     """
 
-    told: list[Any]
+    listing: list[Any]
     leaves: Sequence[Any]
     in_spec: Any
     out_spec: Any
@@ -59,7 +59,7 @@ class Runner(NamedTuple):
     modes: Sequence[Any]
 
 
-def asking(forms: Forms) -> Runner:
+def by_pytorch(forms: Forms) -> Runner:
     """As PyTorch itself does, which tells what ops give: it is written down in `forms`."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -68,7 +68,7 @@ def asking(forms: Forms) -> Runner:
     return Runner(mode.from_tensor, (mode, learning(forms)))
 
 
-def knowing(forms: Forms) -> Runner:
+def by_memo(forms: Forms) -> Runner:
     """By what is known already of what ops give: nothing of PyTorch is loaded for it."""
     twins = Twins()
     return Runner(twins.of, (answering(forms, twins),))
@@ -101,9 +101,11 @@ def _recorded(
     given, in_spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
     tensors = Tensors(model, runner.twin_of)
     leaves = [runner.twin_of(each) if _is_tensor(each) else each for each in given]
-    told: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.told_state]
+    listing: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.state_forms]
     for each, leaf in zip(given, leaves, strict=True):
-        told.append(("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each))
+        listing.append(
+            ("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each)
+        )
     recorder = _recorder(tensors)
     with contextlib.ExitStack() as modes:
         for mode in (*runner.modes, recorder):
@@ -111,13 +113,13 @@ def _recorded(
         arguments, keywords = pytree.tree_unflatten(leaves, in_spec)
         found = _called(model, tensors.state, arguments, keywords)
     if not recorder.is_whole:
-        raise Untold
+        raise NoKey
     for each in (*tensors.state.values(), *filter(_is_tensor, leaves)):
-        tensors.told(each)  # which refuses what was given other memory
+        tensors.reference(each)  # which refuses what was given other memory
     results, out_spec = pytree.tree_flatten(found)
-    told += [recorder.ops, str(out_spec)]
-    told += [tensors.told(each) if _is_tensor(each) else _value(each) for each in results]
-    return Recording(told, leaves, in_spec, out_spec, tensors.constants)
+    listing += [recorder.ops, str(out_spec)]
+    listing += [tensors.reference(each) if _is_tensor(each) else _value(each) for each in results]
+    return Recording(listing, leaves, in_spec, out_spec, tensors.constants)
 
 
 def _called(
@@ -126,7 +128,7 @@ def _called(
     """Call a model with other parameters and buffers and return its results.
 
     Raises:
-        Untold: the model replaced some of them, which no op shows.
+        NoKey: the model replaced some of them, which no op shows.
     """
 
     class Watched(torch().nn.Module):  # type: ignore[misc]
@@ -138,7 +140,7 @@ def _called(
             found = self.model(*arguments, **keywords)
             now = dict(_state_of(self.model))
             if now.keys() != state.keys() or any(now[name] is not state[name] for name in now):
-                raise Untold
+                raise NoKey
             return found
 
     inside = {f"model.{name}": tensor for name, tensor in state.items()}
@@ -157,7 +159,7 @@ class Tensors:
 
     Attributes:
         state: twins without elements of the model's parameters and buffers, by name.
-        told_state: what those are like, and which share memory.
+        state_forms: what those are like, and which share memory.
         constants: the tensors with elements that are not of the model's state.
     """
 
@@ -169,7 +171,7 @@ class Tensors:
         self._places: dict[int, tuple[Any, ...]] = {}
         self._storages: dict[int, int] = {}
         self.state: dict[str, Any] = {}
-        self.told_state: list[Any] = []
+        self.state_forms: list[Any] = []
         storages: dict[int, int] = {}
         for name, tensor in _state_of(model):
             twin = self.state[name] = twin_of(tensor)
@@ -178,7 +180,7 @@ class Tensors:
                 number, _ = self.new(twin, None)
             storage = storages.setdefault(tensor.untyped_storage()._cdata, len(storages))
             place = storage, tensor.storage_offset()
-            self.told_state.append((name, number, form(tensor), place))
+            self.state_forms.append((name, number, form(tensor), place))
 
     def new(self, tensor: Any, like: Any) -> tuple[int, Any]:
         """Number a tensor, and say what it is like."""
@@ -187,33 +189,33 @@ class Tensors:
         self._places[number] = _place(tensor)
         return number, like
 
-    def told(self, tensor: Any) -> Any:
+    def reference(self, tensor: Any) -> Any:
         """A tensor that is known, or a constant.
 
         Raises:
-            Untold: its origin is not known.
+            NoKey: its origin is not known.
         """
         number = self._numbers.get(id(tensor))
         if number is not None:
             if self._places[number] != _place(tensor):
-                raise Untold  # it was given other memory, and no op did that
+                raise NoKey  # it was given other memory, and no op did that
             return "tensor", number
-        told = constant(tensor)  # which refuses what has no elements
+        described = constant(tensor)  # which refuses what has no elements
         self.constants.append(tensor)
-        return "constant", self.new(tensor, told)
+        return "constant", self.new(tensor, described)
 
     def constants_among(self, *values: Any) -> bool:
         """Return whether there are tensors with elements in trees of arguments."""
         known = set(map(id, self.constants))
         return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
 
-    def told_result(self, tensor: Any) -> Any:
+    def result_reference(self, tensor: Any) -> Any:
         """Return the description of a tensor that an op gave: a new one, or a known one.
 
         A known tensor may have another shape now.
         """
         if tensor.device.type != "cpu" or tensor.layout != torch().strided:
-            raise Untold
+            raise NoKey
         storage = self._storages.setdefault(tensor.untyped_storage()._cdata, len(self._storages))
         place = [*tensor.shape], [*tensor.stride()], tensor.storage_offset(), storage
         like = str(tensor.dtype), *place
@@ -245,12 +247,12 @@ def _recorder(tensors: Tensors) -> Any:
                 return func(*args, **keywords)  # a question
             try:
                 if func.namespace not in _OWN:
-                    raise Untold
-                given = tree(args, tensors.told), tree(keywords, tensors.told)
+                    raise NoKey
+                given = tree(args, tensors.reference), tree(keywords, tensors.reference)
                 if func._schema.is_mutable and tensors.constants_among(args, keywords):
-                    raise Untold  # it would be changed here and now
+                    raise NoKey  # it would be changed here and now
                 found = func(*args, **keywords)
-                self.ops.append((str(func), given, tree(found, tensors.told_result), _lines()))
+                self.ops.append((str(func), given, tree(found, tensors.result_reference), _lines()))
             except BaseException:
                 # Whatever the model makes of it.
                 self.is_whole = False
@@ -306,7 +308,7 @@ def unchanged(model: Any) -> Iterator[None]:
     """Put back whatever attributes the modules of a model have got inside the `with` block.
 
     Raises:
-        Untold: there were such.
+        NoKey: there were such.
     """
     modules = list(model.modules())
     before = [_attributes(module) for module in modules]
@@ -317,7 +319,7 @@ def unchanged(model: Any) -> Iterator[None]:
         for module, attributes in zip(modules, before, strict=True):
             is_same &= _restored(module, attributes)
     if not is_same:
-        raise Untold
+        raise NoKey
 
 
 def _attributes(module: Any) -> dict[str, tuple[Any, Any]]:

@@ -233,7 +233,7 @@ def called_back(
         positional, named = unflatten(structure, filled)
         return function(*positional, **named)
 
-    kinds, results = _told(name, call, [(each.shape, each.dtype) for each in operands])
+    kinds, results = _kinds_of_results(name, call, [(each.shape, each.dtype) for each in operands])
 
     def run(arrays: Sequence[Array]) -> Sequence[Any]:
         return flatten(call(arrays))[0]
@@ -241,7 +241,7 @@ def called_back(
     return unflatten(results, recorded(f"numpy.{name}", run, operands, kinds))
 
 
-def _told(
+def _kinds_of_results(
     name: str, call: Callable[[Sequence[Array]], Any], kinds: Sequence[tuple[Shape, DType]]
 ) -> tuple[list[tuple[Shape, DType]], Structure]:
     """The shapes and dtypes of a function's results, by calls with numbers for open sizes."""

@@ -32,7 +32,7 @@ class Constant:
             hash(own)
         except TypeError:
             own = id(value)  # a method of an object without a hash, for example; kept alive here
-        self.key = (type(value), told_apart(own))
+        self.key = (type(value), as_key(own))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and self.key == other.key
@@ -51,12 +51,12 @@ def is_constant(value: Any) -> bool:
     )
 
 
-def told_apart(value: Any) -> Any:
+def as_key(value: Any) -> Any:
     """A static value as a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: not the same."""
     kind = type(value)
     if isinstance(value, tuple | frozenset):
         inside = tuple if isinstance(value, tuple) else frozenset
-        return kind, inside(map(told_apart, value))
+        return kind, inside(map(as_key, value))
     return kind, repr(value) if kind in (float, complex) else value
 
 

@@ -196,7 +196,9 @@ def _instead() -> str | None:
         and (node.end_lineno or 0, node.end_col_offset or 0) >= (last, end)
     ]
     # The innermost first: what is walked later lies deeper.
-    return next((told for node in reversed(around) if (told := _instead_of(node))), None)
+    return next(
+        (replacement for node in reversed(around) if (replacement := _instead_of(node))), None
+    )
 
 
 def _instead_of(node: ast.expr) -> str | None:
