@@ -154,12 +154,12 @@ def _lstm(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tu
 
 
 def _lstm_gates(xp: Any, row: Any, weights: Sequence[Any], hidden: Any) -> list[Any]:
-    input_gate, forget_gate, candidate, output_gate = _parts(row + hidden @ weights[0].T, 4)
+    input_gate, forget_gate, candidate, output_gate = parts(row + hidden @ weights[0].T, 4)
     return [
-        _sigmoid(xp, input_gate),
-        _sigmoid(xp, forget_gate),
+        sigmoid(xp, input_gate),
+        sigmoid(xp, forget_gate),
         xp.tanh(candidate),
-        _sigmoid(xp, output_gate),
+        sigmoid(xp, output_gate),
     ]
 
 
@@ -200,12 +200,12 @@ def _gru(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tup
 
 def _gru_gates(xp: Any, row: Any, weights: Sequence[Any], hidden: Any) -> tuple[Any, ...]:
     weight, bias = weights
-    reset, update, candidate = _parts(row, 3)
-    own_reset, own_update, own_candidate = _parts(hidden @ weight.T + bias, 3)
-    reset = _sigmoid(xp, reset + own_reset)
+    reset, update, candidate = parts(row, 3)
+    own_reset, own_update, own_candidate = parts(hidden @ weight.T + bias, 3)
+    reset = sigmoid(xp, reset + own_reset)
     return (
         reset,
-        _sigmoid(xp, update + own_update),
+        sigmoid(xp, update + own_update),
         xp.tanh(candidate + reset * own_candidate),
         own_candidate,
     )
@@ -251,12 +251,14 @@ def _rnn_relu_gradient(
     return of_sum, of_sum, (of_sum @ weights[0],)
 
 
-def _parts(gates: Any, count: int) -> list[Any]:
+def parts(gates: Any, count: int) -> list[Any]:
+    """Return the gates that lie side by side along the second axis."""
     width = gates.shape[1] // count
     return [gates[:, n * width : (n + 1) * width] for n in range(count)]
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def sigmoid(xp: Any, x: Any) -> Any:
+    """Return the logistic function, by NumPy or PyTorch."""
     return 1 / (1 + xp.exp(-x))
 
 

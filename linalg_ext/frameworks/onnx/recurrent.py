@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.frameworks.onnx.writing import DOMAIN, Rewrite, Unwritten, Writer, at
-from linalg_ext.frameworks.recurrent_cells import over_rows
+from linalg_ext.frameworks.recurrent_cells import over_rows, parts, sigmoid
 
 NODE = "Recurrence"
 
@@ -29,7 +30,7 @@ _ACTIVATIONS: Mapping[str, tuple[Activation, Sequence[float]]] = {
     "LeakyRelu": (lambda x, alpha: np.where(x < 0, alpha * x, x), (0.01,)),
     "Relu": (lambda x: np.where(x < 0, 0, x), ()),
     "ScaledTanh": (lambda x, alpha, beta: alpha * np.tanh(beta * x), (1.0, 1.0)),
-    "Sigmoid": (lambda x: 1 / (1 + np.exp(-x)), ()),
+    "Sigmoid": (partial(sigmoid, np), ()),
     "Softplus": (lambda x: np.logaddexp(x, 0), ()),
     "Softsign": (lambda x: x / (1 + np.abs(x)), ()),
     "Tanh": (np.tanh, ()),
@@ -104,13 +105,13 @@ class Recurrence:
     def _gru(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
         (hidden,) = state
         width = hidden.shape[1]
-        update, reset, candidate = _parts(row, 3)
+        update, reset, candidate = parts(row, 3)
         if self.linear_before_reset:
-            own = _parts(hidden @ weights + given.get("bias", 0), 3)
+            own = parts(hidden @ weights + given.get("bias", 0), 3)
             update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
             past = reset * own[2]
         else:
-            own = _parts(hidden @ weights[:, : 2 * width], 2)
+            own = parts(hidden @ weights[:, : 2 * width], 2)
             update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
             past = (reset * hidden) @ weights[:, 2 * width :]
         candidate = self._activate(1, candidate + past)
@@ -118,9 +119,9 @@ class Recurrence:
 
     def _lstm(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
         hidden, cell = state
-        input_gate, output_gate, forget_gate, candidate = _parts(row + hidden @ weights, 4)
+        input_gate, output_gate, forget_gate, candidate = parts(row + hidden @ weights, 4)
         if "peepholes" in given:
-            to_input, to_output, to_forget = _parts(given["peepholes"][None], 3)
+            to_input, to_output, to_forget = parts(given["peepholes"][None], 3)
             input_gate, forget_gate = input_gate + to_input * cell, forget_gate + to_forget * cell
         input_gate = self._activate(0, input_gate)
         forget_gate = 1 - input_gate if self.input_forget else self._activate(0, forget_gate)
@@ -130,11 +131,6 @@ class Recurrence:
         )
         name, parameters = self.activations[2]
         return [output_gate * _ACTIVATIONS[name][0](cell, *parameters), cell]
-
-
-def _parts(gates: Any, count: int) -> list[Any]:
-    width = gates.shape[1] // count
-    return [gates[:, number * width : (number + 1) * width] for number in range(count)]
 
 
 def recurrence_of(text: str) -> Recurrence:
@@ -154,15 +150,15 @@ def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         first = [write("Transpose", part, perm=[1, 0, 2]) if part else "" for part in first]
     direction = attributes.get("direction", "forward")
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
-    parts = []
+    directions = []
     for number, is_backward in enumerate(ways):
         state = [_of_direction(write, part, number) for part in first]
-        parts.append(_written(write, node, attributes, x, state, number, is_backward, sizes))
+        directions.append(_written(write, node, attributes, x, state, number, is_backward, sizes))
     perms = [[2, 0, 1, 3], [1, 0, 2], [1, 0, 2]]
     for place, name in enumerate(node.output):
         if not name:
             continue
-        values = [part[place] for part in parts]
+        values = [part[place] for part in directions]
         joined = values[0]
         if len(values) > 1:
             joined = write("Concat", *values, axis=1 if place == 0 else 0)
