@@ -22,11 +22,9 @@ from linalg_ext.tracing.values.conversion import (
     common_dtype,
 )
 from linalg_ext.tracing.values.elements import (
-    BOOL,
     INT64,
     Element,
     as_dtype,
-    constant,
     part_dtype,
     position,
     select,
@@ -98,7 +96,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None)
 
 
 def linspace(
-    start: Any, stop: Any, /, num: Any = 50, *, dtype: Any = None, endpoint: bool = True
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dtype: Any = None
 ) -> Traced:
     if not isinstance(num, Size) and not any(isinstance(b, Traced) for b in (start, stop)):
         return as_traced(np.linspace(start, stop, num, endpoint, dtype=dtype))
@@ -188,9 +186,24 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     return xp.logical_or(close, xp.isnan(x) & xp.isnan(y))
 
 
-def always(shape: Any, answer: bool) -> Traced:
-    """One answer everywhere."""
-    return structured(lambda: constant(answer, BOOL), [], as_shape(shape), BOOL)
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    return xp.all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    one, other = as_traced(a1), as_traced(a2)
+    if len(one.shape) != len(other.shape) or one.shape != other.shape:
+        return False
+    same = one == other
+    return xp.all(same | (xp.isnan(one) & xp.isnan(other)) if equal_nan else same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    one, other = as_traced(a1), as_traced(a2)
+    try:
+        return xp.all(one == other)
+    except ShapeError:
+        return False
 
 
 def clip(
@@ -233,11 +246,6 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:
     """`numpy.copy`: no view of what it is a copy of."""
     value = as_traced(a)
     return Traced(value.tensor, value.dtype, value.shape, value.axes)
-
-
-def as_value(a: Any, dtype: Any = None, **_: Any) -> Traced:
-    """`numpy.asarray` and its like."""
-    return as_traced(a) if dtype is None else cast_to(a, dtype)
 
 
 def parts(name: str, body: Any) -> Any:

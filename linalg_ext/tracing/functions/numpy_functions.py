@@ -23,8 +23,7 @@ from linalg_ext.tracing.functions import (
 )
 from linalg_ext.tracing.functions.ufuncs import BODIES, OTHER_UFUNCS
 from linalg_ext.tracing.values.axes import normal_axis
-from linalg_ext.tracing.values.conversion import as_traced, cast_to, common_dtype
-from linalg_ext.tracing.values.emission import demand
+from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.traced import xp
 from linalg_ext.tracing.values.unsupported import refuse, refuse_function
 
@@ -33,30 +32,25 @@ def _of(module: Any, names: str) -> dict[str, Callable[..., Any]]:
     return {name: getattr(module, name) for name in names.split()}
 
 
-def _linspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dtype: Any = None
-) -> Any:
-    return creation.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
+_MAKERS = ("arange", "eye", "full", "ones", "tri", "zeros")
+"""Functions that are asked for by no array: `known_arrays` replaces them."""
 
 
-def _allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    return xp.all(creation.isclose(a, b, rtol, atol, equal_nan))
+def _named(*modules: Any) -> dict[str, Callable[..., Any]]:
+    """Return the functions of modules by their names, where NumPy has them, too.
 
-
-def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    one, other = as_traced(a1), as_traced(a2)
-    if len(one.shape) != len(other.shape) or one.shape != other.shape:
-        return False
-    same = one == other
-    return xp.all(same | (xp.isnan(one) & xp.isnan(other)) if equal_nan else same)
-
-
-def _array_equiv(a1: Any, a2: Any) -> Any:
-    one, other = as_traced(a1), as_traced(a2)
-    try:
-        return xp.all(one == other)
-    except ShapeError:
-        return False
+    An underscore at the end tells one from Python's own: `sum_` is `numpy.sum`.
+    """
+    found = {}
+    for module in modules:
+        for given, function in vars(module).items():
+            name = given if hasattr(np, given) else given.removesuffix("_")
+            theirs = getattr(np, name, None)
+            home = getattr(getattr(function, "func", function), "__module__", "")
+            is_theirs = callable(theirs) and not isinstance(theirs, np.ufunc)
+            if home == module.__name__ and is_theirs and name not in _MAKERS:
+                found[name] = function
+    return found
 
 
 def _rows_and_columns(value: Any, k: int) -> tuple[int, int, int]:
@@ -71,28 +65,6 @@ def _square(value: Any) -> tuple[int, int]:
     return traced.shape[0].__index__(), traced.ndim
 
 
-def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
-) -> Any:
-    if weights is None:
-        mean = reductions.mean(a, axis, keepdims=keepdims)
-        # The number of elements of each mean.
-        count = xp.sum(xp.ones_like(as_traced(a), dtype=mean.dtype), axis, keepdims=keepdims)
-        return (mean, count) if returned else mean
-    value, factor = as_traced(a), as_traced(weights)
-    if factor.ndim == 1 and value.ndim > 1 and axis is not None:
-        factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
-    dtype = common_dtype("average", [value, factor])
-    if value.dtype.kind in "iub":
-        dtype = np.result_type(dtype if dtype.kind == "c" else np.float64, np.float64)
-    products = cast_to(value, dtype) * cast_to(factor, dtype)
-    weight = np.sum(xp.broadcast_to(cast_to(factor, dtype), value.shape), axis, keepdims=keepdims)
-    # NumPy raises a ZeroDivisionError.
-    demand(xp.all(weight != 0), "average: weights sum to zero")
-    mean = np.sum(products, axis, keepdims=keepdims) / weight
-    return (mean, xp.broadcast_to(weight, mean.shape)) if returned else mean
-
-
 def _dtype(value: Any) -> Any:
     return getattr(value, "dtype", value)
 
@@ -103,48 +75,12 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 
 _SIMPLE: Mapping[str, Callable[..., Any]] = {
-    **_of(
-        shaping, "reshape ravel transpose matrix_transpose swapaxes moveaxis expand_dims squeeze"
-    ),
-    **_of(shaping, "broadcast_to broadcast_arrays flip roll tile repeat rot90"),
-    **_of(
-        concatenation,
-        "concatenate stack hstack vstack dstack column_stack append split array_split",
-    ),
-    **_of(concatenation, "pad where meshgrid piecewise"),
-    **_of(linear_algebra, "dot inner vdot outer kron tensordot einsum diagonal"),
-    **_of(creation, "full_like zeros_like ones_like tril triu diag isclose clip copy"),
-    **_of(reductions, "mean var std argmax argmin count_nonzero ptp"),
-    **_of(reductions, "cumsum cumprod cumulative_sum cumulative_prod diff"),
-    **_of(indexing, "take take_along_axis"),
-    **_of(sorting, "sort argsort"),
-    **_of(sorting, "median quantile percentile nanmedian nanquantile nanpercentile"),
-    **_of(sorting, "partition argpartition lexsort searchsorted digitize interp isin"),
-    **_of(sorting, "histogram bincount"),
-    **_of(shaping, "packbits unpackbits"),
-    **_of(reductions, "nanmax nanmin nanmean nanvar nanstd nanargmax nanargmin"),
-    **_of(reductions, "nancumsum nancumprod nan_to_num"),
-    **_of(signals, "polyval polyadd polysub polymul polyder polyint vander"),
-    **_of(signals, "convolve correlate trapezoid gradient ediff1d unwrap sinc angle cov corrcoef"),
-    **_of(signals, "logspace geomspace"),
-    **_of(
-        concatenation, "hsplit vsplit dsplit unstack insert delete compress resize block choose ix_"
-    ),
-    **_of(concatenation, "unravel_index rollaxis diagflat"),
-    "linspace": _linspace,
-    "select": concatenation.select_,
+    **_named(concatenation, creation, indexing, linear_algebra),
+    **_named(reductions, shaping, signals, sorting),
     "trace": linear_algebra.trace_of,
-    "cross": linear_algebra.cross,
     "empty_like": creation.zeros_like,
-    "sum": reductions.sum_,
-    "prod": reductions.prod,
-    "max": reductions.max_,
     "amax": reductions.max_,
-    "min": reductions.min_,
     "amin": reductions.min_,
-    "any": reductions.any_,
-    "all": reductions.all_,
-    "round": creation.round_,
     "around": creation.round_,
     "real": creation.parts("real", own.real_part),
     "imag": creation.parts("imag", own.imaginary_part),
@@ -155,9 +91,6 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "flipud": lambda m: shaping.flip(m, 0),
     "nansum": reductions.nan_free("sum", 0),
     "nanprod": reductions.nan_free("prod", 1),
-    "allclose": _allclose,
-    "array_equal": _array_equal,
-    "array_equiv": _array_equiv,
     "astype": lambda x, dtype, /, *, copy=True, device=None: cast_to(x, dtype),
     "fix": lambda x: xp.trunc(as_traced(x)),
     "isposinf": lambda x: as_traced(x) == np.inf,
@@ -167,7 +100,6 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "diag_indices_from": lambda arr: np.diag_indices(*_square(arr)),
     "tril_indices_from": lambda arr, k=0: np.tril_indices(*_rows_and_columns(arr, k)),
     "triu_indices_from": lambda arr, k=0: np.triu_indices(*_rows_and_columns(arr, k)),
-    "average": _average,
     "ndim": lambda a: as_traced(a).ndim,
     "shape": lambda a: as_traced(a).shape,
     "size": _size,

@@ -26,6 +26,7 @@ from linalg_ext.tracing.values.conversion import (
     as_constant,
     as_traced,
     cast_to,
+    common_dtype,
     unwritten,
 )
 from linalg_ext.tracing.values.elements import (
@@ -40,7 +41,7 @@ from linalg_ext.tracing.values.elements import (
     real,
     select,
 )
-from linalg_ext.tracing.values.emission import full, pointwise, reduction
+from linalg_ext.tracing.values.emission import demand, full, pointwise, reduction
 from linalg_ext.tracing.values.sizes import AnySize, Shape
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
@@ -165,6 +166,28 @@ def mean(
     compute = accumulator_dtype(result)
     total = reduced("mean", "add", traced, axis, compute, keepdims, where=where)
     return cast_to(total / _count(traced, axis, where, keepdims), result)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
+) -> Any:
+    if weights is None:
+        means = mean(a, axis, keepdims=keepdims)
+        # The number of elements of each mean.
+        count = xp.sum(xp.ones_like(as_traced(a), dtype=means.dtype), axis, keepdims=keepdims)
+        return (means, count) if returned else means
+    value, factor = as_traced(a), as_traced(weights)
+    if factor.ndim == 1 and value.ndim > 1 and axis is not None:
+        factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
+    dtype = common_dtype("average", [value, factor])
+    if value.dtype.kind in "iub":
+        dtype = np.result_type(dtype if dtype.kind == "c" else np.float64, np.float64)
+    products = cast_to(value, dtype) * cast_to(factor, dtype)
+    weight = np.sum(xp.broadcast_to(cast_to(factor, dtype), value.shape), axis, keepdims=keepdims)
+    # NumPy raises a ZeroDivisionError.
+    demand(xp.all(weight != 0), "average: weights sum to zero")
+    means = np.sum(products, axis, keepdims=keepdims) / weight
+    return (means, xp.broadcast_to(weight, means.shape)) if returned else means
 
 
 def var(
