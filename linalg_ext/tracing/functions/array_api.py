@@ -17,6 +17,7 @@ import numpy as np
 
 from linalg_ext.errors import UnrecordedAttributeError, caller_location
 from linalg_ext.tracing.functions import creation, sorting
+from linalg_ext.tracing.functions.concatenation import unstack as unstack
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import as_dtype
 from linalg_ext.tracing.values.traced import Traced
