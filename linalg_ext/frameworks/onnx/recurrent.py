@@ -48,7 +48,7 @@ class Recurrence:
     Attributes:
         op: LSTM, GRU or RNN.
         is_backward: True where the last step comes first.
-        operands: names of the operands behind rows and weights: `bias` (of the product
+        operands: names of the operands behind the weights: `rows_bias`, `bias` (of the product
             with the state, if that is reset), `peepholes`, `lengths`, `hidden`, `cell`.
         activations: the name of each, and its parameters.
         clip: the limit of what activations take, or None.
@@ -64,12 +64,13 @@ class Recurrence:
     input_forget: bool
     linear_before_reset: bool
 
-    def over_rows(self, rows: Any, weights: Any, *operands: Any) -> tuple[Any, ...]:
+    def over_rows(self, x: Any, inputs: Any, weights: Any, *operands: Any) -> tuple[Any, ...]:
         """Trace all steps.
 
         Args:
-            rows: (steps, batch, gates x width), what the inputs give to the gates.
-            weights: (width, gates x width), of the state.
+            x: (steps, batch, width of the input).
+            inputs: (gates x width, width of the input), the weights of the input.
+            weights: (width, gates x width), those of the state.
             operands: as `operands` names them.
 
         Returns:
@@ -79,6 +80,8 @@ class Recurrence:
         from linalg_ext.tracing.functions.creation import zeros
 
         given = dict(zip(self.operands, operands, strict=True))
+        rows = x @ inputs.T
+        rows = rows + given["rows_bias"] if "rows_bias" in given else rows
         names = ("hidden", "cell") if self.op == "LSTM" else ("hidden",)
         zero = zeros((rows.shape[1], weights.shape[0]), rows.dtype)
         cell = {"LSTM": self._lstm, "GRU": self._gru, "RNN": self._rnn}[self.op]
@@ -104,22 +107,27 @@ class Recurrence:
 
     def _gru(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
         (hidden,) = state
-        width = hidden.shape[1]
-        update, reset, candidate = parts(row, 3)
+        # Gate by gate, so that each product ends in its activation.
+        rows, factors = parts(row, 3), parts(weights, 3)
+        biases = parts(given["bias"][None], 3) if "bias" in given else [0, 0, 0]
+        update, reset = (
+            self._activate(0, rows[gate] + _affine(hidden, factors[gate], biases[gate]))
+            for gate in (0, 1)
+        )
         if self.linear_before_reset:
-            own = parts(hidden @ weights + given.get("bias", 0), 3)
-            update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
-            past = reset * own[2]
+            past = reset * _affine(hidden, factors[2], biases[2])
         else:
-            own = parts(hidden @ weights[:, : 2 * width], 2)
-            update, reset = self._activate(0, update + own[0]), self._activate(0, reset + own[1])
-            past = (reset * hidden) @ weights[:, 2 * width :]
-        candidate = self._activate(1, candidate + past)
+            past = (reset * hidden) @ factors[2]
+        candidate = self._activate(1, rows[2] + past)
         return [(1 - update) * candidate + update * hidden]
 
     def _lstm(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
         hidden, cell = state
-        input_gate, output_gate, forget_gate, candidate = parts(row + hidden @ weights, 4)
+        # Gate by gate, so that each product ends in its activation.
+        pairs = zip(parts(row, 4), parts(weights, 4), strict=True)
+        input_gate, output_gate, forget_gate, candidate = (
+            own + hidden @ factor for own, factor in pairs
+        )
         if "peepholes" in given:
             to_input, to_output, to_forget = parts(given["peepholes"][None], 3)
             input_gate, forget_gate = input_gate + to_input * cell, forget_gate + to_forget * cell
@@ -131,6 +139,11 @@ class Recurrence:
         )
         name, parameters = self.activations[2]
         return [output_gate * _ACTIVATIONS[name][0](cell, *parameters), cell]
+
+
+def _affine(hidden: Any, factors: Any, bias: Any) -> Any:
+    product = hidden @ factors
+    return product if isinstance(bias, int) else product + bias
 
 
 def recurrence_of(text: str) -> Recurrence:
@@ -196,21 +209,20 @@ def _written(
     def squeezed(value: str) -> str:
         return write("Squeeze", value, axis) if value else ""
 
-    # Transposed once, where the loop would read columns at each step.
     inputs, weights = (
-        write("Transpose", squeezed(_of_direction(write, node.input[place], number)), perm=[1, 0])
-        for place in (1, 2)
+        squeezed(_of_direction(write, node.input[place], number)) for place in (1, 2)
     )
-    rows = write("MatMul", x, inputs)
+    # Transposed once, where the loop would read columns at each step.
+    weights = write("Transpose", weights, perm=[1, 0])
     operands: dict[str, str] = {}
     if bias := at(node.input, 3):
         part = _of_direction(write, bias, number)
-        rows = write("Add", rows, write.sliced(part, 1, 0, width))
-        of_state = write.sliced(part, 1, width, 2 * width)
+        of_rows, of_state = write.sliced(part, 1, 0, width), write.sliced(part, 1, width, 2 * width)
         if node.op_type == "GRU" and attributes.get("linear_before_reset", 0):
             operands["bias"] = squeezed(of_state)
         else:
-            rows = write("Add", rows, of_state)
+            of_rows = write("Add", of_rows, of_state)
+        operands["rows_bias"] = squeezed(of_rows)
     operands["peepholes"] = squeezed(_of_direction(write, at(node.input, 7), number))
     operands["lengths"] = at(node.input, 4)
     operands["hidden"] = squeezed(state[0])
@@ -228,7 +240,7 @@ def _written(
     count = 3 if node.op_type == "LSTM" else 2
     outputs, *last = write.several(
         NODE,
-        [rows, weights, *operands.values()],
+        [x, inputs, weights, *operands.values()],
         [""] * count,
         domain=DOMAIN,
         cell=json.dumps(asdict(cell)),
