@@ -210,24 +210,9 @@ def power(x: Any, exponent: Any) -> Any:
     return torch().where(exponent < 0, inverse, found)
 
 
-def exclusive_or(x: Any, y: Any) -> Any:
-    """`aten.bitwise_xor.Scalar`."""
-    return torch().bitwise_xor(x, torch().full_like(x, y))
-
-
-def inclusive_or(x: Any, y: Any) -> Any:
-    """`aten.bitwise_or.Scalar`."""
-    return torch().bitwise_or(x, torch().full_like(x, y))
-
-
-def shifted_left(x: Any, y: Any) -> Any:
-    """`aten.__lshift__`, by its other name."""
-    return torch().bitwise_left_shift(x, y)
-
-
-def shifted_right(x: Any, y: Any) -> Any:
-    """`aten.__rshift__`, by its other name."""
-    return torch().bitwise_right_shift(x, y)
+def with_number(op: str, x: Any, y: Any) -> Any:
+    """Apply an op of two tensors to one and a number."""
+    return getattr(torch(), op)(x, torch().full_like(x, y))
 
 
 def mean(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

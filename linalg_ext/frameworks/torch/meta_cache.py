@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.frameworks.requirements import makers, torch
@@ -27,66 +27,75 @@ Forms = dict[str, Any]
 """For each op with its arguments, as text, what it gives: see `_description`."""
 
 
+Handler = Callable[[Any, Any, Mapping[str, Any]], Any]
+"""Takes an op, its arguments and its keyword arguments, and gives its result."""
+
+
 @functools.cache
-def quiet_mode() -> Any:
-    """Return a base class of dispatch modes that TorchDynamo ignores, so that it is not loaded."""
+def _mode_class() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class QuietMode(TorchDispatchMode):  # type: ignore[misc]
-        @classmethod
-        def _should_skip_dynamo(cls) -> bool:
-            return False
+    class Mode(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self, handle: Handler) -> None:
+            super().__init__()
+            self._handle = handle
 
-    return QuietMode
-
-
-def learning(forms: Forms) -> Any:
-    """A mode that records the results of all ops that run under it."""
-
-    class Learning(quiet_mode()):  # type: ignore[misc]
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            keywords = kwargs or {}
-            if func.namespace == "prim":
-                return func(*args, **keywords)
-            key = _key(func, args, keywords)
-            given = _tensors(args, keywords)
-            places = [_storage(each) for each in given]
-            found = func(*args, **keywords)
-            if key == _key(func, args, keywords):  # it has moved none of its arguments
-                with contextlib.suppress(NoKey):
-                    forms[key] = _description(found, given, places)
-            return found
+            return self._handle(func, args, kwargs or {})
 
-    return Learning()
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # else TorchDynamo would be loaded
+
+    return Mode
+
+
+def mode_of(handle: Handler) -> Any:
+    """Return a dispatch mode of PyTorch's that hands each op to a function."""
+    return _mode_class()(handle)
+
+
+def learning(forms: Forms) -> Any:
+    """Return a mode that records the results of all ops that run under it."""
+
+    def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        if func.namespace == "prim":
+            return func(*args, **keywords)
+        key = _key(func, args, keywords)
+        given = _tensors(args, keywords)
+        places = [_storage(each) for each in given]
+        result = func(*args, **keywords)
+        if key == _key(func, args, keywords):  # it has moved none of its arguments
+            with contextlib.suppress(NoKey):
+                forms[key] = _description(result, given, places)
+        return result
+
+    return mode_of(handle)
 
 
 def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
-    """A mode in which ops give what is known of them.
+    """Return a mode in which ops give what is known of them.
 
     Args:
         forms: what is known.
         twins: in the place of tensors that have elements.
     """
 
-    class Answering(quiet_mode()):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            keywords = kwargs or {}
-            if func is torch().ops.prim.device.default:
-                return torch().device("cpu")
-            known = forms.get(_key(func, args, keywords), _UNKNOWN)
-            if known is _UNKNOWN:
-                raise NoKey
-            given = [
-                each if isinstance(each, elementless()) else twins.of(each)
-                for each in _tensors(args, keywords)
-            ]
-            return _from_description(known, given)
+    def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        if func is torch().ops.prim.device.default:
+            return torch().device("cpu")
+        known = forms.get(_key(func, args, keywords), _UNKNOWN)
+        if known is _UNKNOWN:
+            raise NoKey
+        given = [
+            each if isinstance(each, elementless()) else twins.of(each)
+            for each in _tensors(args, keywords)
+        ]
+        return _from_description(known, given)
 
-    return Answering()
+    return mode_of(handle)
 
 
 _UNKNOWN = object()

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch.exporting import quiet
 from linalg_ext.frameworks.torch.graph_keys import NoKey, attribute, constant, form, tree
-from linalg_ext.frameworks.torch.meta_cache import Forms, Twins, answering, learning, quiet_mode
+from linalg_ext.frameworks.torch.meta_cache import Forms, Twins, answering, learning, mode_of
 
 _OWN = ("aten", "prims")
 """The namespaces of ops that mean the same in every process."""
@@ -106,9 +106,9 @@ def _recorded(
         listing.append(
             ("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each)
         )
-    recorder = _recorder(tensors)
+    recorder = Recorder(tensors)
     with contextlib.ExitStack() as modes:
-        for mode in (*runner.modes, recorder):
+        for mode in (*runner.modes, mode_of(recorder.handle)):
             modes.enter_context(mode)
         arguments, keywords = pytree.tree_unflatten(leaves, in_spec)
         found = _called(model, tensors.state, arguments, keywords)
@@ -232,34 +232,36 @@ def _place(tensor: Any) -> tuple[Any, ...]:
     return storage, tensor.storage_offset(), tensor.shape, tensor.stride()
 
 
-def _recorder(tensors: Tensors) -> Any:
-    class Recorder(quiet_mode()):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.ops: list[Any] = []
-            self.is_whole = True
+class Recorder:
+    """A record of each op that runs.
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            keywords = kwargs or {}
-            if func.namespace == "prim":
-                return func(*args, **keywords)  # a question
-            try:
-                if func.namespace not in _OWN:
-                    raise NoKey
-                given = tree(args, tensors.reference), tree(keywords, tensors.reference)
-                if func._schema.is_mutable and tensors.constants_among(args, keywords):
-                    raise NoKey  # it would be changed here and now
-                found = func(*args, **keywords)
-                self.ops.append((str(func), given, tree(found, tensors.result_reference), _lines()))
-            except BaseException:
-                # Whatever the model makes of it.
-                self.is_whole = False
-                raise
-            return found
+    Attributes:
+        ops: the ops.
+        is_whole: False once an op cannot be written down, whatever the model makes of that.
+    """
 
-    return Recorder()
+    def __init__(self, tensors: Tensors) -> None:
+        self.ops: list[Any] = []
+        self.is_whole = True
+        self._tensors = tensors
+
+    def handle(self, func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        """Run an op, as the handler of a mode."""
+        if func.namespace == "prim":
+            return func(*args, **keywords)  # a question
+        tensors = self._tensors
+        try:
+            if func.namespace not in _OWN:
+                raise NoKey
+            given = tree(args, tensors.reference), tree(keywords, tensors.reference)
+            if func._schema.is_mutable and tensors.constants_among(args, keywords):
+                raise NoKey  # it would be changed here and now
+            result = func(*args, **keywords)
+            self.ops.append((str(func), given, tree(result, tensors.result_reference), _lines()))
+        except BaseException:
+            self.is_whole = False
+            raise
+        return result
 
 
 def _value(leaf: Any) -> Any:
@@ -274,7 +276,7 @@ def _lines() -> list[tuple[str, int]]:
     """The lines that are at work, but for those of PyTorch: a kernel's errors name them."""
     package = torch().__path__[0] + os.sep
     found = []
-    frame = sys._getframe(2)
+    frame = sys._getframe(3)
     while frame is not None and frame.f_code.co_filename != __file__:
         if not frame.f_code.co_filename.startswith(package):
             found.append((frame.f_code.co_filename, frame.f_lineno))

@@ -14,6 +14,8 @@ from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
 from linalg_ext.tracing.functions import arithmetic as own
 from linalg_ext.tracing.functions import complex_functions
 from linalg_ext.tracing.functions.callbacks import called_back
+from linalg_ext.tracing.functions.linear_algebra import record_product
+from linalg_ext.tracing.functions.reductions import accumulate, reduce_by
 from linalg_ext.tracing.values.conversion import as_traced, cast_to, kind_for_numpy, operand
 from linalg_ext.tracing.values.elements import BOOL, INT64, Element, apply, as_dtype, constant
 from linalg_ext.tracing.values.emission import Body, demand, pointwise
@@ -127,8 +129,6 @@ def record_ufunc(
     kept = ("axis",) if method == "reduce" else ()
     keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
     if method in ("reduce", "accumulate"):
-        from linalg_ext.tracing.functions.reductions import accumulate, reduce_by
-
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":
         left, right = (
@@ -151,8 +151,6 @@ def record_ufunc(
         if name not in ("casting", "order", "subok"):
             refuse(f"numpy.{ufunc.__name__} with {name}=", f"leave {name}= out")
     if ufunc.signature is not None:
-        from linalg_ext.tracing.functions.linear_algebra import record_product
-
         loop = resolve(ufunc, inputs, dtype)
         if dtype is not None or _are_builtin(inputs):
             return record_product(ufunc, inputs, loop[-1])
