@@ -10,6 +10,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import CrashError, IRError, ModelError
 from linalg_ext.frameworks.kernels import ENTRY
 from linalg_ext.frameworks.onnx.recurrent import NODE, recurrence_of
+from linalg_ext.frameworks.onnx.writing import opset_of
 from linalg_ext.frameworks.requirements import onnx, onnx_importer
 from linalg_ext.frameworks.torch_dialect import write_cutting_pads, write_traced, write_views
 from linalg_ext.ir.context import new_context
@@ -133,7 +134,7 @@ def _refuse_what_would_differ(model: Any) -> None:
             raise _error(node, "torch-mlir rounds sizes between corners, which are not known yet")
         if (node.op_type, _mode(node)) in _OTHERWISE:
             raise _error(node, "torch-mlir takes other elements in this mode")
-        if node.op_type == "PRelu" and _opset(model) < 7:
+        if node.op_type == "PRelu" and opset_of(model) < 7:
             raise _error(node, "the slopes were those of channels before opset 7")
         if node.op_type.startswith(("Random", "Multinomial", "Bernoulli")):
             raise _error(node, "the random numbers would not be those of another runtime")
@@ -152,7 +153,3 @@ def _is_of_open_scale(node: Any) -> bool:
     said = {each.name: onnx().helper.get_attribute_value(each) for each in node.attribute}
     by_sizes = len(node.input) > 3 and node.input[3]
     return said.get("coordinate_transformation_mode") == b"align_corners" and not by_sizes
-
-
-def _opset(model: Any) -> int:
-    return max((e.version for e in model.opset_import if e.domain in ("", "ai.onnx")), default=0)

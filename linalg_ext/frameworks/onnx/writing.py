@@ -221,8 +221,13 @@ def known_of(model: Any) -> Known:
     for each in graph.input:
         # What a caller may give instead is not known.
         constants.pop(each.name, None)
-    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)
-    return Known(kinds, shapes, constants, opset)
+    return Known(kinds, shapes, constants, opset_of(model))
+
+
+def opset_of(model: Any) -> int:
+    """Return the version of ONNX's own ops in a model."""
+    own = (opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx"))
+    return max(own, default=0)
 
 
 def is_weight(initializer: Any) -> bool:
