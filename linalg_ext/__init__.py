@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from linalg_ext.compiler.einsum import einsum
     from linalg_ext.compiler.einsum.contract import contract
     from linalg_ext.executable.loading import load
-    from linalg_ext.frameworks.jax.function import from_jax
+    from linalg_ext.frameworks.jax import from_jax
     from linalg_ext.frameworks.onnx.model import from_onnx
     from linalg_ext.frameworks.torch.model import from_torch
     from linalg_ext.libraries import library
@@ -134,7 +134,7 @@ _LAZY = {
     "errors": "linalg_ext.errors",
     "explain": "linalg_ext.explain",
     "flatnonzero": "linalg_ext.tracing:flatnonzero",
-    "from_jax": "linalg_ext.frameworks.jax.function:from_jax",
+    "from_jax": "linalg_ext.frameworks.jax:from_jax",
     "from_onnx": "linalg_ext.frameworks.onnx.model:from_onnx",
     "from_torch": "linalg_ext.frameworks.torch.model:from_torch",
     "from_yaml": "linalg_ext.notations:from_yaml",
@@ -170,7 +170,7 @@ register("calls", "linalg_ext.frameworks.handlers")
 register("compiler", "linalg_ext.compiler.handlers")
 register("definition", "linalg_ext.notations.handlers")
 register("module", "linalg_ext.transforms.handlers")
-register("tracing", "linalg_ext.tracing.handlers")
+register("tracing", "linalg_ext.tracing.dispatch")
 register("views", "linalg_ext.explain.notebook")
 
 install_renamed()

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from docs.generator.page import Page, table
-from linalg_ext.tracing.known import MAKERS
-from linalg_ext.tracing.numpy_functions import CALLED_BACK, FUNCTIONS
-from linalg_ext.tracing.suggestions import instead
-from linalg_ext.tracing.ufuncs import BODIES, CALLED_UFUNCS, OTHER_UFUNCS
-from linalg_ext.tracing.writing import WRITERS
+from linalg_ext.tracing.functions.numpy_functions import CALLED_BACK, FUNCTIONS
+from linalg_ext.tracing.functions.ufuncs import BODIES, CALLED_UFUNCS, OTHER_UFUNCS
+from linalg_ext.tracing.functions.updates import WRITERS
+from linalg_ext.tracing.known_arrays import MAKERS
+from linalg_ext.tracing.values.unsupported import instead
 
 MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft}
 """The namespaces, by the names that people give them."""
@@ -28,7 +28,7 @@ All functions of NumPy's namespace, and what becomes of each in a function under
 
 - **recorded**: it becomes ops of the kernel;
 - **called**: the kernel calls NumPy for it, as by
-  [`lx.pure_callback`](reference/names.md#linalg_ext.tracing.callbacks.pure_callback);
+  [`lx.pure_callback`](reference/names.md#linalg_ext.tracing.functions.callbacks.pure_callback);
 - **numbers**: it takes no arrays that could be traced; NumPy computes it once, while the function
   is traced, and what it gives is a constant;
 - **no**: it raises a `TraceError`, with the reason.

@@ -9,6 +9,7 @@ import secrets
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -24,6 +25,8 @@ from typing import (
 
 import numpy as np
 
+from linalg_ext.compiler.einsum.algebra import Array
+from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.executable.explanation import Explanation
@@ -32,12 +35,13 @@ from linalg_ext.ir.context import new_context
 from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
-from linalg_ext.tracing.calling import Call, Parameters
-from linalg_ext.tracing.containers import constants, flatten, unflatten
+from linalg_ext.tracing.arguments import Call, Parameters
+from linalg_ext.tracing.functions.linear_algebra import einsum_on_traced
 from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
 from linalg_ext.tracing.recording import compiled, record
-from linalg_ext.tracing.trace import running
-from linalg_ext.tracing.unsupported import refuse
+from linalg_ext.tracing.values.containers import constants, flatten, unflatten
+from linalg_ext.tracing.values.trace import running
+from linalg_ext.tracing.values.unsupported import refuse
 from linalg_ext.tuning import Tuning
 from linalg_ext.utils import hooks, other_libraries
 from linalg_ext.utils.display import Shown
@@ -460,3 +464,37 @@ def jit(
         )
 
     return wrapped if function is None else wrapped(function)
+
+
+def einsum_compiled(asked: Request, arrays: Sequence[Array]) -> Array:
+    """Return the result of one kernel, as an array; what is asked for can be hashed."""
+    return np.asarray(_function(asked, None)(*arrays))
+
+
+def einsum_tuned(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
+    """Return the result of the fastest kernel that was found for these shapes and dtypes.
+
+    Raises:
+        ArgumentError: what is asked for cannot be the key of a cache: a path as a list, say.
+    """
+    try:
+        function = _function(asked, tuning)
+    except TypeError:
+        raise ArgumentError(
+            "einsum: tune= with an order of contraction that is a list",
+            hint="give optimize= by name, or tune a function of yours: lx.jit(f, tune=True)",
+        ) from None
+    result = function(*arrays, out=out)
+    return result if out is not None or result.ndim else result[()]
+
+
+@lru_cache(maxsize=1024)
+def _function(asked: Request, tuning: Tuning | None) -> JitFunction[..., Any]:
+    return JitFunction(_recorded(asked), tuning=tuning)
+
+
+def _recorded(asked: Request) -> Callable[..., Any]:
+    def einsum(*operands: Any) -> Any:
+        return einsum_on_traced(asked, list(operands))
+
+    return einsum

@@ -27,8 +27,8 @@ from linalg_ext.runtime.libraries import Libraries
 from linalg_ext.runtime.vectorcall import Caller, Records, caller
 from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import setting, using
-from linalg_ext.tracing.calling import Binding, Call, sizes_of
-from linalg_ext.tracing.containers import (
+from linalg_ext.tracing.arguments import Binding, Call, sizes_of
+from linalg_ext.tracing.values.containers import (
     LEAF,
     Structure,
     expected,
@@ -36,8 +36,8 @@ from linalg_ext.tracing.containers import (
     matched,
     unflatten,
 )
-from linalg_ext.tracing.sizes import AnySize, Size, value_of
-from linalg_ext.tracing.trace import Demand
+from linalg_ext.tracing.values.sizes import AnySize, Size, value_of
+from linalg_ext.tracing.values.trace import Demand
 from linalg_ext.tuning import Tuning
 from linalg_ext.utils.vectorcall import quickly_called
 

@@ -6,7 +6,9 @@
 
 A key is an array of two words, uint32, and may be an argument, a part of a state, or traced. One
 key is for one draw: split it, or fold numbers into it, for others. Names and parameters are JAX's;
-the numbers are those of Philox 4x32-10, on any number of threads, in a trace and outside of one.
+the numbers are those of Philox 4x32-10, on any number of threads, in a trace and outside of one
+(Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011). Each block of
+words is computed by itself, so that numbers do not depend on threads, nor on vectors.
 """
 
 from __future__ import annotations
@@ -14,30 +16,29 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from linalg_ext.bindings import arith
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.tracing.casting import cast_to
-from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.elements import Element, apply, as_dtype, constant
-from linalg_ext.tracing.emission import demand, shape_text
+from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.jit_function import JitFunction
-from linalg_ext.tracing.philox import (
-    UINT32,
-    UINT64,
-    Words,
-    as_float,
-    generated,
-    shifted_right,
+from linalg_ext.tracing.values.conversion import as_traced, cast_to
+from linalg_ext.tracing.values.elements import (
+    Element,
+    apply,
+    as_dtype,
+    constant,
+    element_type,
+    position,
 )
-from linalg_ext.tracing.shaping import as_shape
-from linalg_ext.tracing.sizes import AnySize, Shape
-from linalg_ext.tracing.trace import running
-from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.values.emission import demand, shape_text, structured_results
+from linalg_ext.tracing.values.sizes import AnySize, Shape
+from linalg_ext.tracing.values.trace import running
+from linalg_ext.tracing.values.traced import Traced, xp
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -247,9 +248,9 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     return found < p
 
 
-@_by_kernel("x", "axis")
-def _order(key: Any, x: Any, axis: int = 0) -> Any:
-    return xp.argsort(_drawn(key, (x,), 2, _pairs, UINT64), kind="stable")
+@_by_kernel("count")
+def _order(key: Any, count: int) -> Any:
+    return xp.argsort(_drawn(key, (count,), 2, _pairs, UINT64), kind="stable")
 
 
 def permutation(key: Any, x: Any, axis: int = 0) -> Any:
@@ -338,11 +339,7 @@ def _key(key: Any) -> Traced:
 
 
 def _drawn(
-    key: Any,
-    shape: Any,
-    per_block: int,
-    make: Callable[[Words], Any],
-    dtype: DType,
+    key: Any, shape: Any, per_block: int, make: Callable[[Words], Any], dtype: DType
 ) -> Traced:
     sizes = as_shape(shape)
     count: AnySize = 1
@@ -358,7 +355,6 @@ def _drawn(
 
 
 def _pairs(words: Words) -> list[Element]:
-    """Two numbers of 64 bits."""
     return [
         words[at].to(UINT64) * constant(2**32, UINT64) + words[at + 1].to(UINT64) for at in (0, 2)
     ]
@@ -399,3 +395,96 @@ def _float(name: str, dtype: Any) -> DType:
             expected=f"one of {', '.join(_MANTISSAS)}",
         )
     return wanted
+
+
+UINT32, UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
+
+_ROUNDS = 10
+_FACTORS = (0xD2511F53, 0xCD9E8D57)
+_STEPS = (0x9E3779B9, 0xBB67AE85)
+
+Words = Sequence[Element]
+
+
+def philox(counter: Words, key: Words) -> list[Element]:
+    """Return four random words.
+
+    Args:
+        counter: four words.
+        key: two words.
+    """
+    first, second, third, fourth = counter
+    left, right = key
+    for round_ in range(_ROUNDS):
+        if round_:
+            left, right = left + _STEPS[0], right + _STEPS[1]
+        high, low = _product(first, _FACTORS[0])
+        other_high, other_low = _product(third, _FACTORS[1])
+        first, second, third, fourth = (
+            other_high ^ second ^ left,
+            other_low,
+            high ^ fourth ^ right,
+            low,
+        )
+    return [first, second, third, fourth]
+
+
+def _product(x: Element, factor: int) -> tuple[Element, Element]:
+    product = x.to(UINT64) * constant(factor, UINT64)
+    return upper(product), product.to(UINT32)
+
+
+def upper(x: Element) -> Element:
+    """The upper 32 bits of 64."""
+    return shifted_right(x, 32).to(UINT32)
+
+
+def shifted_right(x: Element, count: int) -> Element:
+    """Bits moved towards the last one, zeros before them."""
+    by = constant(count, x.dtype).value
+    return Element(arith.ShRUIOp(x.value, by).result, x.dtype)
+
+
+def generated(
+    key: Traced,
+    count: AnySize,
+    per_block: int,
+    make: Callable[[Words], Sequence[Element]],
+    dtype: DType,
+    *,
+    purpose: int = 0,
+    first: Traced | None = None,
+) -> Traced:
+    """Record numbers that are made of random words, in one row.
+
+    Args:
+        key: two words, uint32.
+        count: how many numbers.
+        per_block: how many of them are made of four words.
+        make: makes them of the words.
+        dtype: theirs.
+        purpose: tells uses of a key apart, the last word of the counter.
+        first: the first counter, uint64 of rank 0; 0 for None.
+
+    Returns:
+        The first numbers of all blocks, then the second ones, and so on.
+    """
+    blocks = (count + (per_block - 1)) // per_block
+    start = as_traced(np.uint64(0)) if first is None else first
+
+    def body(left: Element, right: Element, start: Element) -> list[Element]:
+        at = position(0).to(UINT64) + start
+        zero = constant(0, UINT32)
+        counter = [at.to(UINT32), upper(at), zero, constant(purpose, UINT32)]
+        return [x.to(dtype) for x in make(philox(counter, (left, right)))]
+
+    parts = structured_results(body, [key[0], key[1], start], (blocks,), [dtype] * per_block)
+    row = parts[0] if per_block == 1 else xp.concatenate(parts)
+    return row[:count]
+
+
+def as_float(x: Element, dtype: DType) -> Element:
+    """An integer as a float: its upper bit is 0, so that the signed cast, a quick one, does."""
+    wide = np.dtype(f"i{x.dtype.itemsize}")
+    value = arith.SIToFPOp(element_type(dtype), Element(x.value, wide).value).result
+    return Element(value, dtype)

@@ -15,17 +15,17 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
 from linalg_ext.tracing import dispatch as dispatch  # its tables name NumPy's own functions
-from linalg_ext.tracing import drawn_once, known
-from linalg_ext.tracing.calling import Call
-from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.containers import Structure, flatten
-from linalg_ext.tracing.elements import element_type
-from linalg_ext.tracing.emission import materialized
+from linalg_ext.tracing import known_arrays, patching
+from linalg_ext.tracing.arguments import Call
+from linalg_ext.tracing.functions.indexing import Selection
 from linalg_ext.tracing.lowered import Compiled, Recording
-from linalg_ext.tracing.masked_selection import Selection
-from linalg_ext.tracing.sizes import Size
-from linalg_ext.tracing.trace import Trace, new_trace, static_sizes
-from linalg_ext.tracing.traced import Traced
+from linalg_ext.tracing.values.containers import Structure, flatten
+from linalg_ext.tracing.values.conversion import as_traced
+from linalg_ext.tracing.values.elements import element_type
+from linalg_ext.tracing.values.emission import materialized
+from linalg_ext.tracing.values.sizes import Size
+from linalg_ext.tracing.values.trace import Trace, new_trace, static_sizes
+from linalg_ext.tracing.values.traced import Traced
 from linalg_ext.tuning import Tuning
 
 
@@ -89,7 +89,7 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
             for argument in arguments:
                 argument.is_argument, argument.is_in_rows = argument.weak is None, False
             positional, named = call.bind(arguments)
-            with drawn_once.refused(function, _place(function)), known.making():
+            with patching.refused(function, _place(function)), known_arrays.making():
                 returned = _called(function, positional, named)
             results, structure = _results(name, returned)
             func.ReturnOp([result.value for result in results])

@@ -28,7 +28,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.tracing import array_api
+from linalg_ext.tracing.functions import array_api
 from resources import stamp
 
 _ARITHMETIC = "add and floordiv lshift matmul mod mul or pow rshift sub truediv xor"

@@ -28,9 +28,9 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.tracing.numpy_functions import CALLED_BACK, FUNCTIONS
-from linalg_ext.tracing.trace import running
-from linalg_ext.tracing.writing import WRITERS
+from linalg_ext.tracing.functions.numpy_functions import CALLED_BACK, FUNCTIONS
+from linalg_ext.tracing.functions.updates import WRITERS
+from linalg_ext.tracing.values.trace import running
 from resources import stamp
 
 FILES = (

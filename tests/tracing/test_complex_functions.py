@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.tracing.complex_functions import FUNCTIONS
+from linalg_ext.tracing.functions.complex_functions import FUNCTIONS
 
 PARTS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.0, 1e4, 30.0, -25.0]
 NUMBERS = np.array([complex(x, y) for x in PARTS for y in PARTS])

@@ -11,7 +11,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
-from linalg_ext.tracing.containers import flatten, unflatten
+from linalg_ext.tracing.values.containers import flatten, unflatten
 from traced_functions import random
 
 Pair = namedtuple("Pair", "first second")

@@ -10,7 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, ShapeError, TraceError
-from linalg_ext.tracing import control
+from linalg_ext.tracing.functions import control
 from traced_functions import check, random
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, TraceError
-from linalg_ext.tracing.numpy_functions import CALLED_BACK, FUNCTIONS
-from linalg_ext.tracing.traced import Traced
-from linalg_ext.tracing.writing import WRITERS
+from linalg_ext.tracing.functions.numpy_functions import CALLED_BACK, FUNCTIONS
+from linalg_ext.tracing.functions.updates import WRITERS
+from linalg_ext.tracing.values.traced import Traced
 
 X = np.arange(1, 10, dtype=np.float64).reshape(3, 3) / 9
 

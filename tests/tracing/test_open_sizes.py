@@ -11,8 +11,8 @@ import pytest
 import linalg_ext as lx
 from letters import said
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, TraceError
-from linalg_ext.tracing import sizes
-from linalg_ext.tracing.sizes import Size
+from linalg_ext.tracing.values import sizes
+from linalg_ext.tracing.values.sizes import Size
 from traced_functions import agree, random
 
 N, M = lx.Dim("n"), lx.Dim("m")

@@ -11,8 +11,8 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, DTypeError, ExecutionError, ShapeError
-from linalg_ext.tracing.emission import structured_results
-from linalg_ext.tracing.philox import UINT32, philox
+from linalg_ext.tracing.random import UINT32, philox
+from linalg_ext.tracing.values.emission import structured_results
 
 KEY = lx.random.key(2026)
 MANY = 20_000

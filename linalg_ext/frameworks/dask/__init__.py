@@ -14,11 +14,9 @@ The kernels are compiled where the blocks are, once in each process for each sha
 chunks are few kernels. A call of one uses one thread unless `threads=` says otherwise, for dask
 has several blocks computed at once.
 
-ops         ops of `lx.ops` and of the user
+ops         ops of `lx.ops` and of the user, and which of their dimensions can be split
 einsums     `lx.einsum` and `lx.contract`
 functions   jitted functions and kernels
-splitting   which dimensions of an op can be split
-axes        which axes of a module's function can
-operands    what is given, as dask arrays
+axes        which axes of a module's function can be split
 blocks      the graph: chunks that fit together, calls on blocks, trees
 """

@@ -8,7 +8,7 @@ them, slices, joins or reshapes them, or reads the position; an unknown op count
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,18 +105,8 @@ class _Reader:
 
     def _read(self, op: ir.Operation) -> None:
         self._check_elements(op)
-        if op.name == "func.return":
-            self._returned = list(op.operands)
-        elif op.name == "tensor.dim":
-            self._read_dim(op)
-        elif op.name == "arith.constant":
-            self._read_constant(op)
-        elif op.name == "tensor.empty":
-            pass  # new axes, tied to nothing
-        elif op.name in ("tensor.extract_slice", "tensor.insert_slice"):
-            self._read_slice(op)
-        elif op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
-            self._read_reshape(op)
+        if (reader := _READERS.get(op.name)) is not None:
+            reader(self, op)
         elif op.name.startswith("linalg.") and len(op.regions) == 1 and (maps := _maps(op)):
             self._read_structured(op, maps)
         elif op.name.startswith(("arith.", "math.", "complex.")) and not op.regions:
@@ -124,6 +114,12 @@ class _Reader:
         else:
             values = [*op.operands, *op.results]
             self._keep_all(values, f"{op.name} may need all of it")
+
+    def _read_empty(self, op: ir.Operation) -> None:
+        """Leave its axes tied to nothing: they are new."""
+
+    def _read_return(self, op: ir.Operation) -> None:
+        self._returned = list(op.operands)
 
     def _check_elements(self, op: ir.Operation) -> None:
         """Keep whole the axes that the body of an op reads anywhere, or reads the position along.
@@ -227,6 +223,18 @@ class _Reader:
         for value in values[1:]:
             for one, other in zip(self._axes(values[0]), self._axes(value), strict=True):
                 self._tie(one, other)
+
+
+_READERS: Mapping[str, Callable[[_Reader, ir.Operation], None]] = {
+    "arith.constant": _Reader._read_constant,
+    "func.return": _Reader._read_return,
+    "tensor.collapse_shape": _Reader._read_reshape,
+    "tensor.dim": _Reader._read_dim,
+    "tensor.empty": _Reader._read_empty,
+    "tensor.expand_shape": _Reader._read_reshape,
+    "tensor.extract_slice": _Reader._read_slice,
+    "tensor.insert_slice": _Reader._read_slice,
+}
 
 
 def _each_once(dims: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,19 +1,236 @@
-"""The graph of a call: a kernel on each block, and trees of what blocks give in part."""
+"""The graph of a call: chunks that fit together, a kernel on each block, trees of partial sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
+from dask.utils import parse_bytes
 
 from linalg_ext.definition.functions import Function
-from linalg_ext.frameworks.dask.chunks import Chunks, Given, fitting_chunks, in_chunks
-from linalg_ext.frameworks.dask.operands import AnyArray, empty_meta
-from linalg_ext.frameworks.dask.trees import Combine, combined
-from linalg_ext.runtime.dtypes import DType
+from linalg_ext.definition.numpy_functions import apply_function
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    ShapeError,
+    caller_location,
+)
+from linalg_ext.executable.arguments import as_array
+from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.runtime.threads import checked
+from linalg_ext.target.text import bytes_text
+from linalg_ext.utils.hooks import is_dask
+
+Array = np.ndarray[Any, DType]
+AnyArray = Any
+"""A dask array, or one of NumPy's: dask has no types that a checker could tell apart."""
+
+
+def known_array(value: Any, name: str) -> AnyArray:
+    """An operand as a dask array, or as one of NumPy's where it is here already.
+
+    Args:
+        value: what was given.
+        name: what errors call it: `matmul: A`.
+
+    Raises:
+        ShapeError: the sizes of its chunks are not known.
+        ArgumentTypeError: a collection of dask's that is no array.
+        ArgumentError: it makes no array, or none of elements that MLIR knows.
+    """
+    if not is_dask(value):
+        return as_array(value, name)
+    if not isinstance(value, da.Array):
+        raise ArgumentTypeError(
+            f"{name} is a {type(value).__name__} of dask's",
+            where=caller_location(),
+            expected="a dask array",
+            hint="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "
+            "frame: frame.to_dask_array(lengths=True)",
+        )
+    try:
+        by_dtype(value.dtype)
+    except DTypeError as error:
+        error.what, error.where = f"{name}: {error.what}", caller_location()
+        raise
+    if any(math.isnan(size) for sizes in value.chunks for size in sizes):
+        raise ShapeError(
+            f"{name} has chunks of unknown sizes, shape {value.shape}",
+            where=caller_location(),
+            expected="sizes that are known: what fits together is checked before anything runs",
+            hint="x.compute_chunk_sizes() computes them",
+        )
+    return value
+
+
+def refuse_out(name: str, out: Any, what: str = "an operand") -> None:
+    """Raise where there is an `out=`: what dask's graph gives is new."""
+    if out is not None:
+        raise ArgumentError(
+            f"{name}: out= where {what} is a dask array",
+            where=caller_location(),
+            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
+        )
+
+
+def threads_of_blocks(threads: int | None) -> int:
+    """Return the number of threads of a call on a block.
+
+    The default is one, since dask runs several calls at a time.
+
+    Raises:
+        ArgumentError: not a number of threads.
+    """
+    return 1 if threads is None else checked(threads)
+
+
+def empty_meta(rank: int, dtype: DType) -> Array:
+    """Return an empty array from which dask reads the kind, the rank and the dtype of a result."""
+    return np.empty((0,) * rank, dtype)
+
+
+Chunks = tuple[int, ...]
+
+PANEL_BYTES = 16 << 20
+"""The size limit of a block that is merged along a reduced dimension.
+
+A block that is multiplied with many others is read by as many tasks, and each of their products is
+an array to add up. Longer blocks need fewer products. Beyond this limit a worker would have to hold
+much of an operand.
+"""
+
+
+@dataclass(frozen=True)
+class Given:
+    """An operand.
+
+    Attributes:
+        array: dask's, or one that is here already.
+        dims: the dimension of each axis.
+        name: what errors call it.
+    """
+
+    array: AnyArray
+    dims: tuple[str, ...]
+    name: str
+
+    @property
+    def is_chunked(self) -> bool:
+        """Return whether it is dask's."""
+        return isinstance(self.array, da.Array)
+
+
+def fitting_chunks(
+    inputs: Sequence[Given], whole: Mapping[str, str], reduced: frozenset[str]
+) -> dict[str, Chunks]:
+    """The chunks of each dimension of the operands.
+
+    Where operands are cut differently, the largest of them decides: cutting at everybody's borders
+    would make blocks of many shapes, and each shape is a kernel.
+
+    Args:
+        inputs: the operands.
+        whole: dimensions that must be in one chunk, and why.
+        reduced: those whose blocks give partial results.
+
+    Raises:
+        ShapeError: whole dimensions would make a block too large.
+    """
+    chunks: dict[str, Chunks] = {}
+    # Of equals the first: the order that the user wrote.
+    by_size = sorted(inputs, key=lambda given: (not given.is_chunked, -given.array.nbytes))
+    for given in by_size:
+        own = given.array.chunks if given.is_chunked else _new_chunks(given, chunks)
+        for dim, sizes, size in zip(given.dims, own, given.array.shape, strict=True):
+            cut = tuple(part for part in sizes if part) or (0,)
+            chunks.setdefault(dim, (size,) if dim in whole else cut)
+    for given in inputs:
+        _check_whole(given, chunks, whole)
+    return _with_panels(inputs, chunks, reduced - whole.keys())
+
+
+def in_chunks(given: Given, chunks: Mapping[str, Chunks]) -> AnyArray:
+    """An operand as a dask array with these chunks."""
+    wanted = tuple(chunks[dim] for dim in given.dims)
+    if not given.is_chunked:
+        return da.from_array(given.array, chunks=wanted, asarray=False)
+    return given.array if given.array.chunks == wanted else given.array.rechunk(wanted)
+
+
+def _new_chunks(given: Given, chunks: Mapping[str, Chunks]) -> tuple[Chunks, ...]:
+    """For an array that is here already: as the dask arrays are, else as dask would choose."""
+    wanted = tuple(chunks.get(dim, "auto") for dim in given.dims)
+    found: tuple[Chunks, ...] = da.core.normalize_chunks(
+        wanted, given.array.shape, dtype=given.array.dtype
+    )
+    return found
+
+
+def _check_whole(given: Given, chunks: Mapping[str, Chunks], whole: Mapping[str, str]) -> None:
+    """Raise where blocks would be merged into one that is too large."""
+    if not given.is_chunked:
+        return
+    merged = [
+        axis
+        for axis, (dim, sizes) in enumerate(zip(given.dims, given.array.chunks, strict=True))
+        if dim in whole and len(sizes) > 1
+    ]
+    size = block_bytes(given, chunks)
+    limit = parse_bytes(dask.config.get("array.chunk-size", "128MiB"))
+    if not merged or size <= limit:
+        return
+    reasons = dict.fromkeys(whole[given.dims[axis]] for axis in merged)
+    free = [a for a, dim in enumerate(given.dims) if dim not in whole and max(chunks[dim]) > 1]
+    hint = f"allow it: dask.config.set({{'array.chunk-size': '{-(-size >> 20)}MiB'}})"
+    if free:
+        hint = f"give it smaller chunks along axis {', '.join(map(str, free))}, or {hint}"
+    raise ShapeError(
+        f"{given.name} would be in blocks of {bytes_text(size)}: its axis "
+        f"{', '.join(map(str, merged))} must be in one chunk",
+        where=caller_location(),
+        expected=f"blocks of {bytes_text(limit)} at most, dask's array.chunk-size",
+        hint=hint,
+        notes=list(reasons),
+    )
+
+
+def block_bytes(given: Given, chunks: Mapping[str, Chunks]) -> int:
+    """Return the size of the largest block of an operand, in bytes."""
+    elements = math.prod(max(chunks[dim]) for dim in dict.fromkeys(given.dims))
+    return int(elements * given.array.dtype.itemsize)
+
+
+def _with_panels(
+    inputs: Sequence[Given], chunks: dict[str, Chunks], reduced: frozenset[str]
+) -> dict[str, Chunks]:
+    """Neighbours merged along reduced dimensions, where each block is read by many tasks."""
+    dims = frozenset(chunks)
+
+    def is_reused(given: Given) -> bool:
+        return any(len(chunks[dim]) > 1 for dim in dims - set(given.dims))
+
+    if not all(map(is_reused, inputs)):
+        return chunks
+    while True:
+        cut = [dim for dim in sorted(reduced & dims) if len(chunks[dim]) > 1]
+        if not cut:
+            return chunks
+        longest = max(cut, key=lambda dim: len(chunks[dim]))
+        merged = {**chunks, longest: tuple(_in_pairs(chunks[longest]))}
+        if any(block_bytes(given, merged) > PANEL_BYTES for given in inputs):
+            return chunks
+        chunks = merged
+
+
+def _in_pairs(sizes: Chunks) -> Iterator[int]:
+    for place in range(0, len(sizes), 2):
+        yield sum(sizes[place : place + 2])
 
 
 @dataclass(frozen=True)
@@ -74,8 +291,6 @@ def in_blocks(
 
 @dataclass(frozen=True)
 class _Grid:
-    """The blocks of the iteration space."""
-
     name: str
     inputs: tuple[Given, ...]
     chunks: Mapping[str, Chunks]
@@ -184,8 +399,6 @@ class _OnBlocks:
 
 @dataclass(frozen=True)
 class _Part:
-    """One of several results."""
-
     number: int
     partial: int
 
@@ -201,3 +414,84 @@ def _only(block: Any) -> Any:
 
 def _with_axes(result: Any, count: int) -> Any:
     return result.reshape(result.shape + (1,) * count) if count else result
+
+
+_IN_PLACE = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max_signed": np.maximum,
+    "min_signed": np.minimum,
+}
+
+
+@dataclass(frozen=True)
+class Combine:
+    """Arrays combined by a function, from left to right.
+
+    Attributes:
+        function: an associative one.
+    """
+
+    function: Function
+
+    def __call__(self, *arrays: Array) -> Array:
+        """The arrays, of one shape and dtype, combined."""
+        first, *others = arrays
+        if not others:
+            return first
+        # The operands may be another task's too: only what is made here is written to.
+        total = apply_function(self.function, (first, others[0]))
+        in_place = _IN_PLACE.get(self.function.name)
+        with np.errstate(all="ignore"):
+            for array in others[1:]:
+                if in_place is not None and total.ndim:
+                    in_place(total, array, out=total)
+                else:
+                    total = apply_function(self.function, (total, array))
+        return total
+
+
+@dataclass(frozen=True)
+class _Node:
+    """One node of a tree, as `dask.array.reduction` calls it: on nested lists of blocks."""
+
+    combine: Combine
+
+    def __call__(self, blocks: Any, axis: tuple[int, ...], keepdims: bool) -> Array:
+        total = self.combine(*_flat(blocks))
+        return total if keepdims else total.reshape(np.delete(total.shape, axis))
+
+
+def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
+    """Partial results along some axes, combined into one; the axes are gone.
+
+    Args:
+        partial: the results; a block has one along each of the axes.
+        axes: which.
+        function: combines them.
+        name: what the tasks are called.
+    """
+    node = _Node(Combine(function))
+    return da.reduction(
+        partial,
+        chunk=_as_it_is,
+        combine=node,
+        aggregate=node,
+        axis=axes,
+        concatenate=False,
+        dtype=partial.dtype,
+        meta=empty_meta(partial.ndim - len(axes), partial.dtype),
+        name=f"{name}-{function.name}",
+    )
+
+
+def _as_it_is(block: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    return block
+
+
+def _flat(blocks: Any) -> Iterator[Array]:
+    if isinstance(blocks, list):
+        for block in blocks:
+            yield from _flat(block)
+    else:
+        yield blocks

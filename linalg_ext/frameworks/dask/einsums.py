@@ -15,9 +15,16 @@ from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.emission import with_broadcasts
 from linalg_ext.compiler.einsum.request import Dtypes, Request, resolve
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
-from linalg_ext.frameworks.dask.chunks import Given
-from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array, threads_of_blocks
+from linalg_ext.frameworks.dask.blocks import (
+    AnyArray,
+    Array,
+    Given,
+    Wanted,
+    in_blocks,
+    known_array,
+    refuse_out,
+    threads_of_blocks,
+)
 from linalg_ext.notations.einsum import BROADCAST, Semiring
 from linalg_ext.notations.einsum.plan import Step, contract_along, find_path, steps_along
 from linalg_ext.notations.einsum.subscripts import LETTERS
@@ -44,12 +51,7 @@ def einsum_on_dask(
     Raises:
         ArgumentError: of the kind that tells what is wrong.
     """
-    if out is not None:
-        raise ArgumentError(
-            "einsum: out= where an operand is a dask array",
-            where=caller_location(),
-            hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
-        )
+    refuse_out("einsum", out)
     if tune is not False:
         raise ArgumentError(
             "einsum: tune= where an operand is a dask array",
@@ -93,12 +95,7 @@ class _Value:
 
 
 def _contracted(
-    kind: Semiring,
-    dtypes: Dtypes,
-    group: Sequence[_Value],
-    step: Step,
-    threads: int,
-    backend: str,
+    kind: Semiring, dtypes: Dtypes, group: Sequence[_Value], step: Step, threads: int, backend: str
 ) -> AnyArray:
     # An axis of size 1 that others stretch is one by itself: nothing is cut along it.
     dims = [

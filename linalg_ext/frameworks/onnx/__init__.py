@@ -6,8 +6,7 @@
 torch-mlir's importer reads the model; its passes bring it to linalg on tensors. The weights are
 arguments of the kernel, held beside it: `net.weights` has them by name, to be written to.
 
-requirements  ONNX and the importer, or the error that says what to install
-preparing     a model as it is imported: checked, its shapes inferred, its weights as inputs
+model         `lx.from_onnx`: a model checked, its shapes inferred, its weights as inputs
+rewriting     nodes that torch-mlir has no way for, written as others
 importing     a model as a module of linalg on tensors
-model         `lx.from_onnx`
 """

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import re
+from collections.abc import Callable
 from typing import Any
 
+from linalg_ext.bindings import ir
 from linalg_ext.errors import CrashError, IRError, ModelError
-from linalg_ext.frameworks.requirements import missing_onnx, onnx, require_torch_mlir
-from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
-from linalg_ext.frameworks.torch_dialect.views import write_views
+from linalg_ext.frameworks.kernels import ENTRY
+from linalg_ext.frameworks.onnx.recurrent import NODE, recurrence_of
+from linalg_ext.frameworks.onnx.writing import opset_of
+from linalg_ext.frameworks.requirements import onnx, onnx_importer
+from linalg_ext.frameworks.torch_dialect import write_cutting_pads, write_traced, write_views
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
-
-ENTRY = "main"
-"""The function of a module that a model becomes."""
 
 _TO_TORCH = "torch-onnx-to-torch-backend-pipeline"
 _TO_LINALG = "inline,torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
@@ -40,9 +40,18 @@ def imported(model: Any) -> Module:
     _refuse_what_would_differ(model)
     module = Module(_torch_ir(model), filename="the model")
     module = _lowered(model, module, _TO_TORCH)
+    write_traced(module.ir, _recurrence)
     write_views(module.ir)
     write_cutting_pads(module.ir)
     return _lowered(model, module, _TO_LINALG)
+
+
+def _recurrence(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
+    """Return the text of a recurrent layer, and the function that computes it."""
+    if ir.StringAttr(op.attributes["name"]).value != f"onnx.{NODE}":
+        return None
+    text = ir.StringAttr(op.attributes["torch.onnx.cell"]).value
+    return text, recurrence_of(text).over_rows
 
 
 def _lowered(model: Any, module: Module, pipeline: str) -> Module:
@@ -52,22 +61,24 @@ def _lowered(model: Any, module: Module, pipeline: str) -> Module:
     except CrashError as error:
         raise ModelError(f"torch-mlir's passes die of the model: {error.what}") from error
     if isinstance(done, parser_process.Refusal):
-        told = [line for one in done.diagnostics for line in (one, *one.notes)]
-        first = told[0].message.strip().partition("\n")[0] if told else done.message
-        raise _refusal(model, "\n".join(f"{line.location}\n{line.message}" for line in told), first)
+        lines = [line for one in done.diagnostics for line in (one, *one.notes)]
+        first = lines[0].message.strip().partition("\n")[0] if lines else done.message
+        raise _refusal(
+            model, "\n".join(f"{line.location}\n{line.message}" for line in lines), first
+        )
     return Module.parse(done.bytecode, trusted=True, legalize=False, context=new_context())
 
 
 def refusal_of(model: Any, error: IRError) -> ModelError:
     """An error of this library's compiler, by the node that it is about."""
-    told = "\n".join([str(error.where), *map(str, error.diagnostics)])
-    return _refusal(model, told, error.what)
+    text = "\n".join([str(error.where), *map(str, error.diagnostics)])
+    return _refusal(model, text, error.what)
 
 
-def _refusal(model: Any, told: str, reason: str) -> ModelError:
+def _refusal(model: Any, text: str, reason: str) -> ModelError:
     nodes = {node.name: node for node in model.graph.node}
-    named = next((name for name in re.findall(r'"(\d+: [^"]*)"', told) if name in nodes), None)
-    operator = re.search(r"onnx\.(\w+)", told)
+    named = next((name for name in re.findall(r'"(\d+: [^"]*)"', text) if name in nodes), None)
+    operator = re.search(r"onnx\.(\w+)", text)
     if named is None:
         kind = operator and operator[1]
         same = [node for node in model.graph.node if node.op_type == kind]
@@ -91,30 +102,14 @@ def _error(node: Any, reason: str) -> ModelError:
     )
 
 
-def _importer() -> Any:
-    """torch-mlir's importer of ONNX; makes its dialects known.
-
-    Raises:
-        MissingExtraError: ONNX is not installed, or in a version that does not fit.
-        BindingsError: the bindings in use are LLVM's own, which have no importer.
-    """
-    require_torch_mlir("models of ONNX")
-    try:
-        found = importlib.import_module("torch_mlir.extras.onnx_importer")
-    except (ImportError, AttributeError) as error:
-        raise missing_onnx(error) from error
-    importlib.import_module("linalg_ext.dialects.torch")
-    return found
-
-
 def _torch_ir(model: Any) -> Any:
-    found = _importer()
+    importer = onnx_importer()
     context = new_context()
     model.graph.name = ENTRY
     try:
-        info = found.ModelInfo(model)
+        info = importer.ModelInfo(model)
         module = info.create_module(context=context)
-        found.NodeImporter.define_function(info.main_graph, module.operation).import_all()
+        importer.NodeImporter.define_function(info.main_graph, module.operation).import_all()
     except Exception as error:
         # The importer raises whatever it meets.
         first = str(error).strip().partition("\n")[0]
@@ -139,7 +134,7 @@ def _refuse_what_would_differ(model: Any) -> None:
             raise _error(node, "torch-mlir rounds sizes between corners, which are not known yet")
         if (node.op_type, _mode(node)) in _OTHERWISE:
             raise _error(node, "torch-mlir takes other elements in this mode")
-        if node.op_type == "PRelu" and _opset(model) < 7:
+        if node.op_type == "PRelu" and opset_of(model) < 7:
             raise _error(node, "the slopes were those of channels before opset 7")
         if node.op_type.startswith(("Random", "Multinomial", "Bernoulli")):
             raise _error(node, "the random numbers would not be those of another runtime")
@@ -158,8 +153,3 @@ def _is_of_open_scale(node: Any) -> bool:
     said = {each.name: onnx().helper.get_attribute_value(each) for each in node.attribute}
     by_sizes = len(node.input) > 3 and node.input[3]
     return said.get("coordinate_transformation_mode") == b"align_corners" and not by_sizes
-
-
-def _opset(model: Any) -> int:
-    """The version of ONNX's own ops."""
-    return max((e.version for e in model.opset_import if e.domain in ("", "ai.onnx")), default=0)

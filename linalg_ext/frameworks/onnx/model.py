@@ -1,22 +1,23 @@
-"""`lx.from_onnx`: a model of ONNX as compiled code, called on arrays."""
+"""`lx.from_onnx`: a model of ONNX, prepared for the importer, compiled, and called on arrays."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from linalg_ext.cache.keys import digest
-from linalg_ext.errors import ArgumentError, ArityError, IRError, refuse_pickling
-from linalg_ext.executable import disk_cache
+from linalg_ext.errors import ArgumentError, ArityError, IRError, ModelError, refuse_pickling
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.frameworks.modules import module_of
-from linalg_ext.frameworks.onnx.importing import ENTRY
-from linalg_ext.frameworks.onnx.preparing import Prepared, prepared
+from linalg_ext.frameworks.kernels import kernel_of, module_of
+from linalg_ext.frameworks.onnx.rewriting import newer, rewritten
+from linalg_ext.frameworks.onnx.writing import is_weight, put
 from linalg_ext.frameworks.requirements import importer_files, onnx, require_torch_mlir
 from linalg_ext.settings import Options
 
@@ -114,17 +115,128 @@ class OnnxModel:
 
 
 def _compiled(proto: Any, **options: Any) -> Kernel:
-    """The kernel of a prepared model, whose key is all of it, and what will import it."""
-    told = digest(onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True))
-    key = disk_cache.key_of_module("model of ONNX", told, ENTRY, libraries=(), **options)
-    if (found := disk_cache.find(key)) is not None:
-        return found
-    # Only here what loads MLIR: a model that is kept does without.
-    from linalg_ext.compiler.module_compilation import compile_copy
-    from linalg_ext.frameworks.onnx.importing import imported, refusal_of
+    """Return the kernel of a prepared model, whose key is all of it, and what will import it."""
 
-    module = imported(proto)
+    # Only here what loads MLIR: a model that is kept does without.
+    def module() -> Module:
+        from linalg_ext.frameworks.onnx.importing import imported
+
+        return imported(proto)
+
+    def refusal(error: IRError) -> ModelError:
+        from linalg_ext.frameworks.onnx.importing import refusal_of
+
+        return refusal_of(proto, error)
+
+    fingerprint = digest(
+        onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True)
+    )
+    return kernel_of("model of ONNX", fingerprint, module, refusal, **options)
+
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model that can be imported.
+
+    Attributes:
+        proto: of ONNX, whose inputs are those of the model, then its weights.
+        inputs: the names of those that a caller gives.
+        weights: the others, by their names.
+    """
+
+    proto: Any
+    inputs: tuple[str, ...]
+    weights: Mapping[str, Array]
+
+
+def prepared(source: Any) -> Prepared:
+    """A model that was loaded, or is to be, as it is imported.
+
+    Raises:
+        ArgumentError: `source` is no model, and no file.
+        ModelError: it holds no model, or one that breaks a rule of ONNX.
+    """
+    model = _loaded(source)
     try:
-        return compile_copy(module, ENTRY, trusted=True, libraries=(), key=key, **options)
-    except IRError as error:
-        raise refusal_of(proto, error) from error
+        # A copy: the caller's model stays as it is.
+        model = onnx().shape_inference.infer_shapes(model, data_prop=True)
+        onnx().checker.check_model(model)
+    except _refusals() as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"{_name_of(source)} breaks a rule of ONNX: {first}",
+            hint="onnx.checker.check_model(model) says more",
+        ) from error
+    model = newer(model)
+    for number, node in enumerate(model.graph.node):
+        # So that each op can be found again, whatever refuses it.
+        node.name = f"{number}: {node.name or node.op_type}"
+        node.doc_string = f"{node.op_type} -> {', '.join(node.output)}"
+    try:
+        model = rewritten(model)
+    except _refusals() as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"{_name_of(source)} cannot be written by ops that come through: {first}",
+            hint="export it in another opset (onnx.version_converter), with its shapes inferred",
+        ) from error
+    graph = model.graph
+    initial = {each.name: each for each in graph.initializer}
+    inputs = tuple(each.name for each in graph.input if each.name not in initial)
+    weights = {n: _array(each) for n, each in initial.items() if is_weight(each)}
+    declared = [each for each in graph.input if each.name in inputs]
+    constants = [each for each in graph.initializer if each.name not in weights]
+    made = [
+        onnx().helper.make_tensor_value_info(n, initial[n].data_type, list(initial[n].dims))
+        for n in weights
+    ]
+    put(graph.input, [*declared, *made])
+    put(graph.initializer, constants)
+    return Prepared(model, inputs, weights)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """Return the exception types that ONNX raises for a model that breaks one of its rules."""
+    found = onnx()
+    known = found.checker.ValidationError, found.shape_inference.InferenceError
+    return (ValueError, RuntimeError, *known)
+
+
+def _loaded(source: Any) -> Any:
+    if isinstance(source, onnx().ModelProto):
+        return source
+    if isinstance(source, bytes):
+        return _read(lambda: onnx().load_model_from_string(source), "the bytes given")
+    if not isinstance(source, str | os.PathLike):
+        raise ArgumentError(
+            f"a {type(source).__name__} is no model of ONNX",
+            expected="the path of a file, the bytes of one, or an onnx.ModelProto",
+        )
+    if not Path(source).is_file():
+        raise ArgumentError(
+            f"the file {os.fspath(source)} does not exist", expected="a model: model.onnx"
+        )
+    return _read(lambda: onnx().load(os.fspath(source)), os.fspath(source))
+
+
+def _read(load: Any, name: str) -> Any:
+    try:
+        found = load()
+    except Exception as error:
+        # Protobuf has errors of its own, and of each of its implementations others.
+        raise ModelError(f"{name}: no model of ONNX can be read from it: {error}") from error
+    if not found.graph.node and not found.graph.output:
+        raise ModelError(f"{name}: there is no model of ONNX in it")
+    return found
+
+
+def _name_of(source: Any) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "the model"
+
+
+def _array(initializer: Any) -> Array:
+    found = onnx().numpy_helper.to_array(initializer)
+    return np.array(found)  # its own memory, which can be written to

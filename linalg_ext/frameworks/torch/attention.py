@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 
 def attention(

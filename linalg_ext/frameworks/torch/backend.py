@@ -17,12 +17,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.errors import ArgumentError
+from linalg_ext.frameworks.requirements import require_torch_importer, torch
+from linalg_ext.frameworks.torch.compiled_graph import Options, Report, together
 from linalg_ext.frameworks.torch.compiling import compile_graph
 from linalg_ext.frameworks.torch.decompositions import decompositions
-from linalg_ext.frameworks.torch.options import Options
-from linalg_ext.frameworks.torch.report import Report, together
-from linalg_ext.frameworks.torch.requirements import require_importer, torch
-from linalg_ext.frameworks.torch.whole_layers import keep_whole, trace_recurrent_layers
+from linalg_ext.frameworks.torch.recurrent import keep_whole, trace_recurrent_layers
 from linalg_ext.utils.locks import Lock
 
 _OPTIONS = ("allow_fallback", "checked", "opt_level", "threads")
@@ -51,7 +50,7 @@ def linalg_ext(
         ArgumentError: an unknown option, or a mode.
         ModelError: an op does not come through, and `allow_fallback` is False.
     """
-    require_importer()
+    require_torch_importer()
     if mode not in (None, "default"):
         raise ArgumentError(
             f"the backend linalg_ext has no mode {mode!r}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 
 class _Operands(NamedTuple):

@@ -6,21 +6,16 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from linalg_ext.frameworks.requirements import decomposition_table, torch
 from linalg_ext.frameworks.torch import (
     attention,
-    complex_numbers,
     convolutions,
     elementwise,
-    embedding_bag,
     fft,
     indexing,
-    integers,
     recurrent,
     reductions,
-    scans,
-    strides,
 )
-from linalg_ext.frameworks.torch.requirements import decomposition_table, torch
 
 
 @functools.cache
@@ -38,7 +33,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.hypot.default: elementwise.hypot,
         aten.isfinite.default: elementwise.isfinite,
         aten.reciprocal.default: elementwise.reciprocal,
-        aten.as_strided.default: strides.as_strided,
+        aten.as_strided.default: indexing.as_strided,
         aten.abs.default: elementwise.absolute,
         aten._to_copy.default: elementwise.converted,
         aten.rrelu.default: elementwise.rrelu,
@@ -50,16 +45,16 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.fmod.Scalar: elementwise.fmod,
         aten.fmax.default: functools.partial(elementwise.number_of_two, "ge"),
         aten.fmin.default: functools.partial(elementwise.number_of_two, "le"),
-        aten.neg.default: integers.negated,
-        aten.div.Tensor_mode: integers.quotient,
-        aten.pow.Tensor_Scalar: integers.power_of_number,
-        aten.pow.Tensor_Tensor: integers.power,
-        aten.pow.Scalar: integers.power,
-        aten.bitwise_xor.Scalar: integers.exclusive_or,
-        aten.bitwise_or.Scalar: integers.inclusive_or,
-        aten.__lshift__.Tensor: integers.shifted_left,
-        aten.__rshift__.Tensor: integers.shifted_right,
-        aten.mean.dim: integers.mean,
+        aten.neg.default: elementwise.negated,
+        aten.div.Tensor_mode: elementwise.quotient,
+        aten.pow.Tensor_Scalar: elementwise.power_of_number,
+        aten.pow.Tensor_Tensor: elementwise.power,
+        aten.pow.Scalar: elementwise.power,
+        aten.bitwise_xor.Scalar: functools.partial(elementwise.with_number, "bitwise_xor"),
+        aten.bitwise_or.Scalar: functools.partial(elementwise.with_number, "bitwise_or"),
+        aten.__lshift__.Tensor: torch().bitwise_left_shift,
+        aten.__rshift__.Tensor: torch().bitwise_right_shift,
+        aten.mean.dim: elementwise.mean,
         aten.argmax.default: functools.partial(reductions.place, "amax"),
         aten.argmin.default: functools.partial(reductions.place, "amin"),
         aten.max.dim: functools.partial(reductions.extremum, "amax"),
@@ -73,11 +68,11 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.var_mean.correction: reductions.variance_and_mean,
         aten.native_group_norm.default: reductions.group_norm,
         aten._native_batch_norm_legit_no_training.default: reductions.batch_norm,
-        aten.cumsum.default: scans.cumulative_sum,
-        aten.cummax.default: functools.partial(scans.running, "ge"),
-        aten.cummin.default: functools.partial(scans.running, "le"),
-        aten.logcumsumexp.default: scans.log_sum_exp,
-        aten.searchsorted.Tensor: _searchsorted,
+        aten.cumsum.default: reductions.cumulative_sum,
+        aten.cummax.default: functools.partial(reductions.running, "ge"),
+        aten.cummin.default: functools.partial(reductions.running, "le"),
+        aten.logcumsumexp.default: reductions.log_sum_exp,
+        aten.searchsorted.Tensor: indexing.searchsorted,
         aten.masked_select.default: indexing.masked_select,
         aten.index_put.default: indexing.index_put,
         aten.roll.default: indexing.roll,
@@ -88,9 +83,9 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         prims.fft_c2c.default: fft.of_complex,
         prims.fft_r2c.default: fft.of_real,
         prims.fft_c2r.default: fft.to_real,
-        aten._embedding_bag.default: embedding_bag.embedding_bag,
-        aten._embedding_bag_forward_only.default: embedding_bag.embedding_bag,
-        aten._cdist_forward.default: _distances,
+        aten._embedding_bag.default: indexing.embedding_bag,
+        aten._embedding_bag_forward_only.default: indexing.embedding_bag,
+        aten._cdist_forward.default: reductions.distances,
         aten.scaled_dot_product_attention.default: attention.attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: attention.flash_attention,
         aten._scaled_dot_product_flash_attention_for_cpu_backward.default: (
@@ -101,7 +96,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
     }
     ours = {**own, **recurrent.decompositions()}
     known = {**decomposition_table(), **_by_pytorch(), **ours}
-    return known | {op: _first_of(way, known.get(op)) for op, way in complex_numbers.ops().items()}
+    return known | {op: _first_of(way, known.get(op)) for op, way in elementwise.ops().items()}
 
 
 def _first_of(way: Callable[..., Any], other: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -135,25 +130,3 @@ def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:
     known = torch()._decomp.decomposition_table
     overloads = (getattr(packet, name) for packet in packets for name in packet.overloads())
     return {overload: known[overload] for overload in overloads if overload in known}
-
-
-def _searchsorted(
-    sorted_sequence: Any,
-    self: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Any = None,
-) -> Any:
-    """Return for each value the number of elements that are less; with `right`, not greater."""
-    if sorter is not None:
-        return NotImplemented
-    one, many = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)
-    is_before = many <= one if right or side == "right" else many < one
-    return is_before.sum(-1, dtype=torch().int32 if out_int32 else torch().int64)
-
-
-def _distances(x: Any, y: Any, p: float, compute_mode: Any) -> Any:
-    difference = x.unsqueeze(-2) - y.unsqueeze(-3)
-    return torch().linalg.vector_norm(difference, p, dim=-1)

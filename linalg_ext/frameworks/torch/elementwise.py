@@ -1,11 +1,19 @@
-"""Functions of elements, by ops that mean the same in torch-mlir as in PyTorch."""
+"""Functions of elements, by ops that mean the same in torch-mlir as in PyTorch.
+
+Those of integers torch-mlir would compute by floats, or knows nothing of: integers beyond 2^24, or
+2^53, lose bits in floats. Of complex numbers it has hardly any: they are computed by their parts.
+Each function leaves the kinds of numbers that it is not for as they are.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 
 def clamp(x: Any, min: float | None = None, max: float | None = None) -> Any:
@@ -107,7 +115,6 @@ def product(x: Any, y: Any) -> Any:
 
 
 def _parts(x: Any) -> tuple[Any, ...]:
-    """The real part, and the imaginary one where there is one."""
     is_complex = x.dtype.is_complex if isinstance(x, torch().Tensor) else isinstance(x, complex)
     return (x.real, x.imag) if is_complex else (x,)
 
@@ -148,3 +155,205 @@ def number_of_two(comparison: str, x: Any, y: Any) -> Any:
     if y.is_floating_point():
         is_first = is_first | (y != y)
     return torch().where(is_first, x, y)
+
+
+def negated(x: Any) -> Any:
+    """The least of all stays itself."""
+    return x * -1 if _is_whole(x) else NotImplemented
+
+
+def quotient(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
+    """`aten.div.Tensor_mode`: of integers down to the next one by the quotient towards zero."""
+    if rounding_mode is None or not _are_whole(x, y):
+        return NotImplemented
+    given = [each for each in (x, y) if isinstance(each, torch().Tensor)]
+    if rounding_mode == "trunc" and len(given) == 2:
+        return NotImplemented  # torch-mlir's own way is this one
+    like = torch().empty_like(given[0], dtype=torch().result_type(x, y))
+    x, y = (_tensor(each, like) for each in (x, y))
+    towards_zero = torch().ops.aten.div.Tensor_mode(x, y, rounding_mode="trunc")
+    if rounding_mode == "trunc":
+        return towards_zero
+    rest = x - towards_zero * y
+    is_below = (rest != 0) & ((rest < 0) != (y < 0))
+    return torch().where(is_below, towards_zero - 1, towards_zero)
+
+
+def power_of_number(x: Any, exponent: float) -> Any:
+    """`aten.pow.Tensor_Scalar`: squares, and products of them."""
+    if not _is_whole(x):
+        return NotImplemented
+    if type(exponent) is not int:
+        return x.to(torch().result_type(x, exponent)).pow(exponent)
+    if exponent < 0:
+        return NotImplemented
+    found, square = torch().ones_like(x), x
+    while exponent:
+        found = found * square if exponent & 1 else found
+        exponent >>= 1
+        square = square * square if exponent else square
+    return found
+
+
+def power(x: Any, exponent: Any) -> Any:
+    """`aten.pow` of a tensor of exponents: a square for each bit of them."""
+    if not _are_whole(x, exponent):
+        return NotImplemented
+    like = torch().empty_like(exponent, dtype=torch().result_type(x, exponent))
+    base, exponent = (_tensor(each, like) for each in (x, exponent))
+    found, square = torch().ones_like(base), base
+    for bit in range(torch().iinfo(like.dtype).bits - 1):
+        found = torch().where((exponent >> bit) & 1 != 0, found * square, found)
+        square = square * square
+    # One over an integer is none, but for 1 and -1.
+    inverse = torch().where(base == 1, 1, torch().where(base == -1, found, 0))
+    return torch().where(exponent < 0, inverse, found)
+
+
+def with_number(op: str, x: Any, y: Any) -> Any:
+    """Apply an op of two tensors to one and a number."""
+    return getattr(torch(), op)(x, torch().full_like(x, y))
+
+
+def mean(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """`aten.mean.dim` of integers, as floats of a type."""
+    if not _is_whole(x) or dtype is None:
+        return NotImplemented
+    return x.to(dtype).mean(dim, keepdim)
+
+
+def _tensor(value: Any, like: Any) -> Any:
+    """A tensor of the type of another; a number becomes one of its shape."""
+    if isinstance(value, torch().Tensor):
+        return value.to(like.dtype)
+    return torch().full_like(like, value)
+
+
+def _are_whole(*values: Any) -> bool:
+    return all(
+        _is_whole(each) if isinstance(each, torch().Tensor) else type(each) is int
+        for each in values
+    )
+
+
+def _is_whole(x: Any) -> bool:
+    """Return whether a tensor is of integers of more than a bit."""
+    kind = x.dtype
+    return not (kind.is_floating_point or kind.is_complex or kind is torch().bool)
+
+
+def ops() -> Mapping[Any, Callable[..., Any]]:
+    """By PyTorch's ops."""
+    aten = torch().ops.aten
+    summed = aten.sum.default, aten.sum.dim_IntList, aten.mean.default, aten.mean.dim
+    sums: dict[Any, Callable[..., Any]] = {op: functools.partial(_by_parts, op) for op in summed}
+    return {
+        **sums,
+        aten.neg.default: functools.partial(_by_parts, aten.neg.default),
+        aten.add.Tensor: functools.partial(_complex_sum, operator.add),
+        aten.add.Scalar: functools.partial(_complex_sum, operator.add),
+        aten.sub.Tensor: functools.partial(_complex_sum, operator.sub),
+        aten.sub.Scalar: functools.partial(_complex_sum, operator.sub),
+        aten.div.Tensor: _complex_quotient,
+        aten.div.Scalar: _complex_quotient,
+        aten.reciprocal.default: _reciprocal,
+        aten.pow.Tensor_Scalar: _power,
+        aten._conj.default: _conjugate,
+        aten._conj_physical.default: _conjugate,
+        aten.angle.default: _angle,
+        aten.exp.default: _exponential,
+        aten.log.default: _logarithm,
+        aten.eq.Tensor: _is_equal,
+    }
+
+
+def _is_complex(x: Any) -> bool:
+    return x.dtype.is_complex if isinstance(x, torch().Tensor) else isinstance(x, complex)
+
+
+def _both_parts(x: Any) -> tuple[Any, Any]:
+    """The real part and the imaginary one; that of a real number is 0."""
+    return (x.real, x.imag) if _is_complex(x) else (x, 0)
+
+
+def _by_parts(op: Any, x: Any, *operands: Any, dtype: Any = None, **keywords: Any) -> Any:
+    """Apply an op to the real and the imaginary part alike."""
+    if not _is_complex(x) or dtype not in (None, x.dtype):
+        return NotImplemented
+    return torch().complex(*(op(part, *operands, **keywords) for part in _both_parts(x)))
+
+
+def _complex_sum(op: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
+    if not (_is_complex(x) or _is_complex(y)):
+        return NotImplemented
+    if alpha != 1:
+        y = y * alpha
+    return _complex(*map(op, _both_parts(x), _both_parts(y)))
+
+
+def _complex(real: Any, imaginary: Any) -> Any:
+    """A tensor by its parts, of one shape and one type."""
+    if not isinstance(imaginary, torch().Tensor):
+        imaginary = torch().full_like(real, imaginary)
+    dtype = torch().promote_types(real.dtype, imaginary.dtype)
+    real, imaginary = torch().broadcast_tensors(real.to(dtype), imaginary.to(dtype))
+    return torch().complex(real, imaginary)
+
+
+def _complex_quotient(x: Any, y: Any) -> Any:
+    """Scaled by the larger part of the divisor, so that its square need not be a number."""
+    if not (_is_complex(x) or _is_complex(y)):
+        return NotImplemented
+    a, b = _both_parts(x)
+    if not _is_complex(y):
+        return _complex(a / y, b / y)
+    c, d = _both_parts(y)
+    if not isinstance(y, torch().Tensor):
+        c, d = (torch().full_like(_both_parts(x)[0], part) for part in (c, d))
+    largest = torch().maximum(c.abs(), d.abs())
+    c, d = _scaled_part(c, d, largest), _scaled_part(d, c, largest)
+    size, is_zero = (c * c + d * d) * largest, largest == 0
+    real = torch().where(is_zero, a / largest, (a * c + b * d) / size)
+    return _complex(real, torch().where(is_zero, b / largest, (b * c - a * d) / size))
+
+
+def _scaled_part(x: Any, other: Any, largest: Any) -> Any:
+    """A part over the larger one: of one that alone is infinite, its sign."""
+    is_alone = (x.abs() == math.inf) & (other.abs() != math.inf)
+    return torch().where(is_alone, x.sign(), x / largest)
+
+
+def _reciprocal(x: Any) -> Any:
+    return _complex_quotient(torch().ones_like(x.real), x) if _is_complex(x) else NotImplemented
+
+
+def _power(x: Any, exponent: Any) -> Any:
+    return x * x if _is_complex(x) and exponent == 2 else NotImplemented
+
+
+def _conjugate(x: Any) -> Any:
+    return torch().complex(x.real, -x.imag) if _is_complex(x) else NotImplemented
+
+
+def _angle(x: Any) -> Any:
+    return torch().atan2(x.imag, x.real) if _is_complex(x) else NotImplemented
+
+
+def _exponential(x: Any) -> Any:
+    if not _is_complex(x):
+        return NotImplemented
+    size, angle = x.real.exp(), x.imag
+    # Of a real number the sine is 0, whatever that is to be multiplied by.
+    imaginary = torch().where(angle == 0, angle, size * angle.sin())
+    return torch().complex(size * angle.cos(), imaginary)
+
+
+def _logarithm(x: Any) -> Any:
+    return torch().complex(x.abs().log(), x.angle()) if _is_complex(x) else NotImplemented
+
+
+def _is_equal(x: Any, y: Any) -> Any:
+    if not (_is_complex(x) or _is_complex(y)):
+        return NotImplemented
+    (a, b), (c, d) = _both_parts(x), _both_parts(y)
+    return (a == c) & (b == d)

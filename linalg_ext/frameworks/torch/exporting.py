@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from linalg_ext.errors import ModelError
+from linalg_ext.errors import ModelError, caller_location
+from linalg_ext.frameworks.kernels import line_of_error
+from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.decompositions import decompositions
 from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
-from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.untraceable import quiet, untraceable
 
 
 def exported(
@@ -138,7 +140,6 @@ def _bound(value: Any) -> int | None:
 
 
 def _names(program: Any) -> list[str]:
-    """Return the caller's name of each flat input."""
     pytree = torch().utils._pytree
     spec = program.call_spec.in_spec
     order = program.module_call_graph[0].signature.forward_arg_names or ()
@@ -154,10 +155,67 @@ def _names(program: Any) -> list[str]:
 
 
 def _held(own: Any, program: Any, holder: Any) -> Held:
-    """Return the place that holds a tensor of the model."""
     found = state_of(holder, own.target)
     if found is not None:
         return found
     stores: list[MutableMapping[str, Any]] = [program.state_dict, program.constants]
     owner = next(store for store in stores if own.target in store)
     return Held(own.target, owner, own.target)
+
+
+_OTHERWISE = (
+    "see that model(*example_inputs) runs, and where the error that this one comes from points; "
+    'torch.compile(model, backend="linalg_ext") compiles what lies between places that cannot be '
+    "traced"
+)
+_BY_SIZES = (
+    "leave sizes that the model fixes out of dynamic_shapes, give sizes that are equal the same "
+    "Dim, and open no size that is 1 in the examples; torch.export.Dim.AUTO opens what can be open"
+)
+_BY_INPUTS = (
+    "dynamic_shapes says of each input, in order or by its name, which axes are open, or None: "
+    '({0: torch.export.Dim("batch")}, None)'
+)
+_BY_VALUES = (
+    "the model asks for a value while it is traced: choose by torch.where or torch.cond, or call "
+    'torch.compile(model, backend="linalg_ext"), which compiles what lies before and after'
+)
+_LOUD = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes")
+"""Loggers that write a traceback of an error that is then raised."""
+
+
+def untraceable(error: Exception) -> ModelError:
+    """An error of the exporter's, or of the model's own, as one of this library's."""
+    text = str(error).strip()
+    first, _, more = text.partition("\n")
+    found = [" ".join(line[4:].split()) for line in more.splitlines() if line[:4] == "  - "]
+    return ModelError(
+        f"torch.export cannot trace the model: {type(error).__name__}: {first}",
+        where=line_of_error(error, [torch()]) or caller_location(),
+        hint=_cure_of(error, first),
+        notes=list(dict.fromkeys(found))[:2],
+    )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A scope in which PyTorch does not log what it raises as well."""
+    loggers = [logging.getLogger(name) for name in _LOUD]
+    was = [each.disabled for each in loggers]
+    for each in loggers:
+        each.disabled = True
+    try:
+        yield
+    finally:
+        for each, disabled in zip(loggers, was, strict=True):
+            each.disabled = disabled
+
+
+def _cure_of(error: Exception, text: str) -> str:
+    if text.startswith("Constraints violated"):
+        return _BY_SIZES
+    if "`dynamic_shapes`" in text:
+        return _BY_INPUTS
+    if "data-dependent" in text or "DataDependent" in type(error).__name__:
+        return _BY_VALUES
+    return _OTHERWISE

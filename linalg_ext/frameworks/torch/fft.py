@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 Parts = tuple[Any, Any]
 

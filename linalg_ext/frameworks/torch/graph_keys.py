@@ -1,4 +1,4 @@
-"""The key of a graph's kernel: the whole graph, and the tools that compile it.
+"""Keys of graphs' kernels: the whole graph, and the tools that compile it, as plain data.
 
 The values of parameters are not in the key, for they are arguments; those of constants inside are.
 Lines of the program are, since a kernel's errors name them.
@@ -7,15 +7,17 @@ Lines of the program are, since a kernel's errors name them.
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.cache.keys import digest
+from linalg_ext.cache.keys import checksum, digest
+from linalg_ext.errors import LinalgExtError
 from linalg_ext.executable import disk_cache
+from linalg_ext.frameworks.kernels import ENTRY
+from linalg_ext.frameworks.requirements import makers, torch
 from linalg_ext.frameworks.torch import graphs
-from linalg_ext.frameworks.torch.fingerprint import Untold, attribute, constant
-from linalg_ext.frameworks.torch.options import Options
-from linalg_ext.frameworks.torch.requirements import ENTRY, makers, torch
+from linalg_ext.frameworks.torch.compiled_graph import Options
+from linalg_ext.frameworks.torch.tensors import as_array
 
 
 def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> str | None:
@@ -29,12 +31,14 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
     if not disk_cache.is_keeping():
         return None
     try:
-        told = digest(makers(), _told(graph_module), graphs.parameters(graph_module.graph))
-    except Untold:
+        fingerprint = digest(
+            makers(), _graph_data(graph_module), graphs.parameters(graph_module.graph)
+        )
+    except NoKey:
         return None
     return disk_cache.key_of_module(
         "graph of torch.fx",
-        told,
+        fingerprint,
         ENTRY,
         checked=options.is_checked,
         opt_level=options.opt_level,
@@ -43,27 +47,27 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
     )
 
 
-def _told(graph_module: Any) -> list[Any]:
+def _graph_data(graph_module: Any) -> list[Any]:
     """A graph as plain data, nodes being numbers."""
     numbers = {node: number for number, node in enumerate(graph_module.graph.nodes)}
 
-    def told(value: Any) -> Any:
+    def as_data(value: Any) -> Any:
         if isinstance(value, torch().fx.Node):
             return "node", numbers[value]
         if isinstance(value, list | tuple):
-            return [told(each) for each in value]
+            return [as_data(each) for each in value]
         if isinstance(value, dict):
-            return {told(key): told(each) for key, each in value.items()}
+            return {as_data(key): as_data(each) for key, each in value.items()}
         if isinstance(value, slice):
-            return "slice", told(value.start), told(value.stop), told(value.step)
+            return "slice", as_data(value.start), as_data(value.stop), as_data(value.step)
         return attribute(value)
 
     return [
         (
             node.op,
             _target(graph_module, node),
-            told(node.args),
-            told(node.kwargs),
+            as_data(node.args),
+            as_data(node.kwargs),
             _like(node.meta.get("val")),
             graphs.lines_of(node),
         )
@@ -78,14 +82,14 @@ def _target(graph_module: Any, node: Any) -> Any:
         for name in target.split("."):
             found = getattr(found, name)
         is_graph = isinstance(found, torch().fx.GraphModule)
-        return _told(found) if is_graph else constant(found)
+        return _graph_data(found) if is_graph else constant(found)
     if node.op != "call_function":
         return ""  # inputs go by their order
     if isinstance(target, torch()._ops.OperatorBase):
         return str(target)
     if isinstance(target, types.BuiltinFunctionType):
         return target.__module__, target.__qualname__
-    raise Untold  # a user's function, which its name does not identify
+    raise NoKey  # a user's function, which its name does not identify
 
 
 def _like(value: Any) -> Any:
@@ -96,3 +100,78 @@ def _like(value: Any) -> Any:
         sizes = [str(size) for size in (*value.shape, *value.stride())]
         return str(value.dtype), str(value.layout), sizes
     return str(value) if hasattr(value, "node") else attribute(value)
+
+
+_MOST_BYTES = 1 << 26
+"""The size limit of a constant: a checksum of a larger one would take long."""
+
+
+class NoKey(Exception):
+    """Something has no key: what is made of it is not kept."""
+
+
+def attribute(value: Any) -> Any:
+    """An argument of an op that is no tensor.
+
+    Raises:
+        NoKey: it is none of PyTorch's kinds.
+    """
+    if type(value) in (bool, int, float, str, type(None)):
+        return value
+    if type(value) is complex:
+        return "complex", value.real, value.imag
+    found = torch()
+    kinds = found.dtype, found.device, found.layout, found.memory_format
+    if isinstance(value, kinds):
+        return type(value).__name__, str(value)
+    raise NoKey
+
+
+def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
+    """Arguments of an op, or its results.
+
+    Args:
+        value: of any kind.
+        tensor: says what a tensor is.
+
+    Raises:
+        NoKey: there is something else among them.
+    """
+    if isinstance(value, torch().Tensor):
+        return tensor(value)
+    if isinstance(value, list | tuple):
+        return [tree(each, tensor) for each in value]
+    if isinstance(value, dict):
+        return {name: tree(each, tensor) for name, each in value.items()}
+    return attribute(value)
+
+
+def form(tensor: Any) -> Any:
+    """Return the form of a tensor: its dtype, shape, strides and flags, without its elements.
+
+    Raises:
+        NoKey: it is no plain tensor in this machine's memory.
+    """
+    is_plain = type(tensor) in (torch().Tensor, torch().nn.Parameter)
+    if not is_plain or tensor.layout != torch().strided or tensor.device.type != "cpu":
+        raise NoKey
+    flags = tensor.is_conj(), tensor.is_neg()
+    return str(tensor.dtype), tuple(tensor.shape), tensor.stride(), flags
+
+
+def constant(tensor: Any) -> Any:
+    """A tensor with its elements.
+
+    Raises:
+        NoKey: it is no plain tensor in this machine's memory, or too large.
+    """
+    if not isinstance(tensor, torch().Tensor):
+        raise NoKey
+    if tensor.numel() * tensor.element_size() > _MOST_BYTES:
+        raise NoKey
+    try:
+        # Graphs are compiled, and models recorded, where ops give tensors without elements.
+        with torch().utils._mode_utils.no_dispatch():
+            return form(tensor), checksum(as_array(tensor, "a constant").tobytes())
+    except LinalgExtError:
+        raise NoKey from None

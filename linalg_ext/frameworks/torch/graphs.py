@@ -1,4 +1,4 @@
-"""Queries on graphs of torch.fx."""
+"""Queries on graphs of torch.fx, and the error for one that cannot be compiled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from linalg_ext.errors import SourceLocation
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 _PARAMETER = "linalg_ext.parameter"
 """The key in the `meta` of an input that marks it as the same for many calls."""
@@ -107,3 +107,19 @@ def with_results(module: Any, wanted: Sequence[Any]) -> Any:
     # Only ops without effects: those whose results have no uses go.
     graph.eliminate_dead_code()
     return fx.GraphModule(module, graph)
+
+
+class Refused(Exception):
+    """A graph cannot be compiled.
+
+    Attributes:
+        node: the name of the node that is to blame, if one is known.
+        reason: why, in a few words.
+        notes: what upstream says of it.
+    """
+
+    def __init__(self, node: str | None, reason: str, notes: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.node = node
+        self.reason = reason
+        self.notes = tuple(notes)

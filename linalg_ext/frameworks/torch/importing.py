@@ -3,21 +3,35 @@
 The passes run in the guard process: what kills them is an error here. Every op of the module has
 the name of the node that it comes from in its location, so that whatever refuses it, there or
 further down, refuses that node.
+
+Recurrent layers become calls of functions that are linalg already, before torch-mlir sees them.
+Views with several open sizes become MLIR's own reshapes: torch-mlir takes all but one of the open
+sizes that it cannot tell apart for 1. PyTorch has told them apart while it traced: which belong
+together follows from their symbols.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import CrashError, IRError
+from linalg_ext.frameworks.kernels import ENTRY
+from linalg_ext.frameworks.recurrent_cells import CELLS
+from linalg_ext.frameworks.requirements import torch, torch_importer
 from linalg_ext.frameworks.torch import graphs
-from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
-from linalg_ext.frameworks.torch.refusals import Refused
-from linalg_ext.frameworks.torch.requirements import ENTRY, importer, torch
-from linalg_ext.frameworks.torch.reshapes import write_reshapes
-from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
+from linalg_ext.frameworks.torch.graphs import Refused
+from linalg_ext.frameworks.torch.recurrent import BACKWARD, GRADIENT, NAMESPACE
+from linalg_ext.frameworks.torch_dialect import (
+    VIEWS,
+    Group,
+    write_cutting_pads,
+    write_reshape,
+    write_traced,
+)
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, joined
 from linalg_ext.libraries import in_force
@@ -26,7 +40,7 @@ from linalg_ext.runtime import parser_process
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
-from linalg_ext.transforms.ir_utils.walking import functions
+from linalg_ext.transforms.ir_utils.walking import functions, operations
 from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
 _KEEPING = frozenset(
@@ -48,7 +62,7 @@ def imported(module: Any) -> Module:
     _refuse_what_would_differ(module.graph)
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
-    write_recurrent_layers(raw.ir)
+    write_traced(raw.ir, _layer)
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
@@ -112,13 +126,12 @@ def _notes(found: Sequence[Diagnostic]) -> list[str]:
 
 
 def _base(op: str) -> str:
-    """The name of an op alone: `view` of `aten.view.default`."""
     return op.split(".")[1] if "." in op else op
 
 
 def _torch_ir(module: Any) -> Any:
     """The graph, and those of its loops, as ops of the torch dialect."""
-    fx = importer()
+    fx = torch_importer()
     last: list[Any] = []
     context = new_context()
     made = fx.FxImporter(
@@ -185,3 +198,97 @@ def _refuse_what_would_differ(graph: Any) -> None:
             raise Refused(
                 node.name, "torch-mlir computes with unsigned integers as with signed ones"
             )
+
+
+_PREFIX = f"torch.{NAMESPACE}."
+
+
+def _layer(op: ir.Operation) -> tuple[str, Callable[..., Any]] | None:
+    """Return the name of an op of a recurrent layer, and the function that computes it."""
+    name = ir.StringAttr(op.attributes["name"]).value
+    base = name.removeprefix(_PREFIX).removesuffix(BACKWARD)
+    cell = CELLS.get(base.removesuffix(GRADIENT))
+    if cell is None or not name.startswith(_PREFIX):
+        return None
+    over_rows = cell.gradient_over_rows if base.endswith(GRADIENT) else cell.over_rows
+    return name, functools.partial(over_rows, name.endswith(BACKWARD))
+
+
+_RESHAPE = "linalg_ext.reshape"
+
+AnySize = Any
+"""An int, or a SymInt of PyTorch's."""
+
+
+def write_reshapes(module: ir.Module, graph: Any) -> None:
+    """Make each view in torch's dialect that has open sizes a call of a function in tensor.
+
+    Args:
+        module: the graph's, as it was imported: what its ops are called is in their locations.
+        graph: that PyTorch has traced.
+    """
+    nodes = {node.name: node for node in graphs.calls(graph)}
+    for number, op in enumerate(operations(module.operation, VIEWS)):
+        name = graphs.name_in(str(op.location), nodes)
+        if name is None:
+            continue
+        before, after = (each.meta["val"].shape for each in (nodes[name].args[0], nodes[name]))
+        groups = grouped(before, after) if _is_open(after) else None
+        if groups is not None:
+            with op.location:
+                write_reshape(module, op, f"{_RESHAPE}.{number}", groups)
+
+
+def _is_open(shape: Sequence[AnySize]) -> bool:
+    return not all(isinstance(size, int) for size in shape)
+
+
+def grouped(before: Sequence[AnySize], after: Sequence[AnySize]) -> list[Group] | None:
+    """The smallest groups of axes, outermost first; None where a symbol is not known of.
+
+    Args:
+        before: the sizes of what is viewed.
+        after: those of the view.
+    """
+    groups: list[Group] = []
+    left, right = list(range(len(before))), list(range(len(after)))
+    while left and right:
+        found = _first(left, right, before, after)
+        if found is None:
+            return None
+        groups.append(found)
+        left, right = left[len(found.before) :], right[len(found.after) :]
+    if not groups or not all(_is_one(before[axis]) for axis in left):
+        return None
+    if not all(_is_one(after[axis]) for axis in right):
+        return None
+    last = groups.pop()
+    return [*groups, Group((*last.before, *left), (*last.after, *right))]
+
+
+def _first(
+    left: list[int], right: list[int], before: Sequence[AnySize], after: Sequence[AnySize]
+) -> Group | None:
+    """The smallest group that the first of some axes are in."""
+    counts = [(i, j) for i in range(1, len(left) + 1) for j in range(1, len(right) + 1)]
+    for i, j in sorted(counts, key=sum):
+        group = Group(tuple(left[:i]), tuple(right[:j]))
+        if _is_same(
+            _product(before[axis] for axis in group.before),
+            _product(after[axis] for axis in group.after),
+        ):
+            return group
+    return None
+
+
+def _product(sizes: Any) -> Any:
+    return math.prod(size if isinstance(size, int) else size.node.expr for size in sizes)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    difference = one - other
+    return bool((difference if isinstance(difference, int) else difference.expand()) == 0)
+
+
+def _is_one(size: AnySize) -> bool:
+    return isinstance(size, int) and size == 1

@@ -1,11 +1,12 @@
-"""Elements by their places and by masks, by ops that mean the same in torch-mlir as in PyTorch."""
+"""Elements by places, masks, strides and bags, by ops that torch-mlir computes as PyTorch does."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 
 def masked_select(x: Any, mask: Any) -> Any:
@@ -42,3 +43,107 @@ def roll(x: Any, shifts: Any, dims: Sequence[int] = ()) -> Any:
 def sort(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
     """Every sort is stable here."""
     return torch().ops.aten.sort.default(x, dim, descending)
+
+
+def as_strided(
+    x: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """The elements as slices of `x`, where each stride is a multiple of the next smaller one.
+
+    A place in memory is then a number whose digits are the indices: `x` is reshaped so that each
+    digit is an axis, and each axis is cut. torch-mlir's own way is a table of all places.
+    """
+    known = [*x.shape, *size, *stride, x.storage_offset(), storage_offset or 0]
+    if not all(isinstance(each, int) for each in known) or 0 in size or not x.is_contiguous():
+        return NotImplemented
+    rest = 0 if storage_offset is None else storage_offset - x.storage_offset()
+    axes = [axis for axis in range(len(size)) if size[axis] > 1 and stride[axis]]
+    axes.sort(key=lambda axis: stride[axis], reverse=True)
+    shape: list[int] = []
+    places: list[int] = []
+    above = x.numel()
+    for axis in axes:
+        count, more = divmod(above, stride[axis])
+        place, rest = divmod(rest, stride[axis])
+        # Of the outermost axis what is left over is beyond all places.
+        if place < 0 or place + size[axis] > count or (more and shape):
+            return NotImplemented
+        shape.append(count)
+        places.append(place)
+        above = stride[axis]
+    if not 0 <= rest < above:
+        return NotImplemented
+    whole = above
+    for count in shape:
+        whole *= count
+    found = x.reshape(-1).narrow(0, 0, whole).reshape(*shape, above).select(-1, rest)
+    for digit, (axis, place) in enumerate(zip(axes, places, strict=True)):
+        found = found.narrow(digit, place, size[axis])
+    found = found.permute([axes.index(axis) for axis in sorted(axes)])
+    for axis in range(len(size)):
+        found = found if axis in axes else found.unsqueeze(axis)
+    return found.expand(list(size))
+
+
+_SUM, _MEAN, _MOST = range(3)
+
+
+def embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool = False,
+    mode: int = _SUM,
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:
+    """`aten._embedding_bag_forward_only`, of which torch-mlir forgets the weights of samples.
+
+    Shapes: the table N x D, I indices, B offsets: the sums, means or greatest elements are B x D.
+    With them go the bag of each index, the number of indices in each bag, and unused results.
+    """
+    count = offsets.shape[0] - include_last_offset
+    starts = offsets[:count]
+    places = torch().arange(indices.shape[0], dtype=offsets.dtype)
+    bags = (places.unsqueeze(1) >= starts).sum(1) - 1
+    counts = indices != padding_idx
+    if include_last_offset:
+        counts = counts & (places < offsets[-1])
+    sizes = torch().zeros_like(starts).index_add(0, bags, counts.to(starts.dtype))
+    rows = weight.index_select(0, indices)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if mode == _MOST:
+        found = _greatest(rows, bags, counts, count)
+    else:
+        rows = torch().where(counts.unsqueeze(1), rows, 0)
+        found = torch().zeros_like(rows[:1]).expand(count, -1).index_add(0, bags, rows)
+    if mode == _MEAN:
+        found = found / sizes.clamp(min=1).unsqueeze(1)
+    return found, bags, sizes, sizes.clone()
+
+
+def _greatest(rows: Any, bags: Any, counts: Any, count: int) -> Any:
+    """Return the elementwise maximum of each bag; zeros where it is empty."""
+    is_in = (bags == torch().arange(count).unsqueeze(1)) & counts
+    found = torch().where(is_in.unsqueeze(2), rows, -math.inf).amax(1)
+    return torch().where(is_in.any(1, keepdim=True), found, 0)
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    self: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    """Return for each value the number of elements that are less; with `right`, not greater."""
+    if sorter is not None:
+        return NotImplemented
+    one, many = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)
+    is_before = many <= one if right or side == "right" else many < one
+    return is_before.sum(-1, dtype=torch().int32 if out_int32 else torch().int64)

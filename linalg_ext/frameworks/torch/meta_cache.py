@@ -1,9 +1,11 @@
-"""A memo of the results of ops on tensors without elements (fake tensors).
+"""Results of ops on tensors without elements (fake tensors), remembered.
 
 PyTorch computes such results itself (FakeTensorMode), but takes a second and more to load for that.
 Its answers for the ops of a model are plain data. The memo maps an op, the forms of its arguments
 and its other arguments to the form of each result. A model with no other ops runs without
-FakeTensorMode.
+FakeTensorMode, on tensors that are as plain as they can be. The store on disk is a hint, by the
+forms of a model's inputs and of its state: a model with other ops finds nothing useful in it; one
+with the same ops finds them all.
 
 A wrong answer would do no harm. The op list of such a run contains all the answers. It is used only
 where it equals a list that PyTorch itself gave, op by op and answer by answer. PyTorch would then
@@ -14,77 +16,86 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.torch.fingerprint import Untold, tree
-from linalg_ext.frameworks.torch.meta_tensors import Twins, elementless, new, view
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import makers, torch
+from linalg_ext.frameworks.torch.graph_keys import NoKey, form, tree
+from linalg_ext.runtime import kernel_cache
 
 Forms = dict[str, Any]
-"""For each op with its arguments, as text, what it gives: see `_told`."""
+"""For each op with its arguments, as text, what it gives: see `_description`."""
+
+
+Handler = Callable[[Any, Any, Mapping[str, Any]], Any]
+"""Takes an op, its arguments and its keyword arguments, and gives its result."""
 
 
 @functools.cache
-def quiet_mode() -> Any:
-    """Return a base class of dispatch modes that TorchDynamo ignores, so that it is not loaded."""
+def _mode_class() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class QuietMode(TorchDispatchMode):  # type: ignore[misc]
-        @classmethod
-        def _should_skip_dynamo(cls) -> bool:
-            return False
+    class Mode(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self, handle: Handler) -> None:
+            super().__init__()
+            self._handle = handle
 
-    return QuietMode
-
-
-def learning(forms: Forms) -> Any:
-    """A mode that records the results of all ops that run under it."""
-
-    class Learning(quiet_mode()):  # type: ignore[misc]
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            keywords = kwargs or {}
-            if func.namespace == "prim":
-                return func(*args, **keywords)
-            key = _key(func, args, keywords)
-            given = _tensors(args, keywords)
-            places = [_storage(each) for each in given]
-            found = func(*args, **keywords)
-            if key == _key(func, args, keywords):  # it has moved none of its arguments
-                with contextlib.suppress(Untold):
-                    forms[key] = _told(found, given, places)
-            return found
+            return self._handle(func, args, kwargs or {})
 
-    return Learning()
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # else TorchDynamo would be loaded
+
+    return Mode
+
+
+def mode_of(handle: Handler) -> Any:
+    """Return a dispatch mode of PyTorch's that hands each op to a function."""
+    return _mode_class()(handle)
+
+
+def learning(forms: Forms) -> Any:
+    """Return a mode that records the results of all ops that run under it."""
+
+    def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        if func.namespace == "prim":
+            return func(*args, **keywords)
+        key = _key(func, args, keywords)
+        given = _tensors(args, keywords)
+        places = [_storage(each) for each in given]
+        result = func(*args, **keywords)
+        if key == _key(func, args, keywords):  # it has moved none of its arguments
+            with contextlib.suppress(NoKey):
+                forms[key] = _description(result, given, places)
+        return result
+
+    return mode_of(handle)
 
 
 def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
-    """A mode in which ops give what is known of them.
+    """Return a mode in which ops give what is known of them.
 
     Args:
         forms: what is known.
         twins: in the place of tensors that have elements.
     """
 
-    class Answering(quiet_mode()):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            keywords = kwargs or {}
-            if func is torch().ops.prim.device.default:
-                return torch().device("cpu")
-            known = forms.get(_key(func, args, keywords), _UNKNOWN)
-            if known is _UNKNOWN:
-                raise Untold
-            given = [
-                each if isinstance(each, elementless()) else twins.of(each)
-                for each in _tensors(args, keywords)
-            ]
-            return _made(known, given)
+    def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        if func is torch().ops.prim.device.default:
+            return torch().device("cpu")
+        known = forms.get(_key(func, args, keywords), _UNKNOWN)
+        if known is _UNKNOWN:
+            raise NoKey
+        given = [
+            each if isinstance(each, elementless()) else twins.of(each)
+            for each in _tensors(args, keywords)
+        ]
+        return _from_description(known, given)
 
-    return Answering()
+    return mode_of(handle)
 
 
 _UNKNOWN = object()
@@ -108,7 +119,7 @@ def _storage(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
+def _description(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
     """Return the result of an op as plain data.
 
     A tensor is `{"argument": n}` if it is the n-th argument, else `{"form": ..., "memory": n}`. The
@@ -120,7 +131,7 @@ def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
         storages: the storages of those tensors before the op ran.
 
     Raises:
-        Untold: the result has no such description.
+        NoKey: the result has no such description.
     """
     own: list[int] = []
 
@@ -129,28 +140,28 @@ def _told(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
         if same:
             return {"argument": same[0]}
         if tensor.is_conj() or tensor.is_neg():
-            raise Untold
+            raise NoKey
         storage, offset = _storage(tensor), tensor.storage_offset()
         memory = storages.index(storage) if storage in storages else None
         if memory is None:
             if offset or storage in own:
-                raise Untold
+                raise NoKey
             own.append(storage)
         form = str(tensor.dtype), [*tensor.shape], [*tensor.stride()], offset
         return {"form": form, "memory": memory}
 
     leaves = torch().utils._pytree.tree_leaves(found)
     if not all(isinstance(each, torch().Tensor | None) for each in leaves):
-        raise Untold  # a value of elements
+        raise NoKey  # a value of elements
     return tree(found, result)
 
 
-def _made(known: Any, given: Sequence[Any]) -> Any:
-    """Return the result of an op from its description by `_told`."""
+def _from_description(known: Any, given: Sequence[Any]) -> Any:
+    """Return the result of an op from its description by `_description`."""
     if known is None:
         return None
     if isinstance(known, list):
-        return [_made(each, given) for each in known]
+        return [_from_description(each, given) for each in known]
     if "argument" in known:
         return given[known["argument"]]
     name, shape, strides, offset = known["form"]
@@ -159,3 +170,144 @@ def _made(known: Any, given: Sequence[Any]) -> Any:
     if memory is None:
         return new(dtype, shape, strides)
     return view(given[memory].untyped_storage(), dtype, shape, strides, offset)
+
+
+_MOST = 1 << 12
+"""Ops that are known for one key; when there are more, those of other models are forgotten."""
+
+
+class StoredForms:
+    """The forms on disk for models that look like one.
+
+    Attributes:
+        known: the forms.
+    """
+
+    def __init__(self, model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """
+        Args:
+            model: a module.
+            arguments, keywords: of a call.
+        """
+        self._name = type(model).__name__
+        self._key = _key_of_model(model, arguments, keywords)
+        entry = kernel_cache.read(self._key)
+        self.known: Forms = dict(entry.record) if entry is not None else {}
+
+    def keep(self, forms: Forms) -> None:
+        """Add what was learned."""
+        if forms.keys() <= self.known.keys():
+            return
+        together = {**self.known, **forms}
+        self.known = together if len(together) <= _MOST else forms
+        kernel_cache.replace(self._key, f"ops of {self._name}", self.known, {})
+
+
+def _key_of_model(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str | None:
+    try:
+        inputs = tree((tuple(arguments), dict(keywords)), form)
+        state = [(name, form(tensor)) for name, tensor in state_of_module(model)]
+    except NoKey:
+        return None
+    return kernel_cache.key_of(
+        "ops of PyTorch", makers(), str(torch().get_default_dtype()), inputs, state
+    )
+
+
+def state_of_module(model: Any) -> Iterator[tuple[str, Any]]:
+    """Its parameters and buffers, each by one name."""
+    yield from model.named_parameters()
+    yield from model.named_buffers()
+
+
+@functools.cache
+def elementless() -> Any:
+    """The class: its tensors say that they are on the CPU, and their memory is nowhere."""
+    cpu = torch().device("cpu")
+
+    class Elementless(torch().Tensor):  # type: ignore[misc]
+        __torch_function__ = torch()._C._disabled_torch_function_impl
+
+        @property
+        def device(self) -> Any:
+            return cpu
+
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func is torch().ops.prim.device.default:
+                return cpu
+            raise NoKey  # whoever runs ops on them has a mode for it
+
+    return Elementless
+
+
+class Twins:
+    """Tensors without elements that stand for others; those of shared memory share it, too."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._storages: dict[int, Any] = {}
+
+    def of(self, tensor: Any) -> Any:
+        """The twin of a tensor, the same one each time.
+
+        Raises:
+            NoKey: it is no plain tensor in this machine's memory.
+        """
+        _, twin = self._known.get(id(tensor), (None, None))
+        if twin is None:
+            twin = self._from_description(tensor)
+            # The tensor stays alive, so that no other one gets its identity.
+            self._known[id(tensor)] = tensor, twin
+        return twin
+
+    def _from_description(self, tensor: Any) -> Any:
+        *_, flags = form(tensor)  # which refuses tensors of other kinds
+        if any(flags) or tensor.is_inference() or not tensor.is_leaf:
+            raise NoKey
+        storage = tensor.untyped_storage()
+        if (own := self._storages.get(storage._cdata)) is None:
+            own = torch().UntypedStorage(storage.nbytes(), device="meta")
+            self._storages[storage._cdata] = own
+        place = tensor.shape, tensor.stride(), tensor.storage_offset()
+        twin = view(own, tensor.dtype, *place, requires_grad=tensor.requires_grad)
+        if isinstance(tensor, torch().nn.Parameter):
+            twin._is_param = True  # for those who ask
+        return twin
+
+
+def view(
+    storage: Any,
+    dtype: Any,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    *,
+    requires_grad: bool = False,
+) -> Any:
+    """A tensor without elements in a storage of PyTorch's meta device."""
+    found = torch()
+    meta = found.empty(0, dtype=dtype, device="meta").set_(storage, offset, shape, strides)
+    return _of_meta(meta, requires_grad)
+
+
+def new(dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
+    """A tensor without elements that has memory of its own."""
+    meta = torch().empty_strided(shape, strides, dtype=dtype, device="meta")
+    return _of_meta(meta, False)
+
+
+def _of_meta(meta: Any, requires_grad: bool) -> Any:
+    found = torch()
+    made = found.Tensor._make_subclass(
+        elementless(),
+        meta,
+        requires_grad,
+        dispatch_device=True,
+        device_for_backend_keys=found.device("cpu"),
+    )
+    # Whoever asks where its elements are is to hear that there are none.
+    found._C._set_throw_on_mutable_data_ptr(made)
+    return made

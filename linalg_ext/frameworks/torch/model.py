@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from linalg_ext.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    caller_location,
-    refuse_pickling,
-)
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, caller_location, refuse_pickling
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.frameworks.torch.options import Options
+from linalg_ext.frameworks.requirements import torch, torch_importer
+from linalg_ext.frameworks.torch.compiled_graph import CompiledGraph, Options, Report
 from linalg_ext.frameworks.torch.parameters import Bound
-from linalg_ext.frameworks.torch.partition import CompiledGraph
 from linalg_ext.frameworks.torch.program import Program
-from linalg_ext.frameworks.torch.report import Report
-from linalg_ext.frameworks.torch.requirements import importer, torch
 from linalg_ext.frameworks.torch.stored_models import look_up
-from linalg_ext.frameworks.torch.traceable import as_module, told_apart
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
@@ -110,7 +105,7 @@ def from_torch(
     if is_program:
         return TorchModel(*_compiled(model, (), {}, None, strict, options), options)
     module = as_module(model)
-    examples = told_apart(module, example_inputs, example_keywords or {})
+    examples = distinct(module, example_inputs, example_keywords or {})
     if dynamic_shapes:
         # A list of ops says nothing of sizes that are open.
         return TorchModel(*_compiled(module, *examples, dynamic_shapes, strict, options), options)
@@ -142,7 +137,7 @@ def _compiled(
     strict: bool,
     options: Options,
 ) -> tuple[Program, CompiledGraph]:
-    importer()
+    torch_importer()
     # Only here what loads MLIR, and much of PyTorch: a model that is kept does without.
     from linalg_ext.frameworks.torch.compiling import compile_graph
     from linalg_ext.frameworks.torch.exporting import exported
@@ -152,7 +147,6 @@ def _compiled(
 
 
 def _check_examples(examples: Sequence[Any]) -> None:
-    """Raise where an array stands for a tensor."""
     for at, each in enumerate(torch().utils._pytree.tree_leaves(examples)):
         if isinstance(each, np.ndarray):
             raise ArgumentTypeError(
@@ -230,7 +224,6 @@ class TorchModel:
         return torch().utils._pytree.tree_unflatten(results, self._program.out_spec)
 
     def _place(self, place: int, given: Sequence[Any]) -> Any:
-        """Return the tensor that is written to: the model's, or the caller's."""
         if place < len(self._state):
             return self._state[place].held.tensor
         return given[place - len(self._state)]
@@ -249,3 +242,51 @@ class TorchModel:
 def _text(tensor: Any) -> str:
     shape = ", ".join(map(str, tensor.shape))
     return f"{str(tensor.dtype).removeprefix('torch.')}[{shape}]"
+
+
+def as_module(model: Any) -> Any:
+    """A model as it is; a function as a module that takes the same, by the same names."""
+    if isinstance(model, torch().nn.Module):
+        return model
+    module = torch().nn.Module()
+    try:
+        inspect.signature(model)
+        module.forward = _as_forward(model)
+    except ValueError:
+        # A function of C's may have none to tell names by.
+        module.forward = lambda *arguments: model(*arguments)
+    return module
+
+
+def distinct(
+    model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Examples of which none is given twice, nor held by the model.
+
+    torch.export takes inputs for one where their examples are the same tensor.
+    """
+    known = {id(each) for each in (*model.parameters(), *model.buffers())}
+
+    def as_new(tensor: Any) -> Any:
+        if id(tensor) in known:
+            return tensor.detach().clone()
+        known.add(id(tensor))
+        return tensor
+
+    pytree = torch().utils._pytree
+    found: tuple[Sequence[Any], Mapping[str, Any]] = pytree.tree_map_only(
+        torch().Tensor, as_new, (tuple(arguments), dict(keywords))
+    )
+    return found
+
+
+def _as_forward(function: Any) -> Any:
+    """A function whose frames are called `forward`: the exporter tells lines of no others."""
+    if not isinstance(function, types.FunctionType):
+        return function
+    code = function.__code__.replace(co_name="forward")
+    twin = types.FunctionType(
+        code, function.__globals__, "forward", function.__defaults__, function.__closure__
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(twin, function)

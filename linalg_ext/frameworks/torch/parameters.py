@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import DTypeError, ShapeError, caller_location
+from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch.program import Held
-from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import Array, as_array
-from linalg_ext.frameworks.torch.weight_fingerprints import fingerprint
-from linalg_ext.runtime.written_pages import WrittenPages
+from linalg_ext.runtime.written_pages import WrittenPages, bytes_of
+from linalg_ext.target import host, using
 
 
 class Bound:
@@ -167,3 +172,57 @@ class Factors(Copy):
 
 _OF_FILTERS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
 """The transform of filters of F(2x2, 3x3), which is done along both of their axes."""
+
+
+_VECTORS, _LANES = 4, 16
+_SUMS = _VECTORS * _LANES
+_FACTOR = 0x9E3779B1
+
+
+def fingerprint(array: Array) -> bytes:
+    """A text of all that lies in an array, in the order of its memory."""
+    flat = bytes_of(array)
+    if flat is None:  # with gaps
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    whole = flat.size // (4 * _SUMS) * (4 * _SUMS)
+    sums = np.empty(_SUMS, np.int32)
+    _summing()(flat[:whole].view(np.int32), sums)
+    return sums.tobytes() + flat[whole:].tobytes()
+
+
+@functools.cache
+def _summing() -> Callable[[Array, Array], object]:
+    """The kernel that sums: it is kept on disk, as all are."""
+    vector, numbers = f"vector<{_LANES}xi32>", range(_VECTORS)
+    types = ", ".join([vector] * _VECTORS)
+    starts = ", ".join(f"%sum{n} = %zero" for n in numbers)
+    steps = "\n".join(
+        f"""
+        %at{n} = arith.addi %i, %offset{n} : index
+        %word{n} = vector.load %memory[%at{n}] : memref<?xi32>, {vector}
+        %scaled{n} = arith.muli %sum{n}, %factor : {vector}
+        %next{n} = arith.addi %scaled{n}, %word{n} : {vector}"""
+        for n in numbers
+    )
+    stores = "\n".join(
+        f"vector.store %all#{n}, %sums[%offset{n}] : memref<{_SUMS}xi32>, {vector}" for n in numbers
+    )
+    offsets = "\n".join(f"%offset{n} = arith.constant {n * _LANES} : index" for n in numbers)
+    text = f"""
+    func.func @fingerprint(%memory: memref<?xi32>, %sums: memref<{_SUMS}xi32>) {{
+      {offsets}
+      %step = arith.constant {_SUMS} : index
+      %zero = arith.constant dense<0> : {vector}
+      %factor = arith.constant dense<{_FACTOR}> : {vector}
+      %size = memref.dim %memory, %offset0 : memref<?xi32>
+      %all:{_VECTORS} = scf.for %i = %offset0 to %size step %step
+          iter_args({starts}) -> ({types}) {{
+        {steps}
+        scf.yield {", ".join(f"%next{n}" for n in numbers)} : {types}
+      }}
+      {stores}
+      return
+    }}"""
+    with using(host()):
+        kernel: Callable[[Array, Array], object] = compile(text, trusted=True, checked=False)
+        return kernel

@@ -15,7 +15,7 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 
 @dataclass(frozen=True)

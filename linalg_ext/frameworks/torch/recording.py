@@ -20,12 +20,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linalg_ext.frameworks.torch.fingerprint import Untold, attribute, constant, form, tree
-from linalg_ext.frameworks.torch.meta_cache import Forms, answering, learning, quiet_mode
-from linalg_ext.frameworks.torch.meta_tensors import Twins
-from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.state_restoration import unchanged
-from linalg_ext.frameworks.torch.untraceable import quiet
+from linalg_ext.frameworks.requirements import torch
+from linalg_ext.frameworks.torch.exporting import quiet
+from linalg_ext.frameworks.torch.graph_keys import NoKey, attribute, constant, form, tree
+from linalg_ext.frameworks.torch.meta_cache import Forms, Twins, answering, learning, mode_of
 
 _OWN = ("aten", "prims")
 """The namespaces of ops that mean the same in every process."""
@@ -36,13 +34,13 @@ class Recording:
     """The recording of a model: all that it computes.
 
     Attributes:
-        told: the whole program, as plain data.
+        listing: the whole program, as plain data.
         leaves: the inputs: tensors without elements, and values.
         in_spec, out_spec: the tree structure of the inputs and of the results.
         constants: the tensors that are neither inputs nor of the model's state, in their order.
     """
 
-    told: list[Any]
+    listing: list[Any]
     leaves: Sequence[Any]
     in_spec: Any
     out_spec: Any
@@ -61,7 +59,7 @@ class Runner(NamedTuple):
     modes: Sequence[Any]
 
 
-def asking(forms: Forms) -> Runner:
+def by_pytorch(forms: Forms) -> Runner:
     """As PyTorch itself does, which tells what ops give: it is written down in `forms`."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -70,7 +68,7 @@ def asking(forms: Forms) -> Runner:
     return Runner(mode.from_tensor, (mode, learning(forms)))
 
 
-def knowing(forms: Forms) -> Runner:
+def by_memo(forms: Forms) -> Runner:
     """By what is known already of what ops give: nothing of PyTorch is loaded for it."""
     twins = Twins()
     return Runner(twins.of, (answering(forms, twins),))
@@ -103,23 +101,25 @@ def _recorded(
     given, in_spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
     tensors = Tensors(model, runner.twin_of)
     leaves = [runner.twin_of(each) if _is_tensor(each) else each for each in given]
-    told: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.told_state]
+    listing: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.state_forms]
     for each, leaf in zip(given, leaves, strict=True):
-        told.append(("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each))
-    recorder = _recorder(tensors)
+        listing.append(
+            ("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each)
+        )
+    recorder = Recorder(tensors)
     with contextlib.ExitStack() as modes:
-        for mode in (*runner.modes, recorder):
+        for mode in (*runner.modes, mode_of(recorder.handle)):
             modes.enter_context(mode)
         arguments, keywords = pytree.tree_unflatten(leaves, in_spec)
         found = _called(model, tensors.state, arguments, keywords)
     if not recorder.is_whole:
-        raise Untold
+        raise NoKey
     for each in (*tensors.state.values(), *filter(_is_tensor, leaves)):
-        tensors.told(each)  # which refuses what was given other memory
+        tensors.reference(each)  # which refuses what was given other memory
     results, out_spec = pytree.tree_flatten(found)
-    told += [recorder.ops, str(out_spec)]
-    told += [tensors.told(each) if _is_tensor(each) else _value(each) for each in results]
-    return Recording(told, leaves, in_spec, out_spec, tensors.constants)
+    listing += [recorder.ops, str(out_spec)]
+    listing += [tensors.reference(each) if _is_tensor(each) else _value(each) for each in results]
+    return Recording(listing, leaves, in_spec, out_spec, tensors.constants)
 
 
 def _called(
@@ -128,7 +128,7 @@ def _called(
     """Call a model with other parameters and buffers and return its results.
 
     Raises:
-        Untold: the model replaced some of them, which no op shows.
+        NoKey: the model replaced some of them, which no op shows.
     """
 
     class Watched(torch().nn.Module):  # type: ignore[misc]
@@ -140,7 +140,7 @@ def _called(
             found = self.model(*arguments, **keywords)
             now = dict(_state_of(self.model))
             if now.keys() != state.keys() or any(now[name] is not state[name] for name in now):
-                raise Untold
+                raise NoKey
             return found
 
     inside = {f"model.{name}": tensor for name, tensor in state.items()}
@@ -148,7 +148,6 @@ def _called(
 
 
 def _state_of(model: Any) -> list[tuple[str, Any]]:
-    """Parameters and buffers, each by all its names."""
     return [
         *model.named_parameters(remove_duplicate=False),
         *model.named_buffers(remove_duplicate=False),
@@ -160,7 +159,7 @@ class Tensors:
 
     Attributes:
         state: twins without elements of the model's parameters and buffers, by name.
-        told_state: what those are like, and which share memory.
+        state_forms: what those are like, and which share memory.
         constants: the tensors with elements that are not of the model's state.
     """
 
@@ -172,7 +171,7 @@ class Tensors:
         self._places: dict[int, tuple[Any, ...]] = {}
         self._storages: dict[int, int] = {}
         self.state: dict[str, Any] = {}
-        self.told_state: list[Any] = []
+        self.state_forms: list[Any] = []
         storages: dict[int, int] = {}
         for name, tensor in _state_of(model):
             twin = self.state[name] = twin_of(tensor)
@@ -181,7 +180,7 @@ class Tensors:
                 number, _ = self.new(twin, None)
             storage = storages.setdefault(tensor.untyped_storage()._cdata, len(storages))
             place = storage, tensor.storage_offset()
-            self.told_state.append((name, number, form(tensor), place))
+            self.state_forms.append((name, number, form(tensor), place))
 
     def new(self, tensor: Any, like: Any) -> tuple[int, Any]:
         """Number a tensor, and say what it is like."""
@@ -190,33 +189,33 @@ class Tensors:
         self._places[number] = _place(tensor)
         return number, like
 
-    def told(self, tensor: Any) -> Any:
+    def reference(self, tensor: Any) -> Any:
         """A tensor that is known, or a constant.
 
         Raises:
-            Untold: its origin is not known.
+            NoKey: its origin is not known.
         """
         number = self._numbers.get(id(tensor))
         if number is not None:
             if self._places[number] != _place(tensor):
-                raise Untold  # it was given other memory, and no op did that
+                raise NoKey  # it was given other memory, and no op did that
             return "tensor", number
-        told = constant(tensor)  # which refuses what has no elements
+        described = constant(tensor)  # which refuses what has no elements
         self.constants.append(tensor)
-        return "constant", self.new(tensor, told)
+        return "constant", self.new(tensor, described)
 
     def constants_among(self, *values: Any) -> bool:
         """Return whether there are tensors with elements in trees of arguments."""
         known = set(map(id, self.constants))
         return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
 
-    def told_result(self, tensor: Any) -> Any:
+    def result_reference(self, tensor: Any) -> Any:
         """Return the description of a tensor that an op gave: a new one, or a known one.
 
         A known tensor may have another shape now.
         """
         if tensor.device.type != "cpu" or tensor.layout != torch().strided:
-            raise Untold
+            raise NoKey
         storage = self._storages.setdefault(tensor.untyped_storage()._cdata, len(self._storages))
         place = [*tensor.shape], [*tensor.stride()], tensor.storage_offset(), storage
         like = str(tensor.dtype), *place
@@ -233,40 +232,39 @@ def _place(tensor: Any) -> tuple[Any, ...]:
     return storage, tensor.storage_offset(), tensor.shape, tensor.stride()
 
 
-def _recorder(tensors: Tensors) -> Any:
-    """A mode that writes down each op."""
+class Recorder:
+    """A record of each op that runs.
 
-    class Recorder(quiet_mode()):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.ops: list[Any] = []
-            self.is_whole = True
+    Attributes:
+        ops: the ops.
+        is_whole: False once an op cannot be written down, whatever the model makes of that.
+    """
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            keywords = kwargs or {}
-            if func.namespace == "prim":
-                return func(*args, **keywords)  # a question
-            try:
-                if func.namespace not in _OWN:
-                    raise Untold
-                given = tree(args, tensors.told), tree(keywords, tensors.told)
-                if func._schema.is_mutable and tensors.constants_among(args, keywords):
-                    raise Untold  # it would be changed here and now
-                found = func(*args, **keywords)
-                self.ops.append((str(func), given, tree(found, tensors.told_result), _lines()))
-            except BaseException:
-                # Whatever the model makes of it.
-                self.is_whole = False
-                raise
-            return found
+    def __init__(self, tensors: Tensors) -> None:
+        self.ops: list[Any] = []
+        self.is_whole = True
+        self._tensors = tensors
 
-    return Recorder()
+    def handle(self, func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        """Run an op, as the handler of a mode."""
+        if func.namespace == "prim":
+            return func(*args, **keywords)  # a question
+        tensors = self._tensors
+        try:
+            if func.namespace not in _OWN:
+                raise NoKey
+            given = tree(args, tensors.reference), tree(keywords, tensors.reference)
+            if func._schema.is_mutable and tensors.constants_among(args, keywords):
+                raise NoKey  # it would be changed here and now
+            result = func(*args, **keywords)
+            self.ops.append((str(func), given, tree(result, tensors.result_reference), _lines()))
+        except BaseException:
+            self.is_whole = False
+            raise
+        return result
 
 
 def _value(leaf: Any) -> Any:
-    """An input or a result that is no tensor."""
     return "value", attribute(leaf)
 
 
@@ -278,7 +276,7 @@ def _lines() -> list[tuple[str, int]]:
     """The lines that are at work, but for those of PyTorch: a kernel's errors name them."""
     package = torch().__path__[0] + os.sep
     found = []
-    frame = sys._getframe(2)
+    frame = sys._getframe(3)
     while frame is not None and frame.f_code.co_filename != __file__:
         if not frame.f_code.co_filename.startswith(package):
             found.append((frame.f_code.co_filename, frame.f_lineno))
@@ -301,3 +299,71 @@ def _exporting() -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(compiler, name, value)
+
+
+_REFRESHED = {"_flat_weights", "_flat_weight_refs"}
+"""Lists of a recurrent layer's weights, which PyTorch remakes when weights are exchanged."""
+
+
+@contextmanager
+def unchanged(model: Any) -> Iterator[None]:
+    """Put back whatever attributes the modules of a model have got inside the `with` block.
+
+    Raises:
+        NoKey: there were such.
+    """
+    modules = list(model.modules())
+    before = [_attributes(module) for module in modules]
+    try:
+        yield
+    finally:
+        is_same = True
+        for module, attributes in zip(modules, before, strict=True):
+            is_same &= _restored(module, attributes)
+    if not is_same:
+        raise NoKey
+
+
+def _attributes(module: Any) -> dict[str, tuple[Any, Any]]:
+    """Each attribute, and what it holds where it is a container."""
+    return {name: (value, _content(value)) for name, value in vars(module).items()}
+
+
+def _content(value: Any) -> list[Any] | None:
+    if isinstance(value, dict):
+        return list(value.items())
+    return list(value) if isinstance(value, list | set) else None
+
+
+def _restored(module: Any, attributes: dict[str, tuple[Any, Any]]) -> bool:
+    """Return whether a module is as it was; it is so in the end."""
+    own = vars(module)
+    changed: set[str] = set(own.keys() ^ attributes.keys())
+    for name in own.keys() & attributes.keys():
+        if not _is_same_attribute(own[name], *attributes[name]):
+            changed.add(name)
+    for name in changed:
+        own.pop(name, None)
+    for name in changed & attributes.keys():
+        own[name], content = attributes[name]
+        _put_back(own[name], content)
+    return changed <= _REFRESHED
+
+
+def _is_same_attribute(now: Any, before: Any, content: list[Any] | None) -> bool:
+    """Return whether an attribute is the object that it was, or a container of the same ones."""
+    if content is None or type(now) is not type(before):
+        return now is before
+    return list(map(id, _flat(_content(now)))) == list(map(id, _flat(content)))
+
+
+def _flat(content: list[Any] | None) -> list[Any]:
+    """Return the items of a container; for a dict its keys and its values."""
+    return [each for one in content or () for each in (one if type(one) is tuple else (one,))]
+
+
+def _put_back(value: Any, content: list[Any] | None) -> None:
+    if content is None:
+        return
+    value.clear()
+    value.extend(content) if isinstance(value, list) else value.update(content)

@@ -1,18 +1,19 @@
 """`aten.lstm`, `gru` and `rnn`: a product for all inputs, and a loop over the steps of the state.
 
-PyTorch itself writes each step of a sequence down by itself. Here a layer is one op,
-`linalg_ext::lstm`, `linalg_ext::lstm_backward`, ..., until its graph has become linalg.
+PyTorch itself writes each step of a sequence down by itself, and traces none of `nn.LSTM`, `nn.GRU`
+and `nn.RNN` unless it is told to. Here one direction of one layer is one op, `linalg_ext::lstm`,
+`linalg_ext::lstm_backward`, ..., until its graph has become linalg; those called `lstm_gradient`
+and the like are their gradients.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.torch.cells import CELLS, PROJECTED
-from linalg_ext.frameworks.torch.recurrent_ops import BACKWARD, define_all, layer_op
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.recurrent_cells import CELLS, PROJECTED, Cell
+from linalg_ext.frameworks.requirements import torch
 
 
 @functools.cache
@@ -98,3 +99,144 @@ def _layer(name: str, ending: str, x: Any, weights: Sequence[Any], state: Sequen
         bias = biases[0] + biases[1] if biases else None
     rows = torch().nn.functional.linear(x, of_input, bias)
     return layer_op(name, ending)(rows, *of_cell, *state)
+
+
+_HAS_BIASES = 3
+"""The place of that word among the arguments; where packed sequences are given, it is another."""
+
+
+def trace_recurrent_layers() -> None:
+    """Have TorchDynamo trace recurrent layers, in this process."""
+    from torch._dynamo import config
+
+    config.allow_rnn = True
+
+
+def keep_whole(graph_module: Any) -> None:
+    """Have each recurrent layer of a graph be the ops of `recurrent`.
+
+    Args:
+        graph_module: as TorchDynamo traced it; is changed.
+    """
+    aten = torch().ops.aten
+    kinds = {getattr(torch(), name): name for name in CELLS if name != PROJECTED}
+    for node in graph_module.graph.nodes:
+        name = kinds.get(node.target) if node.op == "call_function" else None
+        if name is not None and _is_of_tensors(node):
+            node.target = functools.partial(layers, name, getattr(aten, name).input)
+    graph_module.recompile()
+
+
+def _is_of_tensors(node: Any) -> bool:
+    return len(node.args) > _HAS_BIASES and isinstance(node.args[_HAS_BIASES], bool)
+
+
+NAMESPACE = "linalg_ext"
+BACKWARD = "_backward"
+"""Ends the name of an op that goes from the last step to the first."""
+
+GRADIENT = "_gradient"
+"""Comes after the name of a cell in that of its gradient."""
+
+
+def layer_op(name: str, ending: str) -> Any:
+    """The op of a cell, and of a direction."""
+    define_all()
+    return getattr(torch().ops.linalg_ext, name + ending).default
+
+
+@functools.cache
+def define_all() -> None:
+    """Have PyTorch know the ops of all cells."""
+    for name, cell in CELLS.items():
+        for ending in ("", BACKWARD):
+            op = _define(name + ending, cell, bool(ending))
+            if cell.gradient is not None:
+                gradient = _define_gradient(f"{name}{GRADIENT}{ending}", cell, bool(ending))
+                _derive(op, cell, gradient, bool(ending))
+
+
+def _define(name: str, cell: Cell, is_backward: bool) -> Any:
+    """Have PyTorch know an op: how it runs it, and what it gives."""
+
+    def run(rows: Any, *others: Any) -> tuple[Any, ...]:
+        weights, state = others[: cell.weights], others[cell.weights :]
+        shown = [None] * len(rows)
+        for place in _order(rows, is_backward):
+            state = cell.step(torch(), rows[place], weights, state)
+            shown[place] = state[0]
+        return (torch().stack(shown), *(each.clone() for each in state))
+
+    def like(rows: Any, *others: Any) -> tuple[Any, ...]:
+        state = others[cell.weights :]
+        shown = state[0].new_empty((rows.shape[0], *state[0].shape))
+        return (shown, *map(torch().empty_like, state))
+
+    op = _op(name, run, _takes(cell), 1 + cell.states)
+    op.register_fake(like)
+    return op
+
+
+def _derive(op: Any, cell: Cell, gradient: Any, is_backward: bool) -> None:
+    """Have PyTorch know how an op is derived."""
+
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs, output[0])
+
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        rows, *others, shown = ctx.saved_tensors
+        of_rows, of_products, *of_state = gradient(rows, *others, *grads)
+        first = others[cell.weights].unsqueeze(0)
+        before = [shown[1:], first] if is_backward else [first, shown[:-1]]
+        states, products = torch().cat(before).flatten(0, 1), of_products.flatten(0, 1)
+        of_weights = [products.t() @ states, products.sum(0)][: cell.weights]
+        return (of_rows, *of_weights, *of_state)
+
+    op.register_autograd(backward, setup_context=keep)
+
+
+def _define_gradient(name: str, cell: Cell, is_backward: bool) -> Any:
+    """Have PyTorch know the gradient of an op: `Cell.gradient_over_rows`."""
+    derived: Any = cell.gradient
+
+    def run(rows: Any, *others: Any) -> tuple[Any, ...]:
+        weights = others[: cell.weights]
+        state = others[cell.weights : cell.weights + cell.states]
+        of_shown, *of_state = others[cell.weights + cell.states :]
+        order, before = list(_order(rows, is_backward)), {}
+        for place in order:
+            before[place] = state
+            state = cell.step(torch(), rows[place], weights, state)
+        of_rows, of_products = torch().empty_like(rows), torch().empty_like(rows)
+        for place in reversed(order):
+            of_new = (of_state[0] + of_shown[place], *of_state[1:])
+            given = torch(), rows[place], weights, before[place], of_new
+            of_rows[place], of_products[place], of_state = derived(*given)
+        return (of_rows, of_products, *(each.clone() for each in of_state))
+
+    def like(rows: Any, *others: Any) -> tuple[Any, ...]:
+        state = others[cell.weights : cell.weights + cell.states]
+        return tuple(map(torch().empty_like, (rows, rows, *state)))
+
+    takes = [*_takes(cell), "of_shown", *(f"of_state_{n}" for n in range(cell.states))]
+    op = _op(name, run, takes, 2 + cell.states)
+    op.register_fake(like)
+    return op
+
+
+def _takes(cell: Cell) -> list[str]:
+    weights = (f"weight_{n}" for n in range(cell.weights))
+    return ["rows", *weights, *(f"state_{n}" for n in range(cell.states))]
+
+
+def _op(name: str, run: Any, takes: Sequence[str], gives: int) -> Any:
+    given = ", ".join(f"Tensor {each}" for each in takes)
+    schema = f"({given}) -> ({', '.join(['Tensor'] * gives)})"
+    library = torch().library
+    return library.custom_op(f"{NAMESPACE}::{name}", run, mutates_args=(), schema=schema)
+
+
+def _order(rows: Any, is_backward: bool) -> Iterator[int]:
+    """The places of rows, as the steps come."""
+    places = range(len(rows))
+    return iter(reversed(places) if is_backward else places)

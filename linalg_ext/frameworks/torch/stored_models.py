@@ -10,21 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.executable import disk_cache
-from linalg_ext.frameworks.torch.meta_cache import Forms
-from linalg_ext.frameworks.torch.options import Options
-from linalg_ext.frameworks.torch.partition import CompiledGraph, Piece, Plan
+from linalg_ext.frameworks.requirements import makers, torch
+from linalg_ext.frameworks.torch.compiled_graph import CompiledGraph, Options, Piece, Plan, Report
+from linalg_ext.frameworks.torch.meta_cache import Forms, StoredForms, state_of_module
 from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
-from linalg_ext.frameworks.torch.recording import Recording, Runner, asking, knowing, recorded
-from linalg_ext.frameworks.torch.report import Report
-from linalg_ext.frameworks.torch.requirements import makers, torch
-from linalg_ext.frameworks.torch.stored_meta import KeptForms, state_of_module
+from linalg_ext.frameworks.torch.recording import Recording, Runner, by_memo, by_pytorch, recorded
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.utils.logs import logger
 
 Found = tuple[Program, CompiledGraph]
 
 
-class Sought:
+class StoredModel:
     """A model by what it computes, and the place on disk where it may be kept.
 
     Attributes:
@@ -34,7 +31,7 @@ class Sought:
     """
 
     def __init__(self, model: Any, recording: Recording, options: Options, key: str) -> None:
-        """Made by `sought`."""
+        """Made by `stored_model`."""
         self.model = model
         self.recording = recording
         self.key = key
@@ -129,38 +126,38 @@ def look_up(
     keywords: Mapping[str, Any],
     strict: bool,
     options: Options,
-) -> tuple[Found | None, Sought | None]:
+) -> tuple[Found | None, StoredModel | None]:
     """A model that is kept; and where it is to be kept, if it may be.
 
     Args:
         model: a module.
-        arguments, keywords: the examples, as `told_apart` gives them.
+        arguments, keywords: the examples, as `distinct` gives them.
         strict: as of `from_torch`.
         options: how it is compiled.
     """
     if not disk_cache.is_keeping() or _others_decompositions():
         return None, None
-    forms = KeptForms(model, arguments, keywords)
+    forms = StoredForms(model, arguments, keywords)
     if forms.known:
-        place = sought(model, arguments, keywords, strict, options, knowing(forms.known))
+        place = stored_model(model, arguments, keywords, strict, options, by_memo(forms.known))
         if place is not None and (found := place.found()) is not None:
             return found, place
     learned: Forms = {}
-    place = sought(model, arguments, keywords, strict, options, asking(learned))
+    place = stored_model(model, arguments, keywords, strict, options, by_pytorch(learned))
     if place is None:
         return None, None
     forms.keep(learned)
     return place.found(), place
 
 
-def sought(
+def stored_model(
     model: Any,
     arguments: Sequence[Any],
     keywords: Mapping[str, Any],
     strict: bool,
     options: Options,
     runner: Runner,
-) -> Sought | None:
+) -> StoredModel | None:
     """A model as it is looked for; None where its ops do not tell all of it.
 
     Args:
@@ -173,7 +170,7 @@ def sought(
     key = kernel_cache.key_of(
         "model of PyTorch",
         makers(),
-        recording.told,
+        recording.listing,
         strict,
         options.is_checked,
         options.opt_level,
@@ -181,7 +178,7 @@ def sought(
         # They have no versions that would tell when to pack them again.
         [name for name, each in state_of_module(model) if each.is_inference()],
     )
-    return None if key is None else Sought(model, recording, options, key)
+    return None if key is None else StoredModel(model, recording, options, key)
 
 
 def _others_decompositions() -> list[Callable[..., Any]]:

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from linalg_ext.errors import DTypeError, LayoutError, caller_location
-from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.requirements import torch
 
 Array = np.ndarray[Any, Any]
 

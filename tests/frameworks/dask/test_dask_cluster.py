@@ -15,7 +15,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import linalg_ext as lx
-from linalg_ext.frameworks.dask import chunks
+from linalg_ext.frameworks.dask import blocks
 from linalg_ext.opdsl import D, S, T, TensorDef, structured_op
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -50,7 +50,7 @@ def behind(gate: Path) -> Callable[[Any, Any], Any]:
 def test_an_answer_survives_a_worker(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PANEL_BYTES", 0)  # 64 products of blocks, and trees of 4
+    monkeypatch.setattr(blocks, "PANEL_BYTES", 0)  # 64 products of blocks, and trees of 4
 
     @structured_op
     def shifted(

@@ -13,16 +13,16 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, NotationError, ShapeError
-from linalg_ext.frameworks.dask import chunks
+from linalg_ext.frameworks.dask import blocks
 
 RNG = np.random.default_rng(0)
 SIZES = {"i": 6, "j": 7, "k": 5, "l": 4, "b": 3}
 
 
-@pytest.fixture(autouse=True, params=[0, chunks.PANEL_BYTES], ids=["parts", "panels"])
+@pytest.fixture(autouse=True, params=[0, blocks.PANEL_BYTES], ids=["parts", "panels"])
 def panels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """With sums in parts wherever a label is cut, and with blocks merged along it."""
-    monkeypatch.setattr(chunks, "PANEL_BYTES", request.param)
+    monkeypatch.setattr(blocks, "PANEL_BYTES", request.param)
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -117,7 +117,7 @@ def test_nothing_to_sum() -> None:
 def test_no_task_is_given_more_of_an_operand_than_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     """A contraction of two large operands: longer blocks are made, and only so long."""
     limit = 1 << 20
-    monkeypatch.setattr(chunks, "PANEL_BYTES", limit)
+    monkeypatch.setattr(blocks, "PANEL_BYTES", limit)
     large = da.ones((4000, 4000), chunks=100)  # 128 MB in blocks of 80 kB
     product = lx.einsum("ij,jk->ik", large, large)
     assert product.chunks == large.chunks

@@ -14,7 +14,7 @@ from dask.delayed import delayed
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, DTypeError, ShapeError
-from linalg_ext.frameworks.dask import chunks
+from linalg_ext.frameworks.dask import blocks
 from linalg_ext.frameworks.dask.ops import call_on_dask
 from linalg_ext.opdsl import StructuredOp
 
@@ -39,9 +39,9 @@ def check(result: Any, expected: Any, rtol: float = 1e-12) -> None:
     np.testing.assert_allclose(computed, expected, rtol=rtol)
 
 
-@pytest.mark.parametrize("panel", [0, chunks.PANEL_BYTES])
+@pytest.mark.parametrize("panel", [0, blocks.PANEL_BYTES])
 def test_products_of_blocks_are_added_up(panel: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "PANEL_BYTES", panel)
+    monkeypatch.setattr(blocks, "PANEL_BYTES", panel)
     check(lx.ops.matmul(A, B), X @ Y)
     check(lx.ops.matmul(A, Y), X @ Y)
     check(lx.ops.matmul(X, B), X @ Y)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from linalg_ext.frameworks import handlers
-from linalg_ext.frameworks.dask import chunks
+from linalg_ext.frameworks.dask import blocks
 from linalg_ext.opdsl import StructuredOp
 from op_cases import (
     ALL_FORMULAS,
@@ -77,7 +77,7 @@ def cases() -> list[Case]:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_blocks_give_what_the_whole_gives(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers, "call_on_arrays", by_reference)
-    monkeypatch.setattr(chunks, "PANEL_BYTES", 0)  # nothing is merged where it need not be
+    monkeypatch.setattr(blocks, "PANEL_BYTES", 0)  # nothing is merged where it need not be
     with dask.config.set(scheduler="synchronous"):
         for case in cases()[part::PARTS]:
             check(case)

@@ -10,7 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext import bindings, errors
-from linalg_ext.frameworks.jax import requirements
+from linalg_ext.frameworks import requirements
 
 
 def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +24,7 @@ def test_with_bindings_that_know_no_stablehlo(monkeypatch: pytest.MonkeyPatch) -
         return SimpleNamespace(register_stablehlo_passes=lambda: None)
 
     monkeypatch.setattr(requirements, "importlib", SimpleNamespace(import_module=found))
-    monkeypatch.setattr(requirements, "_imported", None)
+    monkeypatch.setattr(requirements, "_loaded", {})
     monkeypatch.setattr(bindings, "_chosen", "mlir")
     with pytest.raises(errors.BindingsError, match="LINALG_EXT_BINDINGS=torch_mlir"):
         requirements.jax()

@@ -104,6 +104,24 @@ def test_norms_of_an_older_opset() -> None:
     np.testing.assert_allclose(lx.from_onnx(source)(x), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_layers_of_open_sizes(op: str, gates: int) -> None:
+    """One kernel for any number of steps and of rows: nothing is written step by step."""
+    source, (rows,) = onnx_rewritten.layer(op, gates, direction="bidirectional", directions=2)
+    states, *last = source.graph.output
+    for value, axes in (
+        (source.graph.input[0], {0: "steps", 1: "rows"}),
+        (states, {0: "steps", 2: "rows"}),
+        *((state, {1: "rows"}) for state in last),
+    ):
+        for axis, name in axes.items():
+            value.type.tensor_type.shape.dim[axis].dim_param = name
+    net = lx.from_onnx(source, opt_level=0)
+    for given in (rows, normal(7, 3, 3)):
+        for ours, theirs in zip(net(given), evaluated(source, (given,)), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
 def test_clipped_states() -> None:
     source, (rows,) = onnx_rewritten.layer("RNN", 1, clip=0.5, activations=["Relu"])
     w, r, b = (onnx.numpy_helper.to_array(each)[0] for each in source.graph.initializer)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.frameworks.torch_dialect.reshaping import Group
-from linalg_ext.frameworks.torch_dialect.views import between
+from linalg_ext.frameworks.torch_dialect import Group, between
 from resources import package
 
 package("onnx", "pip install 'linalg-ext[onnx]'")

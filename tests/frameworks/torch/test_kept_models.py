@@ -17,10 +17,10 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 import linalg_ext as lx  # noqa: E402
 from linalg_ext import cache  # noqa: E402
 from linalg_ext.frameworks.torch import exporting, graph_keys, stored_models  # noqa: E402
-from linalg_ext.frameworks.torch.options import Options  # noqa: E402
-from linalg_ext.frameworks.torch.recording import asking, recorded  # noqa: E402
-from linalg_ext.frameworks.torch.stored_models import sought  # noqa: E402
-from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
+from linalg_ext.frameworks.torch.compiled_graph import Options  # noqa: E402
+from linalg_ext.frameworks.torch.model import as_module  # noqa: E402
+from linalg_ext.frameworks.torch.recording import by_pytorch, recorded  # noqa: E402
+from linalg_ext.frameworks.torch.stored_models import stored_model  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
 # One worker imports PyTorch, and no other.
@@ -188,7 +188,7 @@ def _on(operation: Model) -> Model:
 )
 def test_another_program_is_not_taken_for_it(one: Any, other: Any) -> None:
     def key(model: Any) -> str:
-        found = sought(as_module(model), (X, Y), {}, False, Options(), asking({}))
+        found = stored_model(as_module(model), (X, Y), {}, False, Options(), by_pytorch({}))
         assert found is not None
         return found.key
 
@@ -289,7 +289,7 @@ def _caught(x: Any, y: Any) -> Any:
 )
 def test_what_no_list_of_ops_tells_has_none(model: Any) -> None:
     before = dict(vars(model))
-    assert recorded(as_module(model), (X, Y), {}, asking({})) is None
+    assert recorded(as_module(model), (X, Y), {}, by_pytorch({})) is None
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
 

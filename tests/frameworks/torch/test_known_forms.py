@@ -17,8 +17,8 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 import linalg_ext as lx  # noqa: E402
 from linalg_ext.frameworks.torch import stored_models  # noqa: E402
 from linalg_ext.frameworks.torch.meta_cache import Forms  # noqa: E402
-from linalg_ext.frameworks.torch.recording import Runner, asking, knowing, recorded  # noqa: E402
-from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
+from linalg_ext.frameworks.torch.model import as_module  # noqa: E402
+from linalg_ext.frameworks.torch.recording import Runner, by_memo, by_pytorch, recorded  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
 # One worker imports PyTorch, and no other.
@@ -42,9 +42,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     def told(forms: Forms) -> Any:
         found.append(forms)
-        return asking(forms)
+        return by_pytorch(forms)
 
-    monkeypatch.setattr(stored_models, "asking", told)
+    monkeypatch.setattr(stored_models, "by_pytorch", told)
     return found
 
 
@@ -59,13 +59,13 @@ def _check(model: Any, *inputs: Any) -> None:
 def test_what_is_known_is_what_pytorch_says(family: str) -> None:
     model, inputs = MODELS[family]()
     forms: Forms = {}
-    said = recorded(model.eval(), inputs, {}, asking(forms))
-    known = recorded(model.eval(), inputs, {}, knowing(json.loads(json.dumps(forms))))
+    said = recorded(model.eval(), inputs, {}, by_pytorch(forms))
+    known = recorded(model.eval(), inputs, {}, by_memo(json.loads(json.dumps(forms))))
     if said is None:
         assert known is None  # results that hang on values
     else:
         assert known is not None
-        assert known.told == said.told
+        assert known.listing == said.listing
 
 
 def test_pytorch_is_asked_once(asked: list[Any]) -> None:
@@ -176,16 +176,16 @@ PAIRS: dict[str, tuple[Model, Model]] = {
 def test_models_that_look_alike_are_told_apart(which: str) -> None:
     forms: Forms = {}
     modules = [as_module(model) for model in PAIRS[which]]
-    said = [_told(module, asking(forms)) for module in modules]
+    said = [_told(module, by_pytorch(forms)) for module in modules]
     assert None not in said
     assert said[0] != said[1]
     for module, own in zip(modules, said, strict=True):
-        assert _told(module, knowing(forms)) in (own, None)
+        assert _told(module, by_memo(forms)) in (own, None)
 
 
 def _told(module: Any, runner: Runner) -> list[Any] | None:
     found = recorded(module, (X, Y), {}, runner)
-    return None if found is None else found.told
+    return None if found is None else found.listing
 
 
 @pytest.mark.parametrize("which", ["closure", "in place", "order of results"])
@@ -207,8 +207,8 @@ def test_a_function_that_was_exchanged_is_another(monkeypatch: pytest.MonkeyPatc
 def test_values_that_decide_are_known_by_nothing() -> None:
     forms: Forms = {}
     for chosen in (True, False):
-        assert _told(Choosing(chosen), asking(forms)) is None
-        assert _told(Choosing(chosen), knowing(forms)) is None
+        assert _told(Choosing(chosen), by_pytorch(forms)) is None
+        assert _told(Choosing(chosen), by_memo(forms)) is None
 
 
 @pytest.mark.parametrize(
@@ -225,5 +225,5 @@ def test_values_that_decide_are_known_by_nothing() -> None:
 def test_nobody_reads_elements_that_are_not_there(leak: Model) -> None:
     forms: Forms = {}
     module = as_module(leak)
-    recorded(module, (X.clone(), Y), {}, asking(forms))
-    assert recorded(module, (X.clone(), Y), {}, knowing(forms)) is None
+    recorded(module, (X.clone(), Y), {}, by_pytorch(forms))
+    assert recorded(module, (X.clone(), Y), {}, by_memo(forms)) is None

@@ -12,8 +12,8 @@ torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
 from linalg_ext import errors  # noqa: E402
-from linalg_ext.frameworks.torch.reshapes import grouped  # noqa: E402
-from linalg_ext.frameworks.torch_dialect.reshaping import Group  # noqa: E402
+from linalg_ext.frameworks.torch.importing import grouped  # noqa: E402
+from linalg_ext.frameworks.torch_dialect import Group  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")

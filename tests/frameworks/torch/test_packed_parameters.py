@@ -15,7 +15,7 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
 from linalg_ext.frameworks.torch import parameters  # noqa: E402
-from linalg_ext.frameworks.torch.weight_fingerprints import fingerprint  # noqa: E402
+from linalg_ext.frameworks.torch.parameters import fingerprint  # noqa: E402
 from linalg_ext.runtime.written_pages import WrittenPages  # noqa: E402
 
 # One worker imports PyTorch, and no other.

@@ -11,10 +11,13 @@ from resources import package
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
+from linalg_ext.frameworks.recurrent_cells import CELLS  # noqa: E402
 from linalg_ext.frameworks.torch import backend  # noqa: E402
-from linalg_ext.frameworks.torch.cells import CELLS  # noqa: E402
-from linalg_ext.frameworks.torch.recurrent import decompositions  # noqa: E402
-from linalg_ext.frameworks.torch.recurrent_ops import BACKWARD, layer_op  # noqa: E402
+from linalg_ext.frameworks.torch.recurrent import (  # noqa: E402
+    BACKWARD,
+    decompositions,
+    layer_op,
+)
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")

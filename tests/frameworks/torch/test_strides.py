@@ -12,7 +12,7 @@ from resources import package
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
-from linalg_ext.frameworks.torch.strides import as_strided  # noqa: E402
+from linalg_ext.frameworks.torch.indexing import as_strided  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")

@@ -8,7 +8,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext import bindings, errors
-from linalg_ext.frameworks.torch import requirements
+from linalg_ext.frameworks import requirements
 
 
 def test_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +21,7 @@ def test_with_bindings_that_have_no_importer(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(requirements, "torch", lambda: sys)
     monkeypatch.setattr(bindings, "_chosen", "mlir")
     with pytest.raises(errors.BindingsError, match="LINALG_EXT_BINDINGS=torch_mlir"):
-        requirements.importer()
+        requirements.torch_importer()
 
 
 def test_with_a_pytorch_that_the_importer_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,4 +31,4 @@ def test_with_a_pytorch_that_the_importer_cannot_read(monkeypatch: pytest.Monkey
     monkeypatch.setattr(requirements, "torch", Old)
     monkeypatch.setitem(sys.modules, "torch_mlir.extras.fx_importer", None)
     with pytest.raises(errors.MissingExtraError, match=r"PyTorch 1.13.*\n  expected PyTorch 2"):
-        requirements.importer()
+        requirements.torch_importer()

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.tracing.numpy_functions import CALLED_BACK, FUNCTIONS
-from linalg_ext.tracing.reductions import UFUNCS as REDUCING
-from linalg_ext.tracing.traced import ArrayMethods, Part
-from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
+from linalg_ext.tracing.functions.numpy_functions import CALLED_BACK, FUNCTIONS
+from linalg_ext.tracing.functions.reductions import UFUNCS as REDUCING
+from linalg_ext.tracing.functions.ufuncs import BODIES, OTHER_UFUNCS
+from linalg_ext.tracing.values.traced import ArrayMethods, Part
 from numpy_programs.arguments import Scene, drawn, drawn_index
 from numpy_programs.arrays import DTYPES, Choose, dtype_of
 from numpy_programs.program import Program, Step, flat, named

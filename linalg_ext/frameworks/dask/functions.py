@@ -1,0 +1,385 @@
+"""Jitted functions and compiled kernels on dask arrays: a call on each block.
+
+A jitted function is traced once for the whole arrays, to learn which axes can be split. What it
+computes with a size would be another number for a block: so it is traced at each size of the blocks
+too, and an axis whose size makes a difference is not split. A kernel is split along its open axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from linalg_ext.bindings import ir
+from linalg_ext.compiler.entry import find_entry
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, caller_location
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import ArrayType, Parameter
+from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
+from linalg_ext.frameworks.dask.blocks import (
+    Given,
+    Wanted,
+    in_blocks,
+    known_array,
+    refuse_out,
+    threads_of_blocks,
+)
+from linalg_ext.module import Module
+from linalg_ext.tracing.jit_function import JitFunction
+from linalg_ext.tracing.lowered import Lowered
+from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
+from linalg_ext.tracing.values.specs import ShapeDtype
+from linalg_ext.utils.hooks import is_dask
+
+
+def jitted_on_dask(
+    function: JitFunction[..., Any],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    out: Any,
+    threads: int | None,
+) -> Any:
+    """A call of a jitted function with dask arrays among its arguments; nothing runs.
+
+    Args:
+        function: the function.
+        arguments, named: as they were given.
+        out: refused.
+        threads: of the call on each block; 1 by default.
+
+    Returns:
+        What the function returns, its arrays those of dask.
+
+    Raises:
+        ArgumentError: of the kind that tells what is wrong.
+    """
+    name = function.__name__
+    refuse_out(name, out, "an argument")
+    call = _Call(function, arguments, named)
+    learned = _learned(function, call)
+    axes = learned.axes
+    inputs = [
+        Given(array, dims, f"{name}: argument {number}")
+        for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
+    ]
+    on_block = _OnBlock(
+        function, call.structure, call.places, call.constants, threads_of_blocks(threads)
+    )
+    results = in_blocks(on_block, name, inputs, learned.wanted, axes.whole)
+    return unflatten(learned.results, results)
+
+
+def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
+    """The axes, those whole that not every result has: a block of it would be given many times."""
+    dims = {dim for own in (*axes.arguments, *axes.results) for dim in own}
+    lone = {dim for dim in dims if not all(dim in own for own in axes.results)}
+    return replace(
+        axes, whole={**dict.fromkeys(lone, "a result lacks the dimension"), **axes.whole}
+    )
+
+
+@dataclass(frozen=True)
+class _OnBlock:
+    """The function on a block of each array.
+
+    Attributes:
+        function: the function.
+        structure: of its positional and its named arguments.
+        places: which of their leaves are arrays.
+        constants: the other leaves.
+        threads: of a call.
+    """
+
+    function: JitFunction[..., Any]
+    structure: Structure
+    places: tuple[int, ...]
+    constants: tuple[Any, ...]
+    threads: int
+
+    def __call__(self, *blocks: Any) -> Any:
+        constants, by_place = iter(self.constants), dict(zip(self.places, blocks, strict=True))
+        leaves = [
+            by_place[place] if place in by_place else next(constants)
+            for place in range(self.structure.leaves)
+        ]
+        arguments, named = unflatten(self.structure, leaves)
+        results, _ = flatten(self.function(*arguments, threads=self.threads, **named))
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """Facts about a function that its traces show.
+
+    Attributes:
+        axes: the axes of the arrays among its arguments, and of its results.
+        wanted: its results.
+        results: the structure that contains the results.
+    """
+
+    axes: FunctionAxes
+    wanted: tuple[Wanted, ...]
+    results: Structure
+
+
+_known: WeakKeyDictionary[JitFunction[..., Any], dict[Hashable, _Learned]] = WeakKeyDictionary()
+
+
+def _learned(function: JitFunction[..., Any], call: _Call) -> _Learned:
+    """Return the facts about a call, from the memo of traces where it has a like call."""
+    known = _known.setdefault(function, {})
+    try:
+        found = known.get(call.key)
+    except TypeError:  # an argument without a hash: a trace refuses it by its name
+        return call.traced()
+    if found is None:
+        found = known[call.key] = call.traced()
+    return found
+
+
+class _Call:
+    """A call: its arguments, and what the function does at the shapes of their arrays.
+
+    Attributes:
+        arrays: those of its arguments.
+        structure, places, constants: as of `_OnBlock`.
+    """
+
+    def __init__(
+        self, function: JitFunction[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
+    ) -> None:
+        # With no size open: what is asked is whether sizes make a difference.
+        self._function = JitFunction(
+            function.__wrapped__, static_argnames=function.options["static_argnames"]
+        )
+        given = [list(arguments), dict(named)]
+        self._leaves, self.structure = flatten(given, constants=True)
+        self.places = tuple(place for place, x in enumerate(self._leaves) if _is_array(x))
+        self.constants = tuple(leaf for leaf in self._leaves if not _is_array(leaf))
+        self.arrays = [
+            known_array(self._leaves[place], f"{function.__name__}: argument {number}")
+            for number, place in enumerate(self.places)
+        ]
+
+    @property
+    def key(self) -> Hashable:
+        """All that a trace depends on."""
+        cut = tuple((a.shape, a.dtype, getattr(a, "chunks", None)) for a in self.arrays)
+        constants = tuple((type(constant), constant) for constant in self.constants)
+        return self.structure, self.places, constants, cut
+
+    def traced(self) -> _Learned:
+        """Trace the function at the shapes of the arrays and of their blocks."""
+        self._whole, axes = self._at([array.shape for array in self.arrays])
+        axes = self._split(with_common_axes(axes))
+        types = [ir.ShapedType(type_) for type_ in _entry(self._whole).type.results]
+        wanted = tuple(
+            Wanted(dims, tuple(type_.shape), dtype)
+            for dims, type_, dtype in zip(axes.results, types, self._whole.dtypes, strict=True)
+        )
+        return _Learned(axes, wanted, self._whole.results)
+
+    def _split(self, axes: FunctionAxes) -> FunctionAxes:
+        """The axes, those whole whose size makes a difference to what the function does."""
+        cut = self._cut(axes)
+        if self._is_uniform(axes, cut):
+            return axes
+        # Seldom: so each by itself.
+        why = "at another size of it the function does something else"
+        kept = {dim: sizes for dim, sizes in cut.items() if self._is_uniform(axes, {dim: sizes})}
+        if not self._is_uniform(axes, kept):
+            kept = {}
+        return replace(axes, whole={**dict.fromkeys(cut.keys() - kept.keys(), why), **axes.whole})
+
+    def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Lowered, FunctionAxes]:
+        """The function at some shapes of the arrays, and its axes: for the arguments, these."""
+        specs = [ShapeDtype(s, a.dtype) for s, a in zip(shapes, self.arrays, strict=True)]
+        leaves = list(self._leaves)
+        for place, spec in zip(self.places, specs, strict=True):
+            leaves[place] = spec
+        arguments, named = unflatten(self.structure, leaves)
+        traced = self._function.lower(*arguments, **named)
+        found = axes_of(_entry(traced).operation)
+        # Numbers are arguments of the traced function too.
+        order = [id(given) for given in traced.call.arrays]
+        own = tuple(found.arguments[order.index(id(spec))] for spec in specs)
+        return traced, replace(found, arguments=own)
+
+    def _cut(self, axes: FunctionAxes) -> dict[str, tuple[int, ...]]:
+        """For each dimension that would be split the sizes of its blocks."""
+        found: dict[str, tuple[int, ...]] = {}
+        for array, dims in zip(self.arrays, axes.arguments, strict=True):
+            for dim, sizes in zip(dims, getattr(array, "chunks", ()), strict=False):
+                if dim not in axes.whole and len(sizes) > 1:
+                    found[dim] = (*found.get(dim, ()), *sizes)
+        return found
+
+    def _is_uniform(self, axes: FunctionAxes, cut: Mapping[str, tuple[int, ...]]) -> bool:
+        """Return whether the function does the same to blocks of all these sizes.
+
+        Each size is one more trace; its kernel costs many times as much where the blocks are.
+        """
+        largest = {dim: max(sizes) for dim, sizes in cut.items()}
+        trials = [{**largest, dim: size} for dim, sizes in cut.items() for size in set(sizes)]
+        distinct = {tuple(trial.items()) for trial in trials}
+        return all(self._does_the_same(axes, dict(trial)) for trial in sorted(distinct))
+
+    def _does_the_same(self, axes: FunctionAxes, sizes: Mapping[str, int]) -> bool:
+        shapes = [
+            tuple(sizes.get(dim, size) for dim, size in zip(dims, array.shape, strict=True))
+            for array, dims in zip(self.arrays, axes.arguments, strict=True)
+        ]
+        try:
+            traced, found = self._at(shapes)
+        except Exception:  # the user's own check of a size, for example
+            return False
+        # Of size 1 an axis may be read as one that others stretch: its map says so, nothing else.
+        has_ones = 1 in sizes.values()
+        same_axes = has_ones or with_common_axes(found) == axes
+        both = _entry(self._whole).operation, _entry(traced).operation
+        return same_axes and same_but_for_sizes(*both, ignore_maps=has_ones)
+
+
+def _is_array(leaf: Any) -> bool:
+    return is_dask(leaf) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__")
+
+
+def _entry(traced: Lowered) -> Any:
+    return find_entry(traced.module.ir, traced.name)
+
+
+def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
+    """A call of a kernel with dask arrays among its arguments; nothing runs.
+
+    Args:
+        kernel: made by `linalg_ext.compile`, of a function of tensors and numbers.
+        arguments: in the order of its inputs.
+        out: refused.
+        threads: of the call on each block; 1 by default.
+
+    Returns:
+        A dask array, or a tuple of them.
+
+    Raises:
+        ArgumentError: of the kind that tells what is wrong.
+    """
+    name = kernel.signature.name
+    refuse_out(name, out, "an argument")
+    parameters = kernel.signature.parameters
+    if len(arguments) != len(parameters):
+        raise ArityError(
+            f"`{name}` takes {len(parameters)} arguments, got {len(arguments)}",
+            where=caller_location(),
+            expected=str(kernel.signature),
+        )
+    axes = _open_axes(kernel)
+    inputs, constants = [], []
+    sizes: dict[str, int] = {}
+    for parameter, value, dims in zip(parameters, arguments, axes.arguments, strict=True):
+        if not isinstance(parameter.type, ArrayType):
+            constants.append((parameter.position, value))
+            continue
+        array = known_array(value, f"`{name}`: {parameter}")
+        _check(name, parameter, array)
+        inputs.append(Given(array, dims, f"`{name}`: {parameter}"))
+        for dim, size in zip(dims, array.shape, strict=True):
+            if sizes.setdefault(dim, size) != size:
+                raise ShapeError(
+                    f"`{name}`: {parameter} has shape {array.shape}, and another argument has "
+                    f"{sizes[dim]} where it has {size}",
+                    where=caller_location(),
+                )
+    wanted = [
+        Wanted(dims, _shape(kernel, number, dims, sizes), result.dtype)
+        for number, (result, dims) in enumerate(
+            zip(kernel.signature.results, axes.results, strict=True)
+        )
+    ]
+    on_block = _KernelOnBlock(kernel, tuple(constants), threads_of_blocks(threads))
+    results = in_blocks(on_block, name, inputs, wanted, axes.whole)
+    return results[0] if len(results) == 1 else results
+
+
+@dataclass(frozen=True)
+class _KernelOnBlock:
+    """The kernel on a block of each array; `constants` are its other arguments, by their places."""
+
+    kernel: Kernel
+    constants: tuple[tuple[int, Any], ...]
+    threads: int
+
+    def __call__(self, *blocks: Any) -> Any:
+        arguments = list(blocks)
+        for place, value in self.constants:
+            arguments.insert(place, value)
+        return self.kernel(*arguments, threads=self.threads)
+
+
+def _open_axes(kernel: Kernel) -> FunctionAxes:
+    """The axes of a kernel, those whole that it is compiled for one size of.
+
+    Raises:
+        ArgumentError: it writes to its arguments, or its module is gone.
+    """
+    name, recipe = kernel.signature.name, kernel.recipe
+    arrays = [p for p in kernel.signature.parameters if isinstance(p.type, ArrayType)]
+    kinds = {p.type.kind for p in arrays if isinstance(p.type, ArrayType)}
+    if recipe is None or "memref" in kinds or not kernel.signature.results:
+        raise ArgumentError(
+            f"`{name}` cannot be applied to dask arrays: it is no function of tensors",
+            where=caller_location(),
+            expected="tensors in and out: memory that is written is no result",
+            hint="call it in a function that is given to dask.array.map_blocks",
+        )
+    module = Module.parse(recipe.module, trusted=True)
+    axes = with_common_axes(axes_of(find_entry(module.ir, recipe.entry).operation))
+    fixed = {
+        dim: f"`{name}` is compiled for its size"
+        for parameter, dims in zip(kernel.signature.parameters, axes.arguments, strict=True)
+        if isinstance(parameter.type, ArrayType)
+        for dim, size in zip(dims, parameter.type.shape, strict=True)
+        if size is not None
+    }
+    return replace(axes, whole={**fixed, **axes.whole})
+
+
+def _check(name: str, parameter: Parameter, array: Any) -> None:
+    kind = parameter.type
+    if not isinstance(kind, ArrayType):
+        return
+    fits = len(array.shape) == len(kind.shape) and all(
+        own in (None, size) for own, size in zip(kind.shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"`{name}`: {parameter} is given an array of shape {array.shape}",
+            where=caller_location(),
+            expected=str(kind),
+        )
+    if array.dtype not in kind.element.dtypes:
+        raise DTypeError(
+            f"`{name}`: {parameter} is given an array of {array.dtype}",
+            where=caller_location(),
+            expected=" or ".join(map(str, kind.element.dtypes)),
+            hint=f"convert it: array.astype('{kind.element.dtype}')",
+        )
+
+
+def _shape(
+    kernel: Kernel, number: int, dims: Sequence[str], sizes: dict[str, int]
+) -> tuple[int, ...]:
+    """The shape of a result, open sizes those of the arguments that have the dimension."""
+    result = kernel.signature.results[number]
+    shape = [
+        sizes.get(dim) if own is None else own for dim, own in zip(dims, result.shape, strict=True)
+    ]
+    if None in shape:
+        raise ShapeError(
+            f"`{kernel.signature.name}`: the shape of {result} is known only when it has run",
+            where=caller_location(),
+            expected="sizes that are those of arguments",
+            hint="use dask.array.map_blocks(kernel, ..., chunks=...), which takes your word for it",
+        )
+    return tuple(size for size in shape if size is not None)

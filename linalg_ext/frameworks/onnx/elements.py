@@ -1,0 +1,260 @@
+"""Functions of elements, unsigned integers, quantized ops, windows, by other ops of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.frameworks.onnx.writing import Rewrite, Unwritten, Writer, at
+from linalg_ext.frameworks.requirements import onnx
+
+
+def _softsign(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    (x,) = node.input
+    size = write("Add", write("Abs", x), write.number(1, x))
+    write("Div", x, size, gives=node.output[0])
+
+
+def _cast(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """Floats to bytes by wider integers: torch-mlir would take the bounds of signed bytes."""
+    types = onnx().TensorProto
+    (x,) = node.input
+    floats = types.FLOAT, types.FLOAT16, types.BFLOAT16, types.DOUBLE
+    if write.kinds[x] in floats and attributes["to"] == types.UINT8:
+        integers = write("Cast", x, to=types.INT32)
+        write("Cast", integers, gives=node.output[0], to=types.UINT8)
+
+
+def _matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """A vector with a stack of matrices, as a matrix of one row, or column."""
+    a, b = node.input
+    ranks = write.ranks[a], write.ranks[b]
+    if min(ranks) != 1 or max(ranks) < 3 or write.known.opset < 13:
+        return
+    place = 0 if ranks[0] == 1 else -1
+    axis = write.integers(place)
+    pair = (write("Unsqueeze", a, axis), b) if place == 0 else (a, write("Unsqueeze", b, axis))
+    found = write("MatMul", *pair)
+    write("Squeeze", found, write.integers(-2 if place == 0 else -1), gives=node.output[0])
+
+
+def _dropout(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """Outside of training all elements stay."""
+    x, training = node.input[0], at(node.input, 2)
+    if write.known.opset < 7:
+        raise Unwritten
+    if training and write.known_array(training).item() and not _is_none(write, node):
+        raise Unwritten
+    write("Identity", x, gives=node.output[0])
+    if len(node.output) > 1 and node.output[1]:
+        kind = onnx().TensorProto.BOOL if write.known.opset >= 10 else write.kinds[x]
+        whole = write("Equal", x, x)
+        never = write("Not", whole)
+        ones = write("Or", whole, never)
+        write("Cast", ones, gives=node.output[1], to=kind)
+
+
+def _squeeze(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """`Squeeze` and `Unsqueeze` by axes that are attributes, as they were before opset 13."""
+    shape = write.known.shapes.get(node.output[0])
+    if "axes" not in attributes or shape is None or sum(size is None for size in shape) > 1:
+        raise Unwritten
+    sizes = (-1 if size is None else size for size in shape)
+    write("Reshape", node.input[0], write.integers(*sizes), gives=node.output[0])
+
+
+def _normalized(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """`LpNormalization`: rows of zeros stay zeros."""
+    if write.known.opset < 13:
+        raise Unwritten
+    (x,) = node.input
+    axis, order = write.integers(attributes.get("axis", -1)), attributes.get("p", 2)
+    sizes = write("Abs", x) if order == 1 else write("Mul", x, x)
+    norm = write("ReduceSum", sizes, axis, keepdims=1)
+    norm = norm if order == 1 else write("Sqrt", norm)
+    is_zero = write("Equal", norm, write.number(0, x))
+    divisor = write("Where", is_zero, write.number(1, x), norm)
+    write("Div", x, divisor, gives=node.output[0])
+
+
+def _is_none(write: Writer, node: Any) -> bool:
+    ratio = at(node.input, 1)
+    return bool(ratio and write.known_array(ratio).item() == 0)
+
+
+_BY_BITS = frozenset({"Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Mul", "Sub"})
+"""Ops whose results have the same bits for signed and for unsigned integers."""
+
+_WIDENED = _BY_BITS | frozenset(
+    {
+        *("Abs", "ArgMax", "ArgMin", "BitShift", "Clip", "Div", "Greater", "GreaterOrEqual"),
+        *("Less", "LessOrEqual", "MatMul", "Max", "Min", "Mod", "ReduceMax", "ReduceMin"),
+        *("ReduceProd", "ReduceSum", "Sign", "Sum", "TopK"),
+    }
+)
+"""Ops that are exact on wider integers, except for results that overflow the narrow ones."""
+
+
+def widened(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """A node on unsigned integers, on signed ones that hold them, and back again."""
+    types = onnx().TensorProto
+    wide = {
+        types.UINT8: types.INT32,
+        types.UINT16: types.INT32,
+        types.UINT32: types.INT64,
+        types.UINT64: types.INT64,
+    }
+    found = [write.kinds[name] for name in node.input if name and write.kinds[name] in wide]
+    if not found or node.op_type not in _WIDENED:
+        return
+    if types.UINT64 in found and node.op_type not in _BY_BITS:
+        return
+    inputs = [
+        write("Cast", name, to=wide[write.kinds[name]])
+        if name and write.kinds[name] in wide
+        else name
+        for name in node.input
+    ]
+    # What comes out of it has the type of what goes in, but for conditions and places.
+    back = [bool(name and write.kinds.get(name) in wide) for name in node.output]
+    names = ["" if is_back else name for name, is_back in zip(node.output, back, strict=True)]
+    made = write.several(node.op_type, inputs, names, **attributes)
+    for name, result, is_back in zip(node.output, made, back, strict=True):
+        if is_back:
+            write("Cast", result, gives=name, to=write.kinds[name])
+
+
+def _matmul_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """Zero points are those of rows, and of columns."""
+    a, b, *zeros = node.input
+    _product(write, a, at(zeros, 0), b, at(zeros, 1), node.output[0])
+
+
+def _qlinear_matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    a, a_scale, a_zero, b, b_scale, b_zero, *quantum = node.input
+    sums = _product(write, a, a_zero, b, b_zero)
+    _scaled(write, sums, [_of_rows(write, a_scale), b_scale], quantum, node.output[0])
+
+
+def _conv_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    x, w, *zeros = node.input
+    numbers = _centred(write, x, at(zeros, 0), w, at(zeros, 1))
+    _convolved(write, *numbers, "", attributes, node.output[0])
+
+
+def _qlinear_conv(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    x, x_scale, x_zero, w, w_scale, w_zero, scale, zero, *bias = node.input
+    scales = [x_scale, write.along(w_scale, 1, write.ranks[w])]
+    numbers = _centred(write, x, x_zero, w, w_zero)
+    sums = _convolved(write, *numbers, at(bias, 0), attributes)
+    _scaled(write, sums, scales, [scale, zero], node.output[0])
+
+
+def _product(write: Writer, a: str, a_zero: str, b: str, b_zero: str, gives: str = "") -> str:
+    rows = _of_rows(write, a_zero) if a_zero else ""
+    return write("MatMul", write.wide(a, rows), write.wide(b, b_zero), gives=gives)
+
+
+def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[str, str]:
+    """Return the operands of a convolution minus their zero points; its padding is then 0, too."""
+    filters = write.along(w_zero, 0, write.ranks[w]) if w_zero else ""
+    return write.wide(x, x_zero), write.wide(w, filters)
+
+
+def _convolved(
+    write: Writer, x: str, w: str, bias: str, attributes: Mapping[str, Any], gives: str = ""
+) -> str:
+    """A convolution of integers, which torch-mlir pads on both sides alike, if at all."""
+    pads = list(attributes.get("pads", ()))
+    half = len(pads) // 2
+    if pads[:half] != pads[half:]:
+        edges = write.constant(np.array([0, 0, *pads[:half], 0, 0, *pads[half:]], np.int64))
+        # It pads floats alone: these are of 9 bits, which floats hold.
+        x = write("Pad", write("Cast", x, to=onnx().TensorProto.FLOAT), edges)
+        x = write("Cast", x, to=onnx().TensorProto.INT32)
+        attributes = {**attributes, "pads": [0] * len(pads)}
+    return write("Conv", x, w, *filter(None, [bias]), gives=gives, **attributes)
+
+
+def _of_rows(write: Writer, value: str) -> str:
+    """Return the numbers of the rows of a matrix as a column; a scalar for all rows as it is."""
+    return write.along(value, 0, 2)
+
+
+def _scaled(
+    write: Writer, sums: str, scales: Sequence[str], quantum: Sequence[str], gives: str
+) -> None:
+    """Sums of integers as the numbers that they stand for, quantized."""
+    found = write("Cast", sums, to=onnx().TensorProto.FLOAT)
+    for scale in scales:
+        found = write("Mul", found, scale)
+    write("QuantizeLinear", found, *quantum, gives=gives)
+
+
+def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """Along an axis: to the nearest integer within the type's bounds; the even one of two."""
+    x, scale, *zeros = node.input
+    zero = at(zeros, 0)
+    if write.ranks[scale] != 1 or not zero or write.dtype(zero).kind not in "iu":
+        return
+    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    bounds = np.iinfo(write.dtype(zero))
+    found = write("Round", write("Div", x, write.along(scale, axis, rank)))
+    shift = write("Cast", write.along(zero, axis, rank), to=write.kinds[x])
+    found = write("Max", write("Add", found, shift), write.number(bounds.min, x))
+    found = write("Min", found, write.number(bounds.max, x))
+    found = write("Cast", found, to=onnx().TensorProto.INT32)
+    write("Cast", found, gives=node.output[0], to=write.kinds[zero])
+
+
+def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    x, scale, *zeros = node.input
+    zero = at(zeros, 0)
+    if write.ranks[scale] != 1 or write.dtype(x).kind not in "iu":
+        return
+    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    found = write.wide(x, write.along(zero, axis, rank) if zero else "")
+    found = write("Cast", found, to=write.kinds[scale])
+    write("Mul", found, write.along(scale, axis, rank), gives=node.output[0])
+
+
+def _transposed(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    groups = attributes.get("group", 1)
+    if groups == 1:
+        return
+    x, w, bias = node.input[0], node.input[1], at(node.input, 2)
+    channels, filters = (write.known.shapes[name] for name in (x, w))
+    if channels[1] is None or filters[1] is None:
+        return
+    own = {name: value for name, value in attributes.items() if name != "group"}
+    given, made = channels[1] // groups, filters[1]
+    parts = []
+    for number in range(groups):
+        first, last = number * given, (number + 1) * given
+        pair = write.sliced(x, 1, first, last), write.sliced(w, 0, first, last)
+        term = [write.sliced(bias, 0, number * made, (number + 1) * made)] if bias else []
+        parts.append(write("ConvTranspose", *pair, *term, **own))
+    write("Concat", *parts, gives=node.output[0], axis=1)
+
+
+REWRITES: Mapping[str, Rewrite] = MappingProxyType(
+    {
+        "Cast": _cast,
+        "ConvInteger": _conv_integer,
+        "ConvTranspose": _transposed,
+        "DequantizeLinear": _dequantize,
+        "Dropout": _dropout,
+        "LpNormalization": _normalized,
+        "MatMul": _matmul,
+        "MatMulInteger": _matmul_integer,
+        "QLinearConv": _qlinear_conv,
+        "QLinearMatMul": _qlinear_matmul,
+        "QuantizeLinear": _quantize,
+        "Softsign": _softsign,
+        "Squeeze": _squeeze,
+        "Unsqueeze": _squeeze,
+    }
+)

@@ -1,0 +1,313 @@
+"""Nodes that stand for another one, and the values of a model that are known beforehand."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.frameworks.requirements import onnx
+
+Array = np.ndarray[Any, Any]
+
+DOMAIN = "linalg_ext"
+"""The domain of nodes that this library computes; they say the type and shape of what they give."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Known facts about the values of a graph.
+
+    Attributes:
+        kinds: the number of ONNX's element type of each value.
+        shapes: the sizes of each value, None for one that is open; no entry where the rank is open.
+        constants: the values themselves, where they are known and small.
+        opset: the version of ONNX's own ops.
+    """
+
+    kinds: Mapping[str, int]
+    shapes: Mapping[str, tuple[int | None, ...]]
+    constants: Mapping[str, Array]
+    opset: int
+
+    @property
+    def ranks(self) -> Mapping[str, int]:
+        """The rank of each value."""
+        return {name: len(shape) for name, shape in self.shapes.items()}
+
+    def sizes(self, name: str) -> tuple[int, ...] | None:
+        """The shape of a value, where all of it is known."""
+        shape = self.shapes.get(name)
+        if shape is None:
+            return None
+        found = tuple(size for size in shape if size is not None)
+        return found if len(found) == len(shape) else None
+
+
+class Unwritten(Exception):
+    """A node stays as it is: this way of writing it does not hold for it."""
+
+
+Rewrite = Callable[["Writer", Any, Mapping[str, Any]], None]
+"""Writes the nodes that stand for one, which is given with its attributes."""
+
+
+@dataclass
+class Writer:
+    """Writes the nodes that stand for one.
+
+    Attributes:
+        prefix: what the names of their values begin with.
+        known: of the graph's values.
+        nodes: what was written.
+    """
+
+    prefix: str
+    known: Known
+    nodes: list[Any] = field(default_factory=list)
+
+    def __call__(self, op: str, *inputs: str, gives: str = "", **attributes: Any) -> str:
+        """Write a node, and name what it gives."""
+        return self.several(op, inputs, [gives], **attributes)[0]
+
+    def several(
+        self, op: str, inputs: Sequence[str], gives: Sequence[str], **attributes: Any
+    ) -> list[str]:
+        """Write a node, and name all that it gives; those without a name get one."""
+        names = [
+            name or f"{self.prefix}/{len(self.nodes)}{f'.{place}' if place else ''}"
+            for place, name in enumerate(gives)
+        ]
+        given = list(inputs)
+        while given and not given[-1]:
+            given.pop()
+        self.nodes.append(onnx().helper.make_node(op, given, names, **attributes))
+        return names
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """The number of ONNX's element type of each of the graph's values."""
+        return self.known.kinds
+
+    @property
+    def ranks(self) -> Mapping[str, int]:
+        """The rank of each of the graph's values."""
+        return self.known.ranks
+
+    def constant(self, value: Any, gives: str = "") -> str:
+        """An array."""
+        array = onnx().numpy_helper.from_array(np.asarray(value))
+        return self("Constant", gives=gives, value=array)
+
+    def integers(self, *values: int) -> str:
+        """A vector of integers of 64 bits: sizes, axes, places."""
+        return self.constant(np.array(values, np.int64))
+
+    def number(self, value: float, like: str) -> str:
+        """A number of the element type of a value."""
+        return self.constant(np.array(value, self.dtype(like)))
+
+    def dtype(self, value: str) -> np.dtype[Any]:
+        """NumPy's type of a value's elements."""
+        found: np.dtype[Any] = onnx().helper.tensor_dtype_to_np_dtype(self.kinds[value])
+        return found
+
+    def sizes(self, value: str) -> tuple[int, ...]:
+        """The shape of a value of the graph.
+
+        Raises:
+            Unwritten: a size of it is open.
+        """
+        found = self.known.sizes(value)
+        if found is None or math.prod(found) == 0:
+            raise Unwritten
+        return found
+
+    def known_array(self, value: str) -> Array:
+        """A value of the graph.
+
+        Raises:
+            Unwritten: it is not known before the model runs.
+        """
+        if value not in self.known.constants:
+            raise Unwritten
+        return self.known.constants[value]
+
+    def along(self, vector: str, axis: int, rank: int) -> str:
+        """A vector as a tensor that goes along one axis of others; a scalar as it is."""
+        if self.ranks[vector] == 0:
+            return vector
+        shape = np.ones(rank, np.int64)
+        shape[axis] = -1
+        return self("Reshape", vector, self.constant(shape))
+
+    def sliced(self, value: str, axis: int, start: int, stop: int) -> str:
+        """A part along an axis."""
+        places = self.integers(start), self.integers(stop), self.integers(axis)
+        return self("Slice", value, *places)
+
+    def reversed(self, value: str, axis: int) -> str:
+        """Backwards along an axis."""
+        ends = self.integers(-1), self.integers(-(1 << 63) + 1)
+        return self("Slice", value, *ends, self.integers(axis), self.integers(-1))
+
+    def wide(self, value: str, zero: str) -> str:
+        """Integers as 32-bit ones, less their zero point where there is one."""
+        found = self("Cast", value, to=onnx().TensorProto.INT32)
+        if not zero:
+            return found
+        return self("Sub", found, self("Cast", zero, to=onnx().TensorProto.INT32))
+
+
+def at(names: Sequence[str], place: int) -> str:
+    """The name of an input that may be left out; none is no name."""
+    return names[place] if place < len(names) else ""
+
+
+def put(field: Any, values: Sequence[Any]) -> None:
+    """Replace the values of a repeated field of a proto."""
+    del field[:]
+    field.extend(values)
+
+
+def attributes_of(node: Any) -> dict[str, Any]:
+    """The attributes of a node: text as such."""
+    found = {a.name: onnx().helper.get_attribute_value(a) for a in node.attribute}
+    return {
+        name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()
+    }
+
+
+_MOST_ELEMENTS = 1024
+"""The greatest number of elements of a value that is computed beforehand."""
+
+_MOST_FLOATS = 16
+"""The same for floats: those of more elements are weights."""
+
+_COMPUTED = frozenset(
+    {
+        *("Abs", "Add", "And", "Cast", "Concat", "Div", "Equal", "Expand", "Floor", "Ceil"),
+        *("Gather", "Greater", "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Max", "Min"),
+        *("Mod", "Mul", "Neg", "Not", "Or", "Range", "ReduceMax", "ReduceMin", "ReduceProd"),
+        *("ReduceSum", "Reshape", "Slice", "Split", "Sqrt", "Squeeze", "Sub", "Transpose"),
+        *("Unsqueeze", "Where", "ConstantOfShape", "CastLike", "Tile", "NonZero"),
+        *("ScatterElements", "Xor", "OneHot", "Trilu", "EyeLike", "CumSum"),
+    }
+)
+"""Ops that compute sizes, places and conditions, and are the same on every machine."""
+
+
+def known_of(model: Any) -> Known:
+    """Return the known facts about the values of a model whose shapes were inferred."""
+    graph = model.graph
+    kinds: dict[str, int] = {}
+    shapes: dict[str, tuple[int | None, ...]] = {}
+    for each in (*graph.value_info, *graph.input, *graph.output):
+        tensor = each.type.tensor_type
+        kinds[each.name] = tensor.elem_type
+        if tensor.HasField("shape"):
+            shapes[each.name] = tuple(
+                dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim
+            )
+    constants: dict[str, Array] = {}
+    for each in graph.initializer:
+        kinds[each.name], shapes[each.name] = each.data_type, tuple(each.dims)
+        if _is_small(each):
+            constants[each.name] = onnx().numpy_helper.to_array(each)
+    for each in graph.input:
+        # What a caller may give instead is not known.
+        constants.pop(each.name, None)
+    return Known(kinds, shapes, constants, opset_of(model))
+
+
+def opset_of(model: Any) -> int:
+    """Return the version of ONNX's own ops in a model."""
+    own = (opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx"))
+    return max(own, default=0)
+
+
+def is_weight(initializer: Any) -> bool:
+    """Return True for an initializer that becomes an argument of the kernel."""
+    types = onnx().TensorProto
+    floats = types.FLOAT, types.FLOAT16, types.DOUBLE, types.BFLOAT16
+    return initializer.data_type in floats and math.prod(initializer.dims) > _MOST_FLOATS
+
+
+def _is_small(initializer: Any) -> bool:
+    return not is_weight(initializer) and math.prod(initializer.dims) <= _MOST_ELEMENTS
+
+
+def compute(node: Any, known: Known) -> list[Array] | None:
+    """The results of a node of a graph, where they are known; else None."""
+    if node.domain not in ("", "ai.onnx"):
+        return None
+    if node.op_type == "Constant":
+        return _constant(node)
+    if node.op_type in ("Shape", "Size"):
+        return _of_shape(node, known)
+    if node.op_type not in _COMPUTED or not all(n in known.constants for n in node.input if n):
+        return None
+    if any(attribute.ref_attr_name for attribute in node.attribute):
+        return None
+    return _evaluated(node, known)
+
+
+def _constant(node: Any) -> list[Array] | None:
+    value = next(iter(attributes_of(node).values()), None)
+    if isinstance(value, onnx().TensorProto):
+        value = onnx().numpy_helper.to_array(value)
+    elif isinstance(value, int) or (isinstance(value, list) and value and type(value[0]) is int):
+        value = np.array(value, np.int64)
+    elif isinstance(value, float) or (isinstance(value, list) and value):
+        value = np.array(value, np.float32)
+    if not isinstance(value, np.ndarray) or value.size > _MOST_ELEMENTS or value.dtype == object:
+        return None
+    return [value]
+
+
+def _of_shape(node: Any, known: Known) -> list[Array] | None:
+    shape = known.shapes.get(node.input[0])
+    if shape is None:
+        return None
+    said = attributes_of(node)
+    part = shape[said.get("start", 0) : said.get("end", len(shape))]
+    if any(size is None for size in part):
+        return None
+    if node.op_type == "Size":
+        return [np.array(np.prod(np.array(part, np.int64), dtype=np.int64), np.int64)]
+    return [np.array(part, np.int64)]
+
+
+def _evaluated(node: Any, known: Known) -> list[Array] | None:
+    if any(known.constants[name].dtype.kind not in "biuf" for name in node.input if name):
+        return None
+    reference = importlib.import_module("onnx.reference")
+    helper, names = onnx().helper, [name for name in dict.fromkeys(node.input) if name]
+    info = [
+        helper.make_tensor_value_info(name, known.kinds.get(name) or _kind(known, name), None)
+        for name in names
+    ]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
+    graph = helper.make_graph([node], "known", info, outputs)
+    opset = [helper.make_opsetid("", known.opset)]
+    try:
+        model = helper.make_model(graph, opset_imports=opset)
+        run = reference.ReferenceEvaluator(model).run
+        with np.errstate(all="ignore"):
+            found = run(None, {name: known.constants[name] for name in names})
+    except Exception:
+        # Whatever it has no answer for is left to the run.
+        return None
+    arrays = [np.asarray(each) for each in found]
+    if any(a.size > _MOST_ELEMENTS or a.size == 0 or a.dtype == object for a in arrays):
+        return None
+    return arrays
+
+
+def _kind(known: Known, name: str) -> int:
+    kind: int = onnx().helper.np_dtype_to_tensor_dtype(known.constants[name].dtype)
+    return kind

@@ -1,0 +1,274 @@
+"""A compiled graph: its options, its kernels called on tensors, the report of what is in them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, SourceLocation
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import ArrayType
+from linalg_ext.frameworks.kernels import module_of
+from linalg_ext.frameworks.requirements import torch
+from linalg_ext.frameworks.torch.tensors import as_array, as_tensor
+from linalg_ext.runtime import threads
+from linalg_ext.settings import Options as Settings
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the compilation of graphs.
+
+    Attributes:
+        allow_fallback: True where ops that cannot be compiled are left to PyTorch.
+        checked, opt_level: as in `lx.compile`.
+        threads: the number of threads of each call; None for `lx.threads.current()`.
+        packed: True where kernels take the parameters of products in strips; `"unwatched"` where
+            the strips are rebuilt only after changes that PyTorch counts.
+
+    Raises:
+        ArgumentError: an option has another value.
+    """
+
+    allow_fallback: bool = False
+    checked: bool | None = None
+    opt_level: int | None = None
+    threads: int | None = None
+    packed: bool | Literal["unwatched"] = True
+
+    def __post_init__(self) -> None:
+        """Before a model is traced, which may take long."""
+        for name, known in _KNOWN.items():
+            if not any(repr(getattr(self, name)) == repr(each) for each in known):
+                raise ArgumentError(
+                    f"{name} is {getattr(self, name)!r}",
+                    expected=", ".join(map(repr, known)),
+                )
+
+    @property
+    def is_checked(self) -> bool:
+        """Return whether the code checks what only the run can tell."""
+        return Settings.current().checked if self.checked is None else self.checked
+
+
+_KNOWN: Mapping[str, tuple[object, ...]] = {
+    "allow_fallback": (True, False),
+    "checked": (True, False, None),
+    "opt_level": (0, 1, 2, 3, None),
+    "packed": (True, False, "unwatched"),
+}
+"""The values of options that have few."""
+
+
+@dataclass(frozen=True)
+class LeftToPyTorch:
+    """An op that was left to PyTorch.
+
+    Attributes:
+        op: as PyTorch names it: `aten.median.dim`.
+        where: the line of the model, where it is known.
+        reason: why it was not compiled.
+        count: how many nodes of the graph are it, at that line.
+    """
+
+    op: str
+    where: SourceLocation | None
+    reason: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        place = f"\n    {self.where}" if self.where is not None else ""
+        return f"{self.op}{times}: {self.reason}{place}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report on one graph, or on several together.
+
+    Attributes:
+        nodes: the number of calls of functions in them.
+        compiled: the number of those that run in kernels.
+        kernels: the number of kernels.
+        left: the ops left to PyTorch.
+        graphs: the number of graphs.
+        breaks: the reasons why torch.compile began a new graph, each with its count.
+    """
+
+    nodes: int
+    compiled: int
+    kernels: int
+    left: tuple[LeftToPyTorch, ...] = ()
+    graphs: int = 1
+    breaks: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The part of the calls that runs in kernels, 0 to 1."""
+        return self.compiled / self.nodes if self.nodes else 1.0
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.compiled} of {self.nodes} ops compiled, "
+            f"in {self.kernels} kernel{'s' * (self.kernels != 1)}"
+        )
+        if self.graphs != 1:
+            head += f" of {self.graphs} graphs"
+        lines = [head]
+        if self.left:
+            lines += ["left to PyTorch:", *(f"  {each}" for each in self.left)]
+        if self.breaks:
+            lines += [
+                "graph breaks:",
+                *(f"  {' '.join(why.split())[:160]} ({n})" for why, n in self.breaks),
+            ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def together(reports: Sequence[Report], breaks: Sequence[tuple[str, int]] = ()) -> Report:
+    """Several reports as one."""
+    return Report(
+        nodes=sum(report.nodes for report in reports),
+        compiled=sum(report.compiled for report in reports),
+        kernels=sum(report.kernels for report in reports),
+        left=tuple(left for report in reports for left in report.left),
+        graphs=len(reports),
+        breaks=tuple(breaks),
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The inputs and results of a kernel, as plain data.
+
+    Attributes:
+        names: the names of the inputs in errors.
+        count: the number of results of the kernel.
+        results: for each result of the graph its source and its place or value. An `"input"`,
+            and a `"tensor"` or a `"number"` among the kernel's results, have a place. A
+            `"constant"` has a value.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    results: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class CompiledGraph:
+    """A graph that has been compiled.
+
+    Attributes:
+        run: takes the values of the placeholders, tensors or arrays in their memory, and gives
+            the list of results.
+        pieces: its kernels.
+        report: what was compiled of it.
+    """
+
+    run: Callable[..., list[Any]]
+    pieces: tuple[Piece, ...]
+    report: Report
+
+    @property
+    def shapes(self) -> Sequence[tuple[int | None, ...] | None]:
+        """The shapes that the kernel takes for the placeholders; empty for several kernels."""
+        kernel = self.pieces[0].kernel if self.pieces and self.run is self.pieces[0] else None
+        types = [each.type for each in kernel.signature.parameters] if kernel is not None else []
+        return [type_.shape if isinstance(type_, ArrayType) else None for type_ in types]
+
+
+class Piece:
+    """One kernel, and how tensors become its arguments and its results tensors.
+
+    Attributes:
+        plan: which arguments and results.
+        kernel: what runs; None where there is nothing to compute.
+        key: what the kernel is kept under, if it is.
+    """
+
+    def __init__(
+        self, plan: Plan, kernel: Kernel | None, threads: int | None, key: str | None
+    ) -> None:
+        self.plan = plan
+        self.kernel = kernel
+        self.key = key
+        self._threads = threads
+
+    @cached_property
+    def module(self) -> Module | None:
+        """Linalg on tensors, as it was compiled."""
+        return None if self.kernel is None else module_of(self.kernel)
+
+    def __call__(self, *values: Any) -> list[Any]:
+        """The results for the values of the placeholders."""
+        found: Any = ()
+        if self.kernel is not None:
+            tensor = torch().Tensor
+            arrays = [
+                as_array(value, name) if isinstance(value, tensor) else value
+                for value, name in zip(values, self.plan.names, strict=True)
+            ]
+            with lent(self._threads):
+                if self._threads is None:
+                    found = self.kernel(*arrays)  # native code takes this, and no keywords
+                else:
+                    found = self.kernel(*arrays, threads=self._threads)
+            if self.plan.count == 1:
+                found = (found,)
+        return [_given(source, what, values, found) for source, what in self.plan.results]
+
+
+def _given(source: str, what: Any, values: Sequence[Any], found: Sequence[Any]) -> Any:
+    match source:
+        case "tensor":
+            return as_tensor(found[what])
+        case "number":
+            return np.asarray(found[what]).item()
+        case "input":
+            return values[what]
+    return what
+
+
+def lent(count: int | None) -> AbstractContextManager[None]:
+    """Have calls inside the `with` block shared by PyTorch's threads, where that has as many.
+
+    Args:
+        count: how many threads the calls may use; None for `lx.threads.current()`.
+    """
+    wanted = count or threads.current()
+    if wanted < 2 or torch().get_num_threads() != wanted or not (team := _team()):
+        return nullcontext()
+    return threads.lent(team)
+
+
+@functools.cache
+def _team() -> int:
+    """Return the address of PyTorch's `GOMP_parallel`.
+
+    0 where PyTorch's threads are not OpenMP's, or the function is not found.
+    """
+    package = torch()
+    if not package.backends.openmp.is_available():
+        return 0
+    # Its own library, unless another was loaded for all before it.
+    for path in (None, Path(package.__file__).parent / "lib" / "libtorch_cpu.so"):
+        try:
+            library = ctypes.CDLL(None if path is None else str(path), os.RTLD_NOLOAD)
+            return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value or 0
+        except (AttributeError, OSError):
+            continue
+    return 0

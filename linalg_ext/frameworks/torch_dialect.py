@@ -1,0 +1,381 @@
+"""Modules in torch-mlir's dialect: pads and views that its passes get wrong are written before.
+
+A pad that cuts,
+
+    torch.aten.constant_pad_nd %x, [-1, 1], %value
+
+takes the first element away and adds one behind the last. In linalg that is a `tensor.pad` whose
+result has the type of its source, and upstream takes it for one that does nothing: it becomes the
+slices that it leaves, padded.
+
+Of a view with several open sizes, torch-mlir takes all but one of those that it cannot tell apart
+for 1. Axes that stay as they are, from the first on and from the last back, need not be told apart;
+what is between them has as many elements before as after. Such a view becomes MLIR's own reshapes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, func, ir, tensor
+from linalg_ext.structured.maps import collapsed_tensor
+from linalg_ext.structured.operands import producer
+from linalg_ext.tracing.jit_function import jit
+from linalg_ext.tracing.values.sizes import Dim
+from linalg_ext.tracing.values.specs import ShapeDtype
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+
+
+def converted(op: str, type_: ir.Type, value: ir.Value) -> ir.Value:
+    """A value as one of another type, by an op such as `torch_c.to_builtin_tensor`."""
+    return ir.Operation.create(op, [type_], [value]).results[0]
+
+
+def write_traced(
+    module: ir.Module, function_of: Callable[[ir.Operation], tuple[str, Callable[..., Any]] | None]
+) -> None:
+    """Make ops that torch-mlir does not know calls of traced functions, which are linalg.
+
+    Args:
+        module: in torch's dialect.
+        function_of: gives a name and a function of arrays for a `torch.operator`; None for one that
+            stays. Ops of one name compute the same.
+    """
+    known: dict[tuple[str, ir.FunctionType], str] = {}
+    for op in operations(module.operation, {"torch.operator"}):
+        if (found := function_of(op)) is None:
+            continue
+        name, function = found
+        operands, results = list(op.operands), [result.type for result in op.results]
+        with op.location, ir.InsertionPoint(op):
+            type_ = ir.FunctionType.get([value.type for value in operands], results)
+            key = name, type_
+            if key not in known:
+                known[key] = f"linalg_ext.traced.{len(known)}"
+                _write_function(module, known[key], function, type_)
+            replace_op(op, *func.CallOp(results, known[key], operands).results)
+
+
+def _write_function(
+    module: ir.Module, symbol: str, function: Callable[..., Any], type_: ir.FunctionType
+) -> None:
+    """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
+    lowered = jit(function).lower(*_specs([own_type(taken) for taken in type_.inputs]))
+    written = ir.Module.parse(lowered.module.bytecode(), module.context)
+    (traced,) = written.body.operations
+    with ir.InsertionPoint(module.body):
+        outer = func.FuncOp(symbol, type_, visibility="private")
+    block = outer.add_entry_block()
+    body = traced.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        for inner, argument in zip(body.arguments, block.arguments, strict=True):
+            inner.replace_all_uses_with(
+                converted("torch_c.to_builtin_tensor", inner.type, argument)
+            )
+        end = func.ReturnOp([])
+    *ops, returned = list(body.operations)
+    for op in ops:
+        op.operation.move_before(end.operation)
+    with ir.InsertionPoint(end):
+        results = zip(type_.results, returned.operands, strict=True)
+        func.ReturnOp([converted("torch_c.from_builtin_tensor", *pair) for pair in results])
+    end.operation.erase()
+
+
+def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
+    """Return the specs of the arguments of a recurrent layer.
+
+    The number of steps may be open in arguments of rank 3, the batch size in all.
+    """
+    steps, batch = Dim("steps"), Dim("batch")
+    names = {3: (steps, batch), 2: (batch,), 1: (batch,)}
+    return [
+        ShapeDtype(
+            tuple(
+                names[type_.rank][axis] if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+                for axis in range(type_.rank)
+            ),
+            str(type_.element_type),
+        )
+        for type_ in types
+    ]
+
+
+def own_type(type_: ir.Type) -> ir.RankedTensorType:
+    """MLIR's type for one of torch's: `!torch.vtensor<[5,?],f32>`."""
+    text = str(type_).removeprefix("!torch.vtensor<[").removesuffix(">")
+    sizes, _, element = text.partition("],")
+    element = re.sub("^[su]i", "i", element)  # of integers torch's alone have a sign
+    own = f"{sizes.replace(',', 'x')}x{element}" if sizes else element
+    return ir.RankedTensorType(ir.Type.parse(f"tensor<{own}>"))
+
+
+VIEWS = ("torch.aten.view", "torch.aten._unsafe_view", "torch.aten.reshape")
+"""The ops that are views by a list of sizes."""
+
+LEFT_OUT = -1
+"""The size that stands for what the others leave."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Neighbouring axes before and after, that have as many elements.
+
+    Attributes:
+        before: the axes that become one.
+        after: the axes that this one becomes.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def write_reshape(
+    module: ir.Module, op: ir.Operation, symbol: str, groups: Sequence[Group]
+) -> None:
+    """Put in the place of a view the call of a function that reshapes by groups.
+
+    Args:
+        module: that the view is in.
+        op: the view: a tensor, and a list of sizes, one of which may be -1.
+        symbol: the name of the function.
+        groups: of axes, outermost first.
+    """
+    result = own_type(op.results[0].type)
+    listed = producer(op.operands[1])
+    given = [] if listed is None else list(listed.operands)
+    open_ = [
+        axis
+        for axis, size in enumerate(given)
+        if result.is_dynamic_dim(axis) and constant_of(size) != LEFT_OUT
+    ]
+    operands = [op.operands[0], *(given[axis] for axis in open_)]
+    type_ = ir.FunctionType.get([value.type for value in operands], [op.results[0].type])
+    with ir.InsertionPoint(module.body):
+        outer = func.FuncOp(symbol, type_, visibility="private")
+    with ir.InsertionPoint(outer.add_entry_block()):
+        source, *sizes = outer.arguments
+        source = converted("torch_c.to_builtin_tensor", own_type(source.type), source)
+        known = dict(zip(open_, map(_index, sizes), strict=True))
+        made = _reshaped(source, result, known, groups)
+        func.ReturnOp([converted("torch_c.from_builtin_tensor", op.results[0].type, made)])
+    with ir.InsertionPoint(op):
+        call = func.CallOp(list(type_.results), symbol, operands)
+    replace_op(op, *call.results)
+
+
+def constant_of(size: ir.Value) -> int | None:
+    """The number that a constant of torch's is; None if the value is not one."""
+    op = producer(size)
+    if op is None or op.name != "torch.constant.int":
+        return None
+    return ir.IntegerAttr(op.attributes["value"]).value
+
+
+def _index(size: ir.Value) -> ir.Value:
+    number = converted("torch_c.to_i64", ir.IntegerType.get_signless(64), size)
+    return arith.index_cast(ir.IndexType.get(), number)
+
+
+def _reshaped(
+    source: Any, result: ir.RankedTensorType, known: Mapping[int, ir.Value], groups: Sequence[Group]
+) -> Any:
+    """A tensor, its axes first collapsed to one for each group, and then expanded.
+
+    Args:
+        source: the tensor.
+        result: what it becomes.
+        known: the open sizes of that which are given, by their axes.
+        groups: of axes.
+    """
+    before = [group.before for group in groups]
+    if any(len(axes) > 1 for axes in before):
+        type_ = collapsed_tensor(source.type, before)
+        source = tensor.CollapseShapeOp(type_, source, before).result
+    after = [group.after for group in groups]
+    if all(len(axes) == 1 for axes in after):
+        return _cast(source, result)
+    source = _cast(source, collapsed_tensor(result, after))
+    open_ = [
+        _size(source, place, axis, axes, result, known)
+        for place, axes in enumerate(after)
+        for axis in axes
+        if result.is_dynamic_dim(axis)
+    ]
+    return tensor.ExpandShapeOp(result, source, after, open_, list(result.shape)).result
+
+
+def _cast(value: Any, type_: ir.RankedTensorType) -> Any:
+    return value if value.type == type_ else tensor.cast(type_, value)
+
+
+def _size(
+    source: Any,
+    place: int,
+    axis: int,
+    axes: Sequence[int],
+    result: ir.RankedTensorType,
+    known: Mapping[int, ir.Value],
+) -> ir.Value:
+    """An open size of the result: of an axis that is left out, what the others leave of it."""
+    if axis in known:
+        return known[axis]
+    size: ir.Value = tensor.dim(source, _constant(place))
+    for other in axes:
+        if other != axis:
+            divisor = known.get(other) or _constant(result.get_dim_size(other))
+            size = arith.divsi(size, divisor)
+    return size
+
+
+def _constant(number: int) -> Any:
+    return arith.constant(ir.IndexType.get(), number)
+
+
+_NAME = "linalg_ext.view"
+
+
+def write_views(module: ir.Module) -> None:
+    """Make views with several open sizes calls of functions in tensor.
+
+    Args:
+        module: in torch's dialect, its sizes numbers, or asked of tensors.
+    """
+    count = 0
+    for op in operations(module.operation, VIEWS):
+        with op.location:
+            after = _after(op)
+            if after is None or not _has_several_open(op):
+                continue
+            groups = between(_before(op), after)
+            if groups is not None:
+                write_reshape(module, op, f"{_NAME}.{count}", groups)
+                count += 1
+
+
+def between(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Group] | None:
+    """Groups of one axis each at both ends, and one of all that is between them.
+
+    Args:
+        before: what tells each size of a tensor from others: equal ones are equal sizes.
+        after: the same of a view of it.
+
+    Returns:
+        The groups; None where one side has no axes at all.
+    """
+    first = 0
+    shorter = min(len(before), len(after))
+    while first < shorter and before[first] == after[first]:
+        first += 1
+    last = 0
+    while last < shorter - first and before[-1 - last] == after[-1 - last]:
+        last += 1
+    if (first + last == len(before)) != (first + last == len(after)):
+        # Axes of one element alone came or went: they go with a neighbour.
+        if first + last == 0:
+            return None
+        first, last = (first - 1, last) if first else (first, last - 1)
+    left = tuple(range(first, len(before) - last))
+    right = tuple(range(first, len(after) - last))
+    middle = [Group(left, right)] if left else []
+    ends = zip(
+        range(len(before) - last, len(before)), range(len(after) - last, len(after)), strict=True
+    )
+    return [
+        *(Group((axis,), (axis,)) for axis in range(first)),
+        *middle,
+        *(Group((old,), (new,)) for old, new in ends),
+    ]
+
+
+def _has_several_open(op: ir.Operation) -> bool:
+    """Return whether several sizes are open before a view, or after it."""
+    counts = [
+        sum(type_.is_dynamic_dim(axis) for axis in range(type_.rank))
+        for type_ in (own_type(op.operands[0].type), own_type(op.results[0].type))
+    ]
+    return max(counts) > 1
+
+
+def _before(op: ir.Operation) -> list[Hashable]:
+    type_ = own_type(op.operands[0].type)
+    return [
+        (op.operands[0], axis) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    ]
+
+
+def _after(op: ir.Operation) -> list[Hashable] | None:
+    """The sizes of a view; None where they are not listed one by one."""
+    listed = producer(op.operands[1])
+    if listed is None or listed.name != "torch.prim.ListConstruct":
+        return None
+    type_ = own_type(op.results[0].type)
+    return [
+        _asked(size) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis, size in enumerate(listed.operands)
+    ]
+
+
+def _asked(size: ir.Value) -> Hashable:
+    """The tensor and the axis that a size is asked of; else the value that it is."""
+    op = producer(size)
+    if op is not None and op.name == "torch.aten.size.int":
+        axis = constant_of(op.operands[1])
+        if axis is not None and axis >= 0:
+            return (op.operands[0], axis)
+    return LEFT_OUT if constant_of(size) == LEFT_OUT else size
+
+
+_PAD = "torch.aten.constant_pad_nd"
+_LAST = (1 << 63) - 1
+
+
+def write_cutting_pads(module: ir.Module) -> None:
+    """Have each pad by known amounts, some of them less than 0, cut by slices."""
+    for op in operations(module.operation, {_PAD}):
+        listed = producer(op.operands[1])
+        amounts = [] if listed is None else [constant_of(each) for each in listed.operands]
+        known = [amount for amount in amounts if amount is not None]
+        if len(known) == len(amounts) and any(amount < 0 for amount in known):
+            with op.location, ir.InsertionPoint(op):
+                _write_pad(op, known)
+
+
+def _write_pad(op: Any, amounts: list[int]) -> None:
+    """Slice what an op pads, and have it pad that by what is left of its amounts."""
+    value = op.operands[0]
+    sizes = list(own_type(value.type).shape)
+    for back, (before, after) in enumerate(zip(amounts[::2], amounts[1::2], strict=True), 1):
+        first, last = max(-before, 0), max(-after, 0)
+        if not first and not last:
+            continue
+        axis = len(sizes) - back
+        if sizes[axis] >= 0:
+            sizes[axis] -= first + last
+        bounds = axis, first, -last if last else _LAST, 1
+        type_ = _with_sizes(value.type, sizes)
+        operands = [value, *map(_torch_constant, bounds)]
+        value = ir.Operation.create("torch.aten.slice.Tensor", [type_], operands).results[0]
+    left = [_torch_constant(max(amount, 0)) for amount in amounts]
+    type_ = ir.Type.parse("!torch.list<int>")
+    op.operands[1] = ir.Operation.create("torch.prim.ListConstruct", [type_], left).results[0]
+    op.operands[0] = value
+
+
+def _torch_constant(number: int) -> ir.Value:
+    attributes: dict[str, ir.Attribute] = {
+        "value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    }
+    type_ = ir.Type.parse("!torch.int")
+    return ir.Operation.create("torch.constant.int", [type_], attributes=attributes).results[0]
+
+
+def _with_sizes(type_: ir.Type, sizes: list[int]) -> ir.Type:
+    """A type of torch's tensors with other sizes; those that are open are less than 0."""
+    _, _, element = str(type_).partition("],")
+    shown = ",".join("?" if size < 0 else str(size) for size in sizes)
+    return ir.Type.parse(f"!torch.vtensor<[{shown}],{element}")

@@ -1,1 +1,0 @@
-"""Modules in torch-mlir's dialect: what its passes get wrong is written before they run."""

@@ -1,0 +1,142 @@
+"""The array API's namespace on traced values: what `x.__array_namespace__()` gives.
+
+Names and parameters are those of the Python array API standard (data-apis.org, 2024.12), for the
+functions of NumPy's that are recorded; it takes arrays and numbers beside traced values. What the
+standard has and this lacks raises an AttributeError that says so.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import UnrecordedAttributeError, caller_location
+from linalg_ext.tracing.functions import creation, sorting
+from linalg_ext.tracing.functions.concatenation import unstack as unstack
+from linalg_ext.tracing.values.conversion import as_traced, cast_to
+from linalg_ext.tracing.values.elements import as_dtype
+from linalg_ext.tracing.values.traced import Traced
+
+__array_api_version__ = "2024.12"
+
+e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
+
+bool = np.dtype(np.bool_)
+int8, int16, int32, int64 = (np.dtype(f"int{width}") for width in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{width}") for width in (8, 16, 32, 64))
+float32, float64 = np.dtype(np.float32), np.dtype(np.float64)
+complex64, complex128 = np.dtype(np.complex64), np.dtype(np.complex128)
+finfo, iinfo, isdtype, result_type = np.finfo, np.iinfo, np.isdtype, np.result_type
+__array_namespace_info__ = np.__array_namespace_info__
+
+_ONE = (
+    "abs acos acosh asin asinh atan atanh bitwise_invert ceil conj cos cosh exp expm1 floor imag "
+    "isfinite isinf isnan log log1p log2 log10 logical_not negative positive real reciprocal round "
+    "sign signbit sin sinh sqrt square tan tanh trunc"
+)
+_TWO = (
+    "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign "
+    "divide equal floor_divide greater greater_equal hypot less less_equal logaddexp logical_and "
+    "logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract"
+)
+_SHAPED = (
+    "all any argmax argmin broadcast_to count_nonzero cumulative_prod cumulative_sum diff "
+    "expand_dims flip matmul matrix_transpose max mean min moveaxis permute_dims prod repeat "
+    "reshape roll searchsorted squeeze std sum take take_along_axis tensordot tile tril triu var "
+    "vecdot"
+)
+_LINALG = (
+    "cholesky cross det diagonal eigh eigvalsh inv matrix_norm matrix_power matrix_rank outer pinv "
+    "qr slogdet solve svd svdvals trace vector_norm"
+)
+_FFT = "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftn"
+_LISTS = "broadcast_arrays concat meshgrid stack where clip"
+
+linalg = SimpleNamespace()
+"""The extension of linear algebra; decompositions are NumPy's, called from the kernel."""
+
+fft = SimpleNamespace()
+"""The extension of Fourier transforms: NumPy's, called from the kernel."""
+
+
+def _recorded(function: Any) -> Callable[..., Any]:
+    """A function of NumPy's whose first operands become traced values: numbers alone too."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        first, *rest = arguments
+        return function(as_traced(first), *rest, **keywords)
+
+    call.__name__ = function.__name__
+    call.__doc__ = f"`numpy.{function.__name__}`."
+    return call
+
+
+for _name in (_ONE + " " + _TWO + " " + _SHAPED).split():
+    globals()[_name] = _recorded(getattr(np, _name))
+for _name in _LISTS.split():
+    globals()[_name] = getattr(np, _name)
+for _name in _LINALG.split():
+    setattr(linalg, _name, _recorded(getattr(np.linalg, _name)))
+for _name in _FFT.split():
+    setattr(fft, _name, _recorded(getattr(np.fft, _name)))
+for _name in ("fftfreq", "rfftfreq"):
+    setattr(fft, _name, getattr(np.fft, _name))
+for _name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
+    setattr(linalg, _name, globals()[_name])
+
+arange, eye, full, full_like = creation.arange, creation.eye, creation.full, creation.full_like
+linspace, ones, ones_like = creation.linspace, creation.ones, creation.ones_like
+zeros, zeros_like = creation.zeros, creation.zeros_like
+empty, empty_like = creation.zeros, creation.zeros_like
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:
+    """A traced value of an array, a number, or a list of these."""
+    return as_traced(obj) if dtype is None else cast_to(obj, dtype)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
+    """A traced value of an array of another library."""
+    return as_traced(np.from_dlpack(x))
+
+
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Traced:
+    """The elements cast."""
+    return cast_to(x, dtype)
+
+
+def can_cast(from_: Any, to: Any, /) -> Any:
+    """Return whether a dtype, or that of a value, can be cast to another."""
+    return np.can_cast(getattr(from_, "dtype", from_), as_dtype(to))
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
+    """A value in order along an axis."""
+    return sorting.ordered(as_traced(x), axis, stable, descending)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
+    """The places of the elements along an axis, in their order."""
+    return sorting.order_of(as_traced(x), axis, descending)
+
+
+def namespace() -> ModuleType:
+    """Return this module, for `x.__array_namespace__()`."""
+    return sys.modules[__name__]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise UnrecordedAttributeError(
+        f"the namespace of traced values has no {name!r}",
+        where=caller_location(),
+        hint="compute it outside the function, or write it in terms of what is there: "
+        + ", ".join(sorted((_ONE + " " + _TWO + " " + _SHAPED).split())[:8])
+        + ", ...",
+    )

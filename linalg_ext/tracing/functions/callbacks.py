@@ -1,0 +1,305 @@
+"""`lx.pure_callback`: Python called from inside a kernel, and NumPy's functions called so."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, SourceLocation, caller_location
+from linalg_ext.runtime.callbacks import Callback
+from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.tracing.functions.shaping import as_shape
+from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
+from linalg_ext.tracing.values.conversion import as_traced
+from linalg_ext.tracing.values.elements import as_dtype
+from linalg_ext.tracing.values.emission import materialized, shape_text
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, value_of
+from linalg_ext.tracing.values.specs import ShapeDtype
+from linalg_ext.tracing.values.tensor_ops import empty
+from linalg_ext.tracing.values.trace import at_users_line, running, untraced
+from linalg_ext.tracing.values.traced import Traced, current_trace
+from linalg_ext.tracing.values.unsupported import refuse
+from linalg_ext.transforms.rewrites.python_calls import call_python
+from linalg_ext.utils.logs import logger
+
+Array = np.ndarray[Any, Any]
+
+_TRIALS = ((7, 5, 11, 3), (5, 13, 7, 17), (6, 4, 10, 8))
+"""Sizes for open dimensions, by which the sizes of results are told: of either order and parity."""
+
+
+def pure_callback(function: Callable[..., Any], like: Any, /, *arguments: Any) -> Any:
+    """Call a function of Python from inside a kernel.
+
+        def total(x):                       # any code: a library of others, a table, a file
+            return np.float64(sum(x.tolist()))
+
+        lx.jit(lambda x: lx.pure_callback(total, lx.ShapeDtype((), np.float64), x) * 2)
+
+    It may run as often as the kernel does, in any thread, once it has the GIL; it gets copies of
+    the arrays. What it raises ends the call of the kernel, and comes out of it. A kernel that calls
+    Python is not kept on disk, and cannot be shipped.
+
+    Args:
+        function: has no effects; gives arrays of the shapes and dtypes that `like` says.
+        like: for each result an array, a `ShapeDtype`, or a pair of a shape and a dtype; in a
+            container as the results are. Sizes may be open, where they are those of arrays.
+        arguments: arrays and numbers, and containers of them.
+
+    Returns:
+        The results of the function. Outside of a trace it is called at once.
+
+    Raises:
+        ArgumentError: `like` says no shape, or no dtype.
+        ShapeError, DTypeError: at a call: the function gives something else.
+
+    Example:
+        >>> lx.pure_callback(np.linalg.inv, lx.ShapeDtype((2, 2), float), 2 * np.eye(2))
+        array([[0.5, 0. ],
+               [0. , 0.5]])
+    """
+    if not callable(function):
+        raise ArgumentError(
+            f"pure_callback of {function!r}", where=caller_location(), expected="a function"
+        )
+    kinds, structure = _declared(like)
+    name = getattr(function, "__name__", type(function).__name__)
+    leaves, given = flatten(list(arguments))
+    where = caller_location()
+
+    def call(arrays: Sequence[Array]) -> list[Array]:
+        copies = [np.array(array) for array in arrays]
+        return _checked(name, where, function(*unflatten(given, copies)), structure)
+
+    if running() is None:
+        found = call([np.asarray(leaf) for leaf in leaves])
+        for array, (shape, dtype) in zip(found, kinds, strict=True):
+            _check(name, where, array, shape, dtype)
+        return unflatten(structure, found)
+    return unflatten(structure, recorded(name, call, [as_traced(leaf) for leaf in leaves], kinds))
+
+
+def recorded(
+    name: str,
+    call: Callable[[Sequence[Array]], Sequence[Any]],
+    operands: Sequence[Traced],
+    kinds: Sequence[tuple[Shape, DType]],
+) -> list[Traced]:
+    """Record the call of a function of arrays, which are memory of the kernel."""
+    trace, where = current_trace(operands), caller_location()
+    for dtype in (*(operand.dtype for operand in operands), *(dtype for _, dtype in kinds)):
+        if by_dtype(dtype).width % 8 and dtype != np.bool_:
+            raise DTypeError(
+                f"{name} with an array of {dtype} cannot be called from a kernel",
+                where=where,
+                hint="cast it with .astype(np.int8)",
+            )
+
+    def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        with untraced():
+            found = call(inputs)
+        for array, out in zip(found, outputs, strict=True):
+            _check(name, where, array, out.shape, out.dtype)
+            out[...] = array
+
+    callback = Callback(
+        run,
+        [(operand.dtype, operand.ndim) for operand in operands],
+        [(dtype, len(shape)) for shape, dtype in kinds],
+    )
+    trace.callbacks.append(callback)
+    with at_users_line():
+        results = call_python(
+            callback,
+            [materialized(operand).tensor for operand in operands],
+            [empty(shape, dtype) for shape, dtype in kinds],
+        )
+    return [
+        Traced(result, dtype, shape) for result, (shape, dtype) in zip(results, kinds, strict=True)
+    ]
+
+
+def _declared(like: Any) -> tuple[list[tuple[Shape, DType]], Structure]:
+    like = _specified(like)
+    leaves, structure = _flatten_kinds(like)
+    if not leaves:
+        raise ArgumentError(
+            f"pure_callback with like={like!r}",
+            where=caller_location(),
+            expected="an array, a ShapeDtype, a pair of a shape and a dtype, or several of them",
+        )
+    return leaves, structure
+
+
+def _specified(like: Any) -> Any:
+    """Put a `ShapeDtype` in the place of each pair of a shape and a dtype."""
+    if _is_pair(like):
+        return ShapeDtype(*(like if _is_shape(like[0]) else like[::-1]))
+    if type(like) in (tuple, list):
+        return type(like)(map(_specified, like))
+    if type(like) is dict:
+        return {key: _specified(value) for key, value in like.items()}
+    return like
+
+
+def _flatten_kinds(like: Any) -> tuple[list[tuple[Shape, DType]], Structure]:
+    if hasattr(like, "shape") and hasattr(like, "dtype"):
+        return [(as_shape(tuple(like.shape)), as_dtype(like.dtype))], Structure(None)
+    leaves, structure = flatten(like)
+    if structure.kind is None:
+        if not isinstance(like, int | float | complex | np.generic):
+            raise ArgumentError(
+                f"pure_callback with like={like!r}",
+                where=caller_location(),
+                expected="an array, a ShapeDtype, or a pair of a shape and a dtype",
+            )
+        return [((), np.asarray(like).dtype)], structure
+    found = [_flatten_kinds(leaf)[0][0] for leaf in leaves]
+    return found, structure
+
+
+def _is_shape(value: Any) -> bool:
+    sizes = value if isinstance(value, tuple | list) else (value,)
+    return all(isinstance(size, int | np.integer | Size) for size in sizes)
+
+
+def _is_pair(value: Any) -> bool:
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    first, second = value
+    return any(
+        _is_shape(shape) and isinstance(dtype, type | str | np.dtype)
+        for shape, dtype in ((first, second), (second, first))
+    )
+
+
+def _checked(
+    name: str, where: SourceLocation | None, found: Any, structure: Structure
+) -> list[Array]:
+    leaves, own = flatten(found)
+    if own.leaves != structure.leaves or (own.kind is None) != (structure.kind is None):
+        raise ArgumentError(
+            f"pure_callback: {name} gives {own}", where=where, expected=f"{structure}, by like"
+        )
+    return [np.asarray(leaf) for leaf in leaves]
+
+
+def _check(
+    name: str, where: SourceLocation | None, array: Any, shape: Sequence[Any], dtype: DType
+) -> None:
+    """Raise where a result is not as it was declared."""
+    found = np.asarray(array)
+    if len(found.shape) != len(shape) or any(
+        isinstance(size, int) and own != size for own, size in zip(found.shape, shape, strict=True)
+    ):
+        raise ShapeError(
+            f"{name} gives an array of shape {found.shape}",
+            where=where,
+            expected=f"shape {shape_text(tuple(shape))}, as was declared",
+        )
+    if found.dtype != dtype:
+        raise DTypeError(
+            f"{name} gives an array of {found.dtype}",
+            where=where,
+            expected=f"{dtype}, as was declared",
+            hint=f"return result.astype({str(dtype)!r})",
+        )
+
+
+def called_back(
+    name: str, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Record the call of one of NumPy's functions as a call of NumPy's own code.
+
+    The shapes and dtypes of its results are those that it gives for other numbers; where sizes are
+    open, for several sizes in their place.
+
+    Raises:
+        ArgumentError: it takes no such arguments; the message is NumPy's.
+        TraceError: sizes of results do not follow from open ones.
+    """
+    logger("fallbacks").info("numpy.%s is called from the kernel, by Python", name)
+    leaves, structure = flatten([list(arguments), dict(keywords)])
+    places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, Traced | Size)]
+    operands = [as_traced(leaves[at]) for at in places]
+
+    def call(arrays: Sequence[Array]) -> Any:
+        filled = list(leaves)
+        for at, array in zip(places, arrays, strict=True):
+            filled[at] = array
+        positional, named = unflatten(structure, filled)
+        return function(*positional, **named)
+
+    kinds, results = _kinds_of_results(name, call, [(each.shape, each.dtype) for each in operands])
+
+    def run(arrays: Sequence[Array]) -> Sequence[Any]:
+        return flatten(call(arrays))[0]
+
+    return unflatten(results, recorded(f"numpy.{name}", run, operands, kinds))
+
+
+def _kinds_of_results(
+    name: str, call: Callable[[Sequence[Array]], Any], kinds: Sequence[tuple[Shape, DType]]
+) -> tuple[list[tuple[Shape, DType]], Structure]:
+    """The shapes and dtypes of a function's results, by calls with numbers for open sizes."""
+    dims = sorted({n for shape, _ in kinds for s in shape if isinstance(s, Size) for n in s.names})
+    tried = []
+    for numbers in _TRIALS if dims else ((),):
+        sizes = {dim: numbers[at % 4] + at // 4 for at, dim in enumerate(dims)}
+        arrays = [
+            _example(tuple(value_of(size, sizes) for size in shape), dtype)
+            for shape, dtype in kinds
+        ]
+        try:
+            with untraced(), warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                leaves, structure = flatten(call(arrays))
+        except (ValueError, TypeError, IndexError, np.linalg.LinAlgError) as error:
+            raise ArgumentError(
+                f"numpy.{name}: {error}",
+                where=caller_location(),
+                notes=[f"for arrays of shapes {', '.join(str(a.shape) for a in arrays)}"],
+            ) from None
+        tried.append((sizes, [np.asarray(leaf) for leaf in leaves]))
+    candidates = {size for shape, _ in kinds for size in shape if isinstance(size, Size)}
+    candidates |= {
+        each for size in candidates for each in (size // 2 + 1, 2 * (size - 1), size + 1)
+    }
+    found = []
+    for number, first in enumerate(tried[0][1]):
+        shape = tuple(
+            _size(
+                name, [(sizes, arrays[number].shape[axis]) for sizes, arrays in tried], candidates
+            )
+            for axis in range(first.ndim)
+        )
+        found.append((shape, as_dtype(first.dtype)))
+    return found, structure
+
+
+def _size(name: str, seen: Sequence[tuple[dict[str, int], int]], candidates: Any) -> AnySize:
+    """The size that has the numbers seen, for each of the sizes that were put for open ones."""
+    numbers = {number for _, number in seen}
+    if len(numbers) == 1:
+        return numbers.pop()
+    for size in candidates:
+        if all(value_of(size, sizes) == number for sizes, number in seen):
+            return size  # type: ignore[no-any-return]
+    return refuse(
+        f"numpy.{name} of open sizes, on which the shape of its result depends otherwise than by "
+        "being one of them",
+        "trace it for these sizes alone, without dynamic=True",
+    )
+
+
+def _example(shape: tuple[int, ...], dtype: DType) -> Array:
+    """An array that any decomposition takes: the identity, or numbers that grow."""
+    if len(shape) > 1:
+        return np.broadcast_to(np.eye(shape[-2], shape[-1]), shape).astype(dtype)
+    if dtype.kind in "iub":
+        return np.zeros(shape, dtype)  # which are places in any array
+    count = int(np.prod(shape))
+    return (np.arange(1, count + 1) % 100).reshape(shape).astype(dtype)

@@ -1,0 +1,461 @@
+"""Several values as one, and one as several: concatenate, stack, split, pad, insert, choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.tracing.functions.indexing import by_mode
+from linalg_ext.tracing.functions.shaping import at_least, expand_dims, ravel, swapaxes
+from linalg_ext.tracing.functions.slicing import Part, inserted, whole
+from linalg_ext.tracing.functions.ufuncs import fitted
+from linalg_ext.tracing.values.axes import normal_axis
+from linalg_ext.tracing.values.conversion import (
+    as_traced,
+    cast_to,
+    common_dtype,
+    operand,
+    unwritten,
+)
+from linalg_ext.tracing.values.elements import BOOL, as_dtype, select
+from linalg_ext.tracing.values.emission import broadcast_shapes, demand, full, pointwise, shape_text
+from linalg_ext.tracing.values.sizes import AnySize
+from linalg_ext.tracing.values.traced import Traced, current_trace, xp
+from linalg_ext.tracing.values.unsupported import refuse
+
+
+def concatenate(
+    arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: Any = None
+) -> Traced:
+    given = list(arrays)
+    if not given:
+        raise ArgumentError("concatenate of no arrays")
+    # As arrays, NumPy takes their dtypes as they are: no number is weak here.
+    wanted = (
+        as_dtype(dtype)
+        if dtype is not None
+        else common_dtype(
+            "concatenate", [x if isinstance(x, Traced) else np.asarray(x) for x in given]
+        )
+    )
+    rule: Any = casting or "same_kind"
+    for value in given:
+        own = value.dtype if isinstance(value, Traced) else np.asarray(value).dtype
+        if dtype is not None and not np.can_cast(own, wanted, rule):
+            raise DTypeError(
+                f"concatenate of {own} as {wanted}",
+                hint='cast it with .astype(...), or give casting="unsafe"',
+            )
+    values = [cast_to(value, wanted) for value in given]
+    if axis is None:
+        values, axis = [ravel(value) for value in values], 0
+    rank = values[0].ndim
+    along = normal_axis(axis, rank, "concatenate")
+    trace = current_trace(values)
+    total: AnySize = 0
+    shown = f"concatenate of shapes {' and '.join(shape_text(v.shape) for v in values)}"
+    for value in values:
+        fits = value.ndim == rank and all(
+            trace.agree(x, y, shown)
+            for place, (x, y) in enumerate(zip(value.shape, values[0].shape, strict=True))
+            if place != along
+        )
+        if not fits:
+            raise ShapeError(shown, expected=f"equal shapes but for axis {along}")
+        total = total + value.shape[along]
+    if len(values) == 1:
+        return values[0]
+    shape = tuple(total if place == along else size for place, size in enumerate(values[0].shape))
+    result = unwritten(shape, wanted)
+    start: AnySize = 0
+    for value in values:
+        parts = whole(value.shape)
+        parts[along] = Part(start, value.shape[along])
+        result = inserted(value, result, parts)
+        start = start + value.shape[along]
+    return result
+
+
+def stack(
+    arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: Any = None
+) -> Traced:
+    values = [as_traced(array) for array in arrays]
+    if not values:
+        raise ArgumentError("stack of no arrays")
+    if len({value.ndim for value in values}) > 1:
+        raise ShapeError(
+            f"stack of shapes {' and '.join(shape_text(v.shape) for v in values)}",
+            expected="equal shapes",
+        )
+    place = normal_axis(axis, values[0].ndim + 1, "stack")
+    wide = [expand_dims(v, place) for v in values]
+    return concatenate(wide, place, dtype=dtype, casting=casting)
+
+
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
+    values = [at_least(1)(value) for value in tup]
+    axis = 0 if values[0].ndim == 1 else 1
+    return concatenate(values, axis, dtype=dtype, casting=casting)
+
+
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
+    return concatenate([at_least(2)(value) for value in tup], 0, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Sequence[Any]) -> Traced:
+    return concatenate([at_least(3)(value) for value in tup], 2)
+
+
+def column_stack(tup: Sequence[Any]) -> Traced:
+    values = [as_traced(value) for value in tup]
+    return concatenate([v if v.ndim > 1 else expand_dims(at_least(1)(v), 1) for v in values], 1)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Traced:
+    if axis is None:
+        # NumPy makes arrays of both: a number of Python is an int64 or a float64 then.
+        both = [ravel(arr), ravel(values)]
+        dtype = np.result_type(*(value.dtype for value in both))
+        return concatenate([cast_to(value, dtype) for value in both])
+    return concatenate([arr, values], axis)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
+    """`numpy.split`, into parts of known sizes."""
+    value = as_traced(ary)
+    place = normal_axis(axis, value.ndim, "split")
+    size = value.shape[place]
+    if hasattr(indices_or_sections, "__index__"):
+        count = indices_or_sections.__index__()
+        if isinstance(size, int) and size % count:
+            raise ShapeError(
+                f"split of axis {place}, of size {size}, into {count} equal parts",
+                hint="use np.array_split, or give the indices",
+            )
+        if not isinstance(size, int):
+            what = f"split of axis {place}, of size {size}, into {count} equal parts"
+            current_trace([value]).agree(size, size // count * count, what)
+        bounds: list[Any] = [size // count * number for number in range(1, count)]
+    else:
+        bounds = list(indices_or_sections)
+    return _parts(value, place, bounds)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
+    value = as_traced(ary)
+    place = normal_axis(axis, value.ndim, "array_split")
+    if not hasattr(indices_or_sections, "__index__"):
+        return _parts(value, place, list(indices_or_sections))
+    count = indices_or_sections.__index__()
+    each, extra = divmod(value.shape[place].__index__(), count)
+    bounds = [number * each + min(number, extra) for number in range(1, count)]
+    return _parts(value, place, bounds)
+
+
+def _parts(value: Traced, axis: int, bounds: Sequence[Any]) -> list[Traced]:
+    before = (slice(None),) * axis
+    return [
+        value[(*before, slice(start, stop))]
+        for start, stop in zip([None, *bounds], [*bounds, None], strict=True)
+    ]
+
+
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = None
+) -> Traced:
+    """`numpy.pad`, in the modes constant, edge, reflect, symmetric and wrap."""
+    value = as_traced(array)
+    if isinstance(pad_width, dict):
+        widths = [(0, 0)] * value.ndim
+        for axis, width in pad_width.items():
+            widths[axis] = width if isinstance(width, tuple) else (width, width)
+    else:
+        widths = np.broadcast_to(np.asarray(pad_width), (value.ndim, 2)).tolist()
+    if any(width < 0 for pair in widths for width in pair):
+        raise ArgumentError(f"pad by {pad_width}", expected="no negative")
+    if mode == "constant":
+        return _pad_by_constants(value, widths, 0 if constant_values is None else constant_values)
+    if constant_values is not None:
+        raise ArgumentError(f"pad with mode={mode!r} and constant_values", hint="leave it out")
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        refuse(f"numpy.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")
+    for axis, (low, high) in enumerate(widths):
+        if low or high:
+            if not value.shape[axis].__index__():
+                raise ShapeError(
+                    f"pad of axis {axis}, of size 0, with mode={mode!r}",
+                    expected="an element to repeat, or mode='constant'",
+                )
+            places = cast(Any, np).pad(
+                np.arange(value.shape[axis].__index__()), (low, high), mode=mode
+            )
+            value = xp.take(value, places, axis=axis)
+    return value
+
+
+def _pad_by_constants(value: Traced, widths: Sequence[Any], numbers: Any) -> Traced:
+    if isinstance(numbers, Traced):
+        refuse("numpy.pad with a traced value to pad by", "use np.where or np.concatenate")
+    if not value.ndim:
+        return value
+    given = np.broadcast_to(np.asarray(numbers).astype(value.dtype), (value.ndim, 2))
+    if (given == given.reshape(-1)[:1]).all():
+        shape = tuple(
+            size + low + high for size, (low, high) in zip(value.shape, widths, strict=True)
+        )
+        number = given.reshape(-1)[0].item() if given.size else 0
+        target = full(shape, number, value.dtype)
+        parts = [Part(low, size) for size, (low, _) in zip(value.shape, widths, strict=True)]
+        return inserted(value, target, parts)
+    for axis, (low, high) in enumerate(widths):
+        sides = []
+        for width, number in zip((low, high), given[axis], strict=True):
+            shape = (*value.shape[:axis], width, *value.shape[axis + 1 :])
+            sides.append(full(shape, number.item(), value.dtype))
+        value = concatenate([sides[0], value, sides[1]], axis)
+    return value
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Traced:
+    """`numpy.where` of three arguments."""
+    if x is None or y is None:
+        refuse("numpy.where of one argument", "give the other two: np.where(mask, x, y)")
+    dtype = common_dtype("where", [x, y])
+    operands = [operand(condition, np.dtype(bool)), operand(x, dtype), operand(y, dtype)]
+    return pointwise(
+        "where", lambda c, a, b: select(c.to(BOOL), a.to(dtype), b.to(dtype)), operands, dtype
+    )
+
+
+def select_(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Traced:
+    """`numpy.select`: the first choice whose condition holds."""
+    # All choices meet in one dtype: pairwise, a boolean and the default 0 would meet in int64.
+    dtype = common_dtype("select", [*choicelist, default])
+    result = cast_to(default, dtype)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = where(condition, cast_to(choice, dtype), result)
+    return result
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Traced:
+    """`numpy.piecewise`; functions are called with all of x."""
+    value = as_traced(x)
+    is_one = not isinstance(condlist, list | tuple) and np.ndim(condlist) == value.ndim
+    if isinstance(condlist, list | tuple) and value.ndim and not np.ndim(condlist[0]):
+        is_one = True
+    given = [condlist] if is_one else [condlist[place] for place in range(len(condlist))]
+    conditions = [cast_to(each, np.bool_) for each in given]
+    if len(funclist) == len(conditions) + 1:
+        any_of_them = conditions[0]
+        for each in conditions[1:]:
+            any_of_them = any_of_them | each
+        conditions.append(~any_of_them)
+    if len(funclist) != len(conditions):
+        raise ArgumentError(
+            f"piecewise of {len(given)} conditions and {len(funclist)} functions",
+            expected="a function for each condition, and one more for the rest",
+        )
+    result = xp.zeros_like(value)
+    for condition, function in zip(conditions, funclist, strict=True):
+        new = function(value, *args, **kw) if callable(function) else function
+        new = cast_to(new if isinstance(new, Traced) else np.asarray(new), value.dtype)
+        result = xp.where(condition, new, result)
+    return result
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Traced, ...]:
+    count = len(xi)
+    values = []
+    for place, each in enumerate(xi):
+        axes = [axis for axis in range(count) if axis != place]
+        values.append(expand_dims(ravel(each), tuple(axes)))
+    if indexing == "xy" and count > 1:
+        values = [swapaxes(value, 0, 1) for value in values]
+    if sparse:
+        return tuple(values)
+    shape = broadcast_shapes("meshgrid", [value.shape for value in values])
+    return tuple(xp.broadcast_to(value, shape) for value in values)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
+    value = as_traced(ary)
+    return split(value, indices_or_sections, 0 if value.ndim == 1 else 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
+    return split(_of_rank("vsplit", ary, 2), indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
+    return split(_of_rank("dsplit", ary, 3), indices_or_sections, 2)
+
+
+def _of_rank(name: str, value: Any, rank: int) -> Traced:
+    found = as_traced(value)
+    if found.ndim < rank:
+        raise ShapeError(
+            f"{name} of an array of rank {found.ndim}", expected=f"rank {rank} or more"
+        )
+    return found
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
+    value = as_traced(x)
+    front = xp.moveaxis(value, normal_axis(axis, value.ndim, "unstack"), 0)
+    return tuple(front[place] for place in range(front.shape[0].__index__()))
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Traced:
+    """`numpy.insert`, at places that are known."""
+    value, place, size = _cut("insert", arr, obj, axis)
+    new = fitted(values, value.dtype)
+    rest = (*value.shape[:place], *value.shape[place + 1 :])
+    is_one = hasattr(obj, "__index__")
+    if is_one and new.ndim == value.ndim:
+        count = new.shape[place].__index__()
+    else:
+        count = 1 if is_one else len(np.arange(size)[obj] if isinstance(obj, slice) else obj)
+        if is_one and new.ndim:
+            new = xp.expand_dims(new, place)
+        elif new.ndim and count == 1 and place == value.ndim - 1:
+            count = new.shape[-1].__index__()  # one place may be given many
+    new = xp.broadcast_to(new, (*rest[:place], count, *rest[place:]))
+    both = concatenate([value, new], place)
+    where: Any = [obj] * count if is_one else obj
+    try:
+        order = np.insert(np.arange(size), where, size + np.arange(count))
+    except (IndexError, ValueError) as error:
+        raise ArgumentError(f"insert: {error}") from None
+    return xp.take(both, order, place)
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Traced:
+    """`numpy.delete`, at places that are known."""
+    value, place, size = _cut("delete", arr, obj, axis)
+    try:
+        left = np.delete(np.arange(size), obj)
+    except IndexError as error:
+        raise ArgumentError(f"delete: {error}") from None
+    return xp.take(value, left, place)
+
+
+def _cut(name: str, arr: Any, obj: Any, axis: Any) -> tuple[Traced, int, int]:
+    """The value that is meant, the axis, and its size."""
+    if isinstance(obj, Traced):
+        refuse(f"numpy.{name} at traced places", "make them static, or use np.where")
+    value = xp.ravel(as_traced(arr)) if axis is None else as_traced(arr)
+    place = 0 if axis is None else normal_axis(axis, value.ndim, name)
+    return value, place, value.shape[place].__index__()
+
+
+def compress(condition: Any, a: Any, axis: Any = None) -> Traced:
+    """`numpy.compress`, by a condition that is known."""
+    if isinstance(condition, Traced):
+        refuse(
+            "numpy.compress by a traced condition",
+            "the shape of the result depends on the values: use np.where(mask, x, 0)",
+        )
+    return xp.take(as_traced(a), np.flatnonzero(np.asarray(condition)), axis)
+
+
+def resize(a: Any, new_shape: Any) -> Traced:
+    """`numpy.resize`: the elements over and over, as many as there is room for."""
+    value = xp.ravel(as_traced(a))
+    places = np.resize(np.arange(value.shape[0].__index__()), new_shape)
+    return value[places]
+
+
+def block(arrays: Any) -> Traced:
+    """`numpy.block`: lists of lists, the innermost along the last axis."""
+    depth = _depth(arrays)
+    rank = max(depth, *(each.ndim for each in _leaves(arrays)))
+
+    def joined(part: Any, level: int) -> Traced:
+        if not isinstance(part, list):
+            value = as_traced(part)
+            return xp.reshape(value, ((1,) * (rank - value.ndim) + tuple(value.shape)))
+        if not part:
+            raise ArgumentError("block of an empty list")
+        return concatenate([joined(each, level + 1) for each in part], rank - depth + level)
+
+    return joined(arrays, 0)
+
+
+def _depth(part: Any) -> int:
+    return 1 + max(map(_depth, part), default=0) if isinstance(part, list) else 0
+
+
+def _leaves(part: Any) -> list[Traced]:
+    if not isinstance(part, list):
+        return [as_traced(part)]
+    return [leaf for each in part for leaf in _leaves(each)]
+
+
+def choose(a: Any, choices: Any, mode: str = "raise") -> Traced:
+    """`numpy.choose`; where a place is out of bounds, the call raises an ExecutionError."""
+    if isinstance(choices, Traced):
+        choices = list(unstack(choices))
+    values = xp.broadcast_arrays(as_traced(a), *choices)
+    place, *others = values
+    place = by_mode("choose", place, len(others), mode)
+    return xp.take_along_axis(stack(others), place[None], 0)[0]
+
+
+def ix_(*args: Any) -> tuple[Traced, ...]:
+    count = len(args)
+    if any(as_traced(each).dtype == np.bool_ for each in args):
+        refuse(
+            "numpy.ix_ of a traced mask",
+            "the shape of the result depends on the values: give places",
+        )
+    return tuple(
+        xp.expand_dims(
+            xp.ravel(as_traced(each)), tuple(axis for axis in range(count) if axis != place)
+        )
+        for place, each in enumerate(args)
+    )
+
+
+def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple[Traced, ...]:
+    """`numpy.unravel_index`; a number that is no place in the shape is an error of the run."""
+    sizes = [shape] if hasattr(shape, "__index__") else list(shape)
+    left, found = as_traced(indices), list[Traced]()
+    is_place = (left >= 0) & (left < math.prod(map(int, sizes)))
+    demand(xp.all(is_place), f"unravel_index: an index is out of bounds for shape {tuple(sizes)}")
+    for size in sizes if order == "F" else reversed(sizes):
+        found.append(cast_to(xp.remainder(left, size), np.int64))
+        left = xp.floor_divide(left, size)
+    return tuple(found if order == "F" else reversed(found))
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Traced:
+    value = as_traced(a)
+    place = normal_axis(axis, value.ndim, "rollaxis")
+    goal = start + value.ndim if start < 0 else start
+    return xp.moveaxis(value, place, goal - (place < goal))
+
+
+def diagflat(v: Any, k: int = 0) -> Traced:
+    return xp.diag(xp.ravel(as_traced(v)), k)
+
+
+def shifted(sign: int) -> Any:
+    """`numpy.fft.fftshift` and its inverse."""
+
+    def shift(x: Any, axes: Any = None) -> Traced:
+        value = as_traced(x)
+        chosen = range(value.ndim) if axes is None else np.atleast_1d(axes).tolist()
+        if not value.ndim:
+            raise ShapeError("fftshift of an array of rank 0")
+        for axis in chosen:
+            size = value.shape[axis].__index__()
+            value = xp.roll(value, size // 2 if sign > 0 else -(size // 2), axis)
+        return value
+
+    return shift

@@ -1,0 +1,258 @@
+"""New values: zeros, ranges, identities, triangles; made where they are used, and never constants.
+
+NumPy's own `np.zeros(...)` and `np.arange(...)` give arrays, which become constants; these take
+open sizes too, as of `lx.Dim`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from linalg_ext.errors import ShapeError
+from linalg_ext.tracing.functions.shaping import as_shape
+from linalg_ext.tracing.functions.ufuncs import demand_fit
+from linalg_ext.tracing.values.conversion import (
+    affine,
+    arrays_of,
+    as_constant,
+    as_traced,
+    cast_to,
+    common_dtype,
+)
+from linalg_ext.tracing.values.elements import (
+    INT64,
+    Element,
+    as_dtype,
+    part_dtype,
+    position,
+    select,
+)
+from linalg_ext.tracing.values.emission import full as filled
+from linalg_ext.tracing.values.emission import pointwise, structured
+from linalg_ext.tracing.values.sizes import AnySize, Size
+from linalg_ext.tracing.values.traced import Traced, xp
+from linalg_ext.tracing.values.unsupported import refuse
+
+_FLOAT = np.dtype(np.float64)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
+    sizes = as_shape(shape)
+    if isinstance(fill_value, Traced) or np.ndim(fill_value):
+        value = cast_to(fill_value, dtype) if dtype is not None else as_traced(fill_value)
+        return xp.broadcast_to(value, sizes)
+    wanted = as_dtype(dtype) if dtype is not None else as_constant(fill_value).dtype
+    return filled(sizes, as_constant(fill_value, wanted).astype(wanted).item(), wanted)
+
+
+def zeros(shape: Any, dtype: Any = float) -> Traced:
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Any, dtype: Any = float) -> Traced:
+    return full(shape, 1, dtype)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+    shape: Any = None,
+) -> Traced:
+    like = as_traced(a)
+    kind = like.dtype if dtype is None else as_dtype(dtype)
+    demand_fit(fill_value, kind)
+    return full(like.shape if shape is None else shape, fill_value, kind)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+) -> Traced:
+    """`numpy.zeros_like`; `empty_like` too, for there is no memory to leave unwritten."""
+    return full_like(a, 0, dtype, shape=shape)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+) -> Traced:
+    return full_like(a, 1, dtype, shape=shape)
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Traced:
+    """`numpy.arange`; a stop that is open starts from an integer and steps by one."""
+    if stop is None:
+        start, stop = 0, start
+    if not any(isinstance(bound, Size) for bound in (start, stop)):
+        return as_traced(cast(Any, np).arange(start, stop, step, dtype))
+    count: AnySize = (stop - start + (step - 1)) // step
+    wanted = as_dtype(dtype) if dtype is not None else INT64
+    if isinstance(start, Size):
+        return cast_to(as_traced(start) + affine((count,), 0, [step], INT64), wanted)
+    return affine((count,), start, [step], wanted)
+
+
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dtype: Any = None
+) -> Traced:
+    if not isinstance(num, Size) and not any(isinstance(b, Traced) for b in (start, stop)):
+        return as_traced(np.linspace(start, stop, num, endpoint, dtype=dtype))
+    wide = common_dtype("linspace", [start, stop, 1.0])
+    first, last = arrays_of(start, stop)
+    steps = num - 1 if endpoint else num
+    whole = as_traced(steps) if isinstance(steps, Size) else max(steps, 1)
+    apart = cast_to(last, wide) - cast_to(first, wide)
+    # Places are along a new first axis.
+    places = cast_to(xp.reshape(arange(num), (num, *[1] * apart.ndim)), wide)
+    step = apart / cast_to(whole, wide)
+    # Of steps too small for the dtype, the part of the whole.
+    value = xp.where(xp.any(step == 0), places / cast_to(whole, wide) * apart, places * step)
+    value = value + cast_to(first, wide)
+    if endpoint:
+        value = xp.where((places == steps) & (places != 0), cast_to(last, wide), value)
+    if dtype is None:
+        return value
+    return cast_to(xp.floor(value) if as_dtype(dtype).kind in "iu" else value, dtype)
+
+
+def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = float) -> Traced:
+    wanted = as_dtype(dtype)
+    shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
+    return structured(lambda: (position(1) - position(0)).equals(k).to(wanted), [], shape, wanted)
+
+
+def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: Any = float) -> Traced:
+    wanted = as_dtype(dtype)
+    shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
+    return structured(lambda: (position(1) - position(0)).__le__(k).to(wanted), [], shape, wanted)
+
+
+def tril(m: Any, k: int = 0) -> Traced:
+    return _side(m, k, lower=True)
+
+
+def triu(m: Any, k: int = 0) -> Traced:
+    return _side(m, k, lower=False)
+
+
+def _side(m: Any, k: int, *, lower: bool) -> Traced:
+    value = as_traced(m)
+    if not value.ndim:
+        raise ShapeError(
+            f"{'tril' if lower else 'triu'} of an array of rank 0", expected="rank 1 or more"
+        )
+    row, column = value.ndim - 2, value.ndim - 1
+    if value.ndim == 1:
+        value = xp.broadcast_to(value, (value.shape[0], value.shape[0]))
+        row, column = 0, 1
+
+    def body(x: Element) -> Element:
+        distance = position(column) - position(row)
+        is_kept = distance <= k if lower else distance >= k
+        return select(is_kept, x, x.like(0))
+
+    return structured(body, [value], value.shape, value.dtype)
+
+
+def diag(v: Any, k: int = 0) -> Traced:
+    value = as_traced(v)
+    if value.ndim == 2:
+        return xp.diagonal(value, k)
+    size = value.shape[0]
+    above, below = max(k, 0), max(-k, 0)
+    wide = xp.pad(value, (above, below)) if k else value
+    total = size + above + below
+    shape = (total, total)
+    column = xp.broadcast_to(wide, shape)
+
+    def body(x: Element) -> Element:
+        return select((position(1) - position(0)).equals(k), x, x.like(0))
+
+    return structured(body, [column], shape, value.dtype)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Traced:
+    x, y = arrays_of(a, b)
+    # Integers are subtracted as floats: a difference of theirs may wrap around.
+    y = cast_to(y, common_dtype("isclose", [y, 1.0]))
+    tolerance = np.abs(y) * rtol + atol
+    near = (np.abs(xp.subtract(x, y)) <= tolerance) & xp.isfinite(y)
+    close = xp.logical_or(near, xp.equal(x, y))
+    if not equal_nan:
+        return close
+    return xp.logical_or(close, xp.isnan(x) & xp.isnan(y))
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    return xp.all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    one, other = as_traced(a1), as_traced(a2)
+    if len(one.shape) != len(other.shape) or one.shape != other.shape:
+        return False
+    same = one == other
+    return xp.all(same | (xp.isnan(one) & xp.isnan(other)) if equal_nan else same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    one, other = as_traced(a1), as_traced(a2)
+    try:
+        return xp.all(one == other)
+    except ShapeError:
+        return False
+
+
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> Traced:
+    low = min if a_min is None or a_min is np._NoValue else a_min
+    high = max if a_max is None or a_max is np._NoValue else a_max
+    low = None if low is np._NoValue else low
+    high = None if high is np._NoValue else high
+    bounds = [each for each in (low, high) if each is not None]
+    value = as_traced(a)
+    if not bounds:
+        return value
+    dtype = common_dtype("clip", [a, *bounds])
+    if low is not None:
+        value = xp.maximum(value, low, dtype=dtype)
+    return value if high is None else xp.minimum(value, high, dtype=dtype)
+
+
+def round_(a: Any, decimals: int = 0) -> Traced:
+    value = as_traced(a)
+    if value.dtype == np.bool_:
+        if decimals:
+            refuse("numpy.round of booleans to decimals", "convert them with .astype(int) first")
+        return xp.rint(value)
+    if value.dtype.kind in "iub":
+        if decimals >= 0:
+            return value
+        scale = 10**-decimals
+        half = xp.rint(value / float(scale))
+        return cast_to(half * scale, value.dtype)
+    if not decimals:
+        return xp.rint(value)
+    scale = 10.0 ** abs(decimals)
+    found = xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
+    return cast_to(found, value.dtype)
+
+
+def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:
+    """`numpy.copy`: no view of what it is a copy of."""
+    value = as_traced(a)
+    return Traced(value.tensor, value.dtype, value.shape, value.axes)
+
+
+def parts(name: str, body: Any) -> Any:
+    """`numpy.real` and `numpy.imag`."""
+
+    def take(val: Any) -> Traced:
+        value = as_traced(val)
+        return pointwise(name, body, [value], part_dtype(value.dtype))
+
+    return take

@@ -1,0 +1,436 @@
+"""Sums of products: matmul and its like at any rank, tensordot, einsum; `numpy.linalg`.
+
+Norms, powers and crosses are recorded, decompositions called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.compiler.einsum.emission import definition_for
+from linalg_ext.compiler.einsum.request import Request, resolve
+from linalg_ext.compiler.op_dtypes import unsigned_type_vars
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.errors import ShapeError
+from linalg_ext.notations.einsum import BROADCAST, Semiring, semiring
+from linalg_ext.notations.einsum.plan import Labels, Step, contract_along, find_path, steps_along
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.structured.op_builders import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
+from linalg_ext.tracing.functions.callbacks import called_back
+from linalg_ext.tracing.functions.shaping import expand_dims, reshape
+from linalg_ext.tracing.values.axes import normal_axes
+from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
+from linalg_ext.tracing.values.elements import accumulator_dtype, as_dtype, element_type
+from linalg_ext.tracing.values.emission import broadcast_shapes, materialized, shape_text
+from linalg_ext.tracing.values.sizes import AnySize, Size, same
+from linalg_ext.tracing.values.trace import at_users_line
+from linalg_ext.tracing.values.traced import Traced, current_trace, xp
+
+_NO_ATTRIBUTES = CallAttributes()
+_SUM_OF_PRODUCTS = semiring("+*")
+
+
+def contracted(
+    values: Sequence[Traced],
+    labels: Sequence[Labels],
+    output: Labels,
+    dtype: DType,
+    kind: Semiring = _SUM_OF_PRODUCTS,
+) -> Traced:
+    """One op that sums products of values.
+
+    Args:
+        values: the factors.
+        labels: for each the labels of its axes; `BROADCAST` for one of size 1 that others stretch.
+        output: the labels of the result.
+        dtype: what is computed in, and the result is of.
+        kind: the semiring.
+    """
+    trace = current_trace(values)
+    sizes: dict[str, AnySize] = {}
+    read: list[tuple[ir.Value, Labels, DType]] = []
+    for value, own in zip(values, labels, strict=True):
+        pairs = zip(own, value.shape, strict=True)
+        sizes.update((label, size) for label, size in pairs if label != BROADCAST)
+    for value, own in zip(values, labels, strict=True):
+        # An axis that no tensor has is made one of this one, or its size would not be known.
+        lone = [
+            label
+            for label, dim in zip(own, value.axes, strict=True)
+            if dim is None and label != BROADCAST
+        ]
+        if lone or not value.axes:
+            value = materialized(value)
+        rank = ir.ShapedType(value.tensor.type).rank
+        by_dim = [BROADCAST] * rank
+        for label, dim in zip(own, value.axes, strict=True):
+            if dim is not None:
+                by_dim[dim] = label
+        read.append((value.tensor, tuple(by_dim), value.dtype))
+    definition = _definition(tuple(own for _, own, _ in read), tuple(output), kind)
+    shape = tuple(trace.resolved(sizes[label]) for label in output)
+    dtypes = {f"T{number + 1}": own for number, (_, _, own) in enumerate(read)} | {"U": dtype}
+    with at_users_line():
+        runtime = [
+            RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
+        ]
+        (result_operand,) = definition.outputs
+        target = initial_tensor(
+            definition, result_operand.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
+        )
+        inputs = [tensor for tensor, _, _ in read]
+        bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))
+        (result,) = results_of(build(bound))
+    return Traced(result, dtype, shape)
+
+
+@lru_cache(maxsize=1024)
+def _definition(inputs: tuple[Labels, ...], output: Labels, kind: Semiring) -> OpDefinition:
+    return definition_for(inputs, output, kind)
+
+
+def product(
+    name: str, left: Any, right: Any, labels: tuple[Labels, Labels, Labels], dtype: Any = None
+) -> Traced:
+    """A product of two values: their last axes by labels, those before them broadcast."""
+    one, other = as_traced(left), as_traced(right)
+    wanted = as_dtype(dtype) if dtype is not None else common_dtype(name, [left, right])
+    own = labels[:2]
+    what = f"{name} of shapes {shape_text(one.shape)} and {shape_text(other.shape)}"
+    for value, inner in zip((one, other), own, strict=True):
+        if value.ndim < len(inner):
+            raise ShapeError(what, expected="more dimensions")
+    trace = current_trace([one, other])
+    batches = [v.shape[: v.ndim - len(inner)] for v, inner in zip((one, other), own, strict=True)]
+    batch = broadcast_shapes(name, batches)
+    known: dict[str, AnySize] = {}
+    every: list[Labels] = []
+    for value, inner, own_batch in zip((one, other), own, batches, strict=True):
+        offset = len(batch) - len(own_batch)
+        names = [
+            BROADCAST if same(size, 1) and not same(batch[offset + n], 1) else f"b{offset + n}"
+            for n, size in enumerate(own_batch)
+        ]
+        every.append((*names, *inner))
+        for label, size in zip(inner, value.shape[value.ndim - len(inner) :], strict=True):
+            if not trace.agree(known.setdefault(label, size), size, what):
+                raise ShapeError(
+                    what, expected=f"one size of what is summed over: {known[label]} is not {size}"
+                )
+    output = (*(f"b{n}" for n in range(len(batch))), *labels[2])
+    compute = accumulator_dtype(wanted)
+    return cast_to(contracted([one, other], every, output, compute), wanted)
+
+
+def matmul(left: Any, right: Any, dtype: Any = None) -> Traced:
+    """`numpy.matmul`, at any rank."""
+    one, other = as_traced(left), as_traced(right)
+    if not one.ndim or not other.ndim:
+        raise ShapeError(
+            f"matmul of shapes {shape_text(one.shape)} and {shape_text(other.shape)}",
+            expected="no array of rank 0",
+            hint="write x * y",
+        )
+    rows = ("m",) if one.ndim > 1 else ()
+    columns = ("n",) if other.ndim > 1 else ()
+    return product("matmul", one, other, ((*rows, "k"), ("k", *columns), rows + columns), dtype)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dtype: Any = None) -> Traced:
+    """`numpy.vecdot`: along an axis, the first conjugated."""
+    left, right = (xp.moveaxis(as_traced(x), axis, -1) for x in (x1, x2))
+    return product("vecdot", left.conj(), right, (("k",), ("k",), ()), dtype)
+
+
+def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
+    """The ufuncs of matrices and vectors, `dtype` being that of their results."""
+    name = ufunc.__name__
+    left, right = inputs
+    if name == "vecdot":
+        return vecdot(left, right, dtype=dtype)
+    if name == "matvec":
+        return product(name, left, right, (("m", "k"), ("k",), ("m",)), dtype)
+    if name == "vecmat":
+        left = as_traced(left).conj()
+        return product(name, left, right, (("k",), ("k", "n"), ("n",)), dtype)
+    return matmul(left, right, dtype)
+
+
+def dot(a: Any, b: Any) -> Traced:
+    one, other = arrays_of(a, b)
+    if not one.ndim or not other.ndim:
+        return xp.multiply(one, other)
+    if other.ndim == 1:
+        return tensordot(one, other, ([-1], [0]))
+    return tensordot(one, other, ([-1], [-2]))
+
+
+def inner(a: Any, b: Any, /) -> Traced:
+    one, other = arrays_of(a, b)
+    if not one.ndim or not other.ndim:
+        product = xp.multiply(one, other)
+        # A sum is never -0.0.
+        return product if product.dtype == np.bool_ else product + 0
+    return tensordot(one, other, ([-1], [-1]))
+
+
+def vdot(a: Any, b: Any, /) -> Traced:
+    return vecdot(*map(xp.ravel, arrays_of(a, b)))
+
+
+def outer(a: Any, b: Any) -> Traced:
+    left, right = map(xp.ravel, arrays_of(a, b))
+    return xp.multiply(expand_dims(left, 1), right)
+
+
+def kron(a: Any, b: Any) -> Traced:
+    one, other = arrays_of(a, b)
+    rank = max(one.ndim, other.ndim)
+    left, right = ((1,) * (rank - v.ndim) + v.shape for v in (one, other))
+    one = expand_dims(reshape(one, left), tuple(range(1, 2 * rank, 2)))
+    other = expand_dims(reshape(other, right), tuple(range(0, 2 * rank, 2)))
+    return reshape(one * other, tuple(x * y for x, y in zip(left, right, strict=True)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
+    one, other = arrays_of(a, b)
+    if hasattr(axes, "__index__"):
+        count = axes.__index__()
+        axes = (list(range(one.ndim - count, one.ndim)), list(range(count)))
+    left, right = (
+        normal_axes(tuple(own) if isinstance(own, list | tuple) else own, value.ndim, "tensordot")
+        for own, value in zip(axes, (one, other), strict=True)
+    )
+    if len(left) != len(right):
+        raise ShapeError(f"tensordot over axes {axes}")
+    names = [f"a{n}" for n in range(one.ndim)]
+    others = [f"b{n}" for n in range(other.ndim)]
+    trace = current_trace([one, other])
+    for x, y in zip(left, right, strict=True):
+        what = f"tensordot of shapes {shape_text(one.shape)} and {shape_text(other.shape)}"
+        if not trace.agree(one.shape[x], other.shape[y], what):
+            raise ShapeError(what, expected="one size of what is summed")
+        others[y] = names[x]
+    output = [n for n in names if n not in others] + [n for n in others if n not in names]
+    wanted = common_dtype("tensordot", [one, other])
+    compute = accumulator_dtype(wanted)
+    found = contracted([one, other], [tuple(names), tuple(others)], tuple(output), compute)
+    return cast_to(found, wanted)
+
+
+def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
+    """Record an einsum of traced values, arrays and numbers."""
+    values = [as_traced(value) for value in operands]
+    stand_ins = _stand_ins(values)
+    contraction = request.subscripts.bind(
+        [tuple(stand_ins[size] for size in value.shape) for value in values]
+    )
+    path = find_path(contraction, request.optimize)
+    dtypes = resolve(
+        tuple(value.dtype for value in values),
+        request.kind,
+        dtype=request.dtype,
+        compute_type=request.compute_type,
+        casting=request.casting,
+        out=None,
+        out_is_cast=True,
+    )
+    if dtypes.operands != dtypes.compute:
+        values = [cast_to(value, dtypes.operands) for value in values]
+    labels = [
+        tuple(
+            BROADCAST if same(size, 1) and contraction.sizes[label] != 1 else label
+            for label, size in zip(own, value.shape, strict=True)
+        )
+        for own, value in zip(contraction.inputs, values, strict=True)
+    ]
+
+    def apply(group: list[Traced], step: Step) -> Traced:
+        return contracted(group, step.inputs, step.output, dtypes.compute, request.kind)
+
+    distributes = not request.kind.needs_non_negative or dtypes.compute.kind in "bu"
+    steps = steps_along(
+        path,
+        tuple(labels),
+        contraction.output,
+        distributes=distributes,
+        reads_diagonals=True,
+    )
+    result = contract_along(steps, values, apply)
+    return cast_to(result, dtypes.result)
+
+
+def _stand_ins(values: Sequence[Traced]) -> dict[AnySize, int]:
+    """Numbers in the place of open sizes, a different one for each: paths are found by them."""
+    found: dict[AnySize, int] = {}
+    for value in values:
+        for size in value.shape:
+            found.setdefault(size, (1 << 10) + len(found) if isinstance(size, Size) else size)
+    return found
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **keywords: Any) -> Any:
+    from linalg_ext.compiler.einsum import einsum as ours
+
+    return ours(*operands, out=out, optimize=optimize or False, **keywords)
+
+
+def trace_of(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Traced:
+    return xp.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Traced:
+    value = xp.moveaxis(as_traced(a), (axis1, axis2), (-2, -1))
+    rows, columns = (size.__index__() for size in value.shape[-2:])
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    places = np.arange(count)
+    return value[..., places - min(offset, 0), places + max(offset, 0)]
+
+
+_SQUARE = "inv solve det slogdet cholesky eigh eigvalsh eig eigvals"
+_EQUAL: Mapping[str, tuple[int, int, int, int]] = {
+    **{f"linalg.{name}": (0, -2, 0, -1) for name in _SQUARE.split()},
+    "linalg.lstsq": (0, 0, 1, 0),
+    "polyfit": (0, 0, 1, 0),
+}
+"""Sizes that must be equal: of an argument an axis, and of an argument an axis."""
+
+
+def called(
+    name: str, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Record a call of NumPy's own code."""
+    _agree(name, arguments, *_EQUAL.get(name, (0, 0, 0, 0)))
+    if name == "linalg.solve" and len(arguments) > 1:
+        _agree(name, arguments, 0, -1, 1, -1 if np.ndim(arguments[1]) == 1 else -2)
+    return called_back(name, _COMPLEX.get(name, function), arguments, keywords)
+
+
+def _agree(
+    name: str, arguments: Sequence[Any], one: int, axis: int, other: int, other_axis: int
+) -> None:
+    """Have open sizes agree that must be equal; NumPy tells of others."""
+    shapes = [np.shape(each) for each in arguments[: max(one, other) + 1]]
+    if len(shapes) > max(one, other):
+        sizes = shapes[one][axis : axis + 1 or None] + shapes[other][other_axis:][:1]
+        if len(sizes) == 2 and any(isinstance(size, Size) for size in sizes):
+            current_trace().agree(sizes[0], sizes[1], f"numpy.{name}")
+
+
+def _eigenvalues(a: Any) -> Any:
+    """`numpy.linalg.eigvals`, complex for real values too: the dtype is known before these."""
+    values = np.linalg.eigvals(a)
+    return values.astype(np.result_type(values.dtype, np.complex64))
+
+
+def _eigenvectors(a: Any) -> Any:
+    found = np.linalg.eig(a)
+    dtype = np.result_type(found.eigenvalues.dtype, np.complex64)
+    return type(found)(found.eigenvalues.astype(dtype), found.eigenvectors.astype(dtype))
+
+
+_COMPLEX: Mapping[str, Callable[..., Any]] = {
+    "linalg.eig": _eigenvectors,
+    "linalg.eigvals": _eigenvalues,
+}
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Traced:
+    """`numpy.linalg.norm`, but for those that need a decomposition."""
+    value = as_traced(x)
+    if value.dtype.kind in "iub":
+        value = value.astype(np.float64)
+    if axis is None and (ord is None or (ord in ("f", "fro") and value.ndim == 2)):
+        axes = tuple(range(value.ndim))
+        return xp.sqrt(xp.sum(_squares(value), axis=axes, keepdims=keepdims))
+    axes = normal_axes(axis, value.ndim, "norm")
+    if len(axes) == 1:
+        return vector_norm(value, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ShapeError(f"norm over axes {axes}", expected="one or two")
+    if ord in (None, "fro", "f"):
+        return xp.sqrt(xp.sum(_squares(value), axis=axes, keepdims=keepdims))
+    if ord in (1, -1, np.inf, -np.inf):
+        along, other = axes if abs(ord) == 1 else axes[::-1]
+        sums = xp.sum(xp.abs(value), axis=along, keepdims=True)
+        found = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True)
+        return found if keepdims else xp.squeeze(found, axis=axes)
+    decomposed: Traced = called("linalg.norm", np.linalg.norm, [value, ord, axis, keepdims], {})
+    return decomposed
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Traced:
+    value = as_traced(x)
+    if value.dtype.kind in "iub":
+        value = value.astype(np.float64)
+    sizes = xp.abs(value)
+    if ord == 2:
+        return xp.sqrt(xp.sum(_squares(value), axis=axis, keepdims=keepdims))
+    if ord == np.inf:
+        return xp.max(sizes, axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return xp.min(sizes, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return xp.sum((value != 0).astype(sizes.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return xp.sum(sizes, axis=axis, keepdims=keepdims)
+    return xp.power(xp.sum(sizes**ord, axis=axis, keepdims=keepdims), 1 / ord)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Traced:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def _squares(value: Traced) -> Traced:
+    if value.dtype.kind == "c":
+        return xp.real(value) ** 2 + xp.imag(value) ** 2
+    return value * value
+
+
+def matrix_power(a: Any, n: int) -> Traced:
+    """`numpy.linalg.matrix_power`, to a power that is known."""
+    value = as_traced(a)
+    if n < 0:
+        value, n = called("linalg.inv", np.linalg.inv, [value], {}), -n
+    result: Traced | None = None
+    while n:
+        if n & 1:
+            result = value if result is None else result @ value
+        n >>= 1
+        if n:
+            value = value @ value
+    if result is None:
+        eye = np.eye(value.shape[-1].__index__(), dtype=value.dtype)
+        return xp.broadcast_to(as_traced(eye), value.shape)
+    return result
+
+
+def multi_dot(arrays: Any) -> Traced:
+    """`numpy.linalg.multi_dot`, from left to right."""
+    first, *rest = (as_traced(array) for array in arrays)
+    for each in rest:
+        first = xp.dot(first, each)
+    return first
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Traced:
+    """`numpy.cross` of vectors of three."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = xp.moveaxis(as_traced(a), axisa, 0), xp.moveaxis(as_traced(b), axisb, 0)
+    if x.shape[0] != 3 or y.shape[0] != 3:
+        raise ShapeError(
+            f"cross of vectors of {x.shape[0]} and {y.shape[0]}", expected="vectors of 3"
+        )
+    parts = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
+    return xp.stack(parts, axis=axisc)

@@ -1,0 +1,171 @@
+"""Ops of `lx.ops` and of the user, called on traced values: recorded by their definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
+from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.call_inputs import per_output, split_inputs
+from linalg_ext.definition.call_shapes import resolve_shapes
+from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.executable.arguments import is_python_number
+from linalg_ext.notations.operand_keywords import (
+    inverses_named,
+    take_operand_maps,
+    with_operand_maps,
+)
+from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.structured.compute_type import as_compute_type
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.op_builders import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import initial_tensor, make_outputs
+from linalg_ext.tracing.values.conversion import as_traced, cast_to
+from linalg_ext.tracing.values.elements import element_type
+from linalg_ext.tracing.values.sizes import Size
+from linalg_ext.tracing.values.trace import at_users_line
+from linalg_ext.tracing.values.traced import Traced, current_trace
+from linalg_ext.tracing.values.unsupported import refuse
+
+
+def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Record a call of an op: its operands as on arrays, its result a traced value.
+
+    Args:
+        op: the op.
+        operands: traced values, arrays (which become constants), numbers for scalars.
+        keywords: `init`, `dtype`, inputs and attributes by name.
+
+    Raises:
+        ArgumentError: as on arrays; `out=` has no meaning here.
+    """
+    try:
+        with at_users_line():
+            return _record(op, operands, keywords)
+    except LinalgExtError as error:
+        error.where = error.where or caller_location()
+        raise
+
+
+def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    definition = op.definition
+    current_trace((*operands, *keywords.values()))
+    keywords = dict(keywords)
+    for name in ("threads", "out"):
+        if name in keywords:
+            raise ArgumentError(
+                f"{definition.name}: {name}= inside a traced function",
+                where=caller_location(),
+                hint=f"give {name}= to the compiled function",
+            )
+    dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
+    compute_type = keywords.pop("compute_type", None)
+    if compute_type is not None:
+        compute_type = as_compute_type(compute_type, definition.name)
+    said = take_operand_maps(definition, keywords)
+    given = split_inputs(definition, operands, keywords)
+    attributes = resolve_attributes(definition, keywords, also=("init", "dtype", "compute_type"))
+    inputs = {
+        o.name: value if is_python_number(value) else as_traced(value)
+        for o, value in zip(definition.inputs, given, strict=True)
+    }
+    given_init = per_output(definition, "init", init)
+    inits = {name: as_traced(value) for name, value in given_init.items()}
+    known = {name: value.dtype for name, value in inits.items()}
+    deciding = {n: v.dtype if isinstance(v, Traced) else v for n, v in inputs.items()}
+    dtypes = resolve_dtypes(definition, deciding, known, dtype)
+    tensors = {
+        o.name: as_traced(inputs[o.name], dtypes[str(o.type_var)])
+        for o in definition.inputs
+        if o.kind is OperandKind.INPUT_TENSOR
+    }
+    given_shapes = {name: _static(value) for name, value in tensors.items()}
+    known_shapes = {name: _static(value) for name, value in inits.items()}
+    every: dict[str, tuple[int | None, ...]] = {**given_shapes, **known_shapes}
+    is_open = any(size is None for shape in every.values() for size in shape)
+    with inverses_named(definition, said, every, attributes.symbols):
+        ranks = {name: len(shape) for name, shape in every.items()}
+        definition = with_operand_maps(definition, said, ranks)
+        if not is_open:
+            sizes = resolve_shapes(
+                definition, _known(given_shapes), _known(known_shapes), attributes
+            )
+    values = [
+        cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
+        if o.name in tensors
+        else _scalar(definition, o.name, inputs[o.name], dtypes[str(o.type_var)])
+        for o in definition.inputs
+    ]
+    outputs = []
+    if is_open:
+        # Where a size is open, MLIR itself says how long the result is.
+        types = {name: element_type(found) for name, found in dtypes.items()}
+        made = make_outputs(definition, values, attributes, types)
+    for number, output in enumerate(definition.outputs):
+        wanted = dtypes[str(output.type_var)]
+        if output.name in inits:
+            outputs.append(cast_to(inits[output.name], wanted).value)
+        elif is_open:
+            outputs.append(made[number])
+        else:
+            shape = sizes[output.name]
+            outputs.append(
+                initial_tensor(
+                    definition, output.name, shape, element_type(wanted), attributes, wanted
+                )
+            )
+    bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
+    results = results_of(build(bound, mapped=bool(said), compute_type=compute_type))
+    traced = tuple(
+        _traced(result, dtypes[str(output.type_var)], tuple(tensors.values()))
+        for result, output in zip(results, definition.outputs, strict=True)
+    )
+    return traced[0] if len(traced) == 1 else traced
+
+
+def _static(value: Traced) -> tuple[int | None, ...]:
+    return tuple(None if isinstance(size, Size) else size for size in value.shape)
+
+
+def _known(shapes: dict[str, tuple[int | None, ...]]) -> dict[str, tuple[int, ...]]:
+    return {
+        name: tuple(size for size in shape if size is not None) for name, shape in shapes.items()
+    }
+
+
+def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Traced:
+    """The result of an op; where a size of it is open, that of an operand of the same shape.
+
+    Raises:
+        TraceError: no operand has the shape.
+    """
+    kind = ir.ShapedType(value.type)
+    if kind.has_static_shape:
+        return Traced(value, dtype)
+    for operand in operands:
+        is_like = operand.ndim == kind.rank and all(
+            isinstance(size, Size) if kind.is_dynamic_dim(axis) else size == kind.get_dim_size(axis)
+            for axis, size in enumerate(operand.shape)
+        )
+        if is_like:
+            return Traced(value, dtype, operand.shape)
+    return refuse(
+        f"an op whose result {value.type} has an open size that is no operand's",
+        "write it with NumPy's functions, or trace it for one size",
+    )
+
+
+def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir.Value:
+    if isinstance(value, Traced):
+        if value.ndim:
+            raise ShapeError(
+                f"{definition.name}: {name} is a scalar, but a traced value of shape "
+                f"{value.shape} is given",
+                where=caller_location(),
+            )
+        return tensor.ExtractOp(cast_to(value, dtype).value, []).result
+    return number_constant(value, element_type(dtype))

@@ -1,0 +1,538 @@
+"""Reductions and scans: sums, extrema, means, over any axes; each place with all before it.
+
+Scans are by `linalg_ext.scan`. Those of NumPy's reductions that leave NaN out are here, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.dialects import linalg_ext as dialect
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.functions.complex_functions import created
+from linalg_ext.tracing.functions.shaping import ravel, with_axes_of_one
+from linalg_ext.tracing.values.axes import normal_axes, normal_axis
+from linalg_ext.tracing.values.conversion import (
+    arrays_of,
+    as_constant,
+    as_traced,
+    cast_to,
+    common_dtype,
+    unwritten,
+)
+from linalg_ext.tracing.values.elements import (
+    INT64,
+    Element,
+    accumulator_dtype,
+    apply,
+    as_dtype,
+    imaginary,
+    part_dtype,
+    position,
+    real,
+    select,
+)
+from linalg_ext.tracing.values.emission import demand, full, pointwise, reduction
+from linalg_ext.tracing.values.sizes import AnySize, Shape
+from linalg_ext.tracing.values.trace import at_users_line
+from linalg_ext.tracing.values.traced import Traced, current_trace, xp
+from linalg_ext.tracing.values.unsupported import refuse, refuse_function
+
+UNSET: Any = np._NoValue  # NumPy's value of an argument that was not given
+
+UFUNCS = {
+    "add": "add",
+    "multiply": "mul",
+    "maximum": "max_signed",
+    "minimum": "min_signed",
+    "logical_and": "and",
+    "logical_or": "or",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+}
+
+
+def reduced(
+    name: str,
+    function: str,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = UNSET,
+    where: Any = True,
+) -> Traced:
+    """Record the reduction of a value by a function of scalar expressions, over axes.
+
+    Args:
+        name: NumPy's, for errors.
+        function: `add`, `mul`, `max_signed`, `min_signed`, `and`, `or`, `xor`.
+        a: the operand.
+        axis: one axis, several, or None for all.
+        dtype: of the result.
+        keepdims: True where the axes stay, of size 1.
+        initial: the start value.
+        where: the mask of the elements that count.
+    """
+    traced = as_traced(a)
+    axes = normal_axes(axis, traced.ndim, name)
+    result = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
+    compute = accumulator_dtype(result)
+    has_start = initial is not UNSET and initial is not None
+    if not has_start and function in ("max_signed", "min_signed"):
+        _refuse_empty(name, traced, axes)
+        if where is not True and where is not UNSET:
+            raise ArgumentError(
+                f"{name} with where= and no number to start from", hint="give initial="
+            )
+    neutral = neutral_element(function, compute)
+    if where is not True and where is not UNSET:
+        traced = xp.where(where, traced.astype(compute), neutral)
+    start = as_constant(initial, compute).item() if has_start else neutral.item()
+
+    def fold(before: Sequence[Element], x: Element) -> list[Element]:
+        return [apply(function, before[0], x.to(compute))]
+
+    (total,) = reduction(fold, traced, axes, [(start, compute)])
+    if keepdims is True:
+        total = with_axes_of_one(total, axes, traced.ndim)
+    return cast_to(total, result)
+
+
+def reduce_by(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, **options: Any) -> Traced:
+    """`ufunc.reduce`."""
+    function, value = folded(ufunc, "reduce", value)
+    if ufunc.__name__.startswith("logical") and dtype is not None and as_dtype(dtype) != np.bool_:
+        raise DTypeError(
+            f"numpy.{ufunc.__name__}.reduce with dtype={as_dtype(dtype)}",
+            expected="bool, or no dtype",
+        )
+    return reduced(ufunc.__name__, function, value, axis, dtype, **options)
+
+
+def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
+    """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
+    name = ufunc.__name__
+    function = UFUNCS.get(name)
+    if function is None:
+        refuse_function(f"{name}.{method}")
+    if name.startswith("logical"):
+        return function, cast_to(value, bool)
+    traced = as_traced(value)
+    if name.startswith("bitwise") and traced.dtype.kind not in "iub":
+        raise DTypeError(
+            f"numpy.{name}.{method} of {traced.dtype}", expected="integers or booleans"
+        )
+    return function, traced
+
+
+def _extremum(name: str, function: str) -> Callable[..., Traced]:
+    def reduce(
+        a: Any, axis: Any = None, keepdims: Any = False, initial: Any = UNSET, where: Any = True
+    ) -> Traced:
+        return reduced(name, function, a, axis, None, keepdims, initial, where)
+
+    return reduce
+
+
+def _logical(name: str, function: str) -> Callable[..., Traced]:
+    def reduce(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Traced:
+        return reduced(name, function, cast_to(a, bool), axis, None, keepdims, where=where)
+
+    return reduce
+
+
+sum_, prod = partial(reduced, "sum", "add"), partial(reduced, "prod", "mul")
+max_, min_ = _extremum("max", "max_signed"), _extremum("min", "min_signed")
+any_, all_ = _logical("any", "or"), _logical("all", "and")
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Traced:
+    """`numpy.mean`; of integers in float64, of float16 in float32."""
+    traced = as_traced(a)
+    result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
+    compute = accumulator_dtype(result)
+    total = reduced("mean", "add", traced, axis, compute, keepdims, where=where)
+    return cast_to(total / _count(traced, axis, where, keepdims), result)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
+) -> Any:
+    if weights is None:
+        means = mean(a, axis, keepdims=keepdims)
+        # The number of elements of each mean.
+        count = xp.sum(xp.ones_like(as_traced(a), dtype=means.dtype), axis, keepdims=keepdims)
+        return (means, count) if returned else means
+    value, factor = as_traced(a), as_traced(weights)
+    if factor.ndim == 1 and value.ndim > 1 and axis is not None:
+        factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
+    dtype = common_dtype("average", [value, factor])
+    if value.dtype.kind in "iub":
+        dtype = np.result_type(dtype if dtype.kind == "c" else np.float64, np.float64)
+    products = cast_to(value, dtype) * cast_to(factor, dtype)
+    weight = np.sum(xp.broadcast_to(cast_to(factor, dtype), value.shape), axis, keepdims=keepdims)
+    # NumPy raises a ZeroDivisionError.
+    demand(xp.all(weight != 0), "average: weights sum to zero")
+    means = np.sum(products, axis, keepdims=keepdims) / weight
+    return (means, xp.broadcast_to(weight, means.shape)) if returned else means
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = UNSET,
+    correction: Any = UNSET,
+) -> Traced:
+    traced = as_traced(a)
+    result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
+    if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
+        refuse(f"a variance of {traced.dtype} with dtype={result}", "give a dtype of real floats")
+    compute = accumulator_dtype(result)
+    count = _count(traced, axis, where, keepdims)
+    middle = mean
+    if middle is UNSET:
+        whole = reduced("var", "add", traced, axis, compute, True, where=where)
+        middle = whole / _count(traced, axis, where, True)
+    apart = traced.astype(compute) - middle
+    squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
+    total = reduced("var", "add", squares, axis, None, keepdims, where=where)
+    taken = ddof if correction is UNSET else correction
+    if dtype is None:
+        result = part_dtype(result)
+    if isinstance(count, int):
+        # NumPy divides by no less than 0, which gives inf and NaN.
+        return cast_to(total / max(count - taken, 0), result)
+    return cast_to(total / xp.maximum(count - taken, 0), result)
+
+
+def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
+    return xp.sqrt(var(a, *arguments, **keywords))
+
+
+def argmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
+    """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
+    return _place("argmax", "max_signed", a, axis, keepdims, lambda x, y: x > y)
+
+
+def argmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
+    """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
+    return _place("argmin", "min_signed", a, axis, keepdims, lambda x, y: x < y)
+
+
+def _place(
+    name: str,
+    function: str,
+    value: Any,
+    axis: Any,
+    keepdims: Any,
+    is_better: Callable[[Element, Element], Element],
+) -> Traced:
+    whole = as_traced(value)
+    traced = xp.reshape(whole, -1) if axis is None else whole
+    along = 0 if axis is None else normal_axis(axis, traced.ndim, name)
+    _refuse_empty(name, traced, (along,))
+    if traced.dtype == np.bool_:
+        traced = cast_to(traced, np.uint8)
+    worst = neutral_element(function, traced.dtype).item()
+
+    def fold(before: Sequence[Element], x: Element) -> list[Element]:
+        best, place = before
+        better = is_better(x, best)
+        if x.dtype.kind not in "iub":
+            better = better | (x.is_nan() & ~best.is_nan())
+        return [select(better, x, best), select(better, position(along), place)]
+
+    _, place = reduction(fold, traced, (along,), [(worst, traced.dtype), (0, INT64)])
+    if keepdims is True:
+        axes = range(whole.ndim) if axis is None else (along,)
+        return with_axes_of_one(place, axes, whole.ndim)
+    return place
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
+    return reduced("count_nonzero", "add", cast_to(a, bool), axis, np.int64, keepdims)
+
+
+def ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Traced:
+    """`numpy.ptp`: the largest minus the smallest."""
+    return xp.subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
+
+
+def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
+    if where is not True and where is not UNSET:
+        mask = xp.broadcast_to(as_traced(where), traced.shape)
+        return reduced("count", "add", mask, axis, np.int64, keepdims)
+    count: AnySize = 1
+    for each in normal_axes(axis, traced.ndim, "mean"):
+        count = count * traced.shape[each]
+    return count
+
+
+def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
+    if any(isinstance(value.shape[axis], int) and value.shape[axis] == 0 for axis in axes):
+        raise ShapeError(
+            f"{name} of no elements: the shape is {value.shape}",
+            hint="give initial=" if name in ("max", "min") else None,
+        )
+
+
+def result_dtype(function: str, dtype: DType) -> DType:
+    """Sums and products of narrow integers are of 64 bits."""
+    if function in ("add", "mul") and dtype.kind in "iub" and dtype.itemsize < 8:
+        return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    return dtype
+
+
+def _mean_dtype(dtype: DType) -> DType:
+    return np.dtype(np.float64) if dtype.kind in "iub" else dtype
+
+
+def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
+    """A value accumulated along an axis by a function of scalar expressions."""
+    traced = ravel(value) if axis is None else as_traced(value)
+    place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
+    wanted = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
+    carried, start = _carried(function, traced.dtype, wanted, is_row=place == traced.ndim - 1)
+    if start is None:
+        traced = Traced(cast_to(traced, wanted).value, wanted, traced.shape)
+    current_trace([traced])
+
+    def combine(so_far: ir.Value, new: ir.Value) -> ir.Value:
+        # Cast where it is read: an array of wider elements would be written for it alone.
+        element = Element(new, traced.dtype).to(wanted).to(carried)
+        return apply(function, Element(so_far, carried), element).value
+
+    rest = (*traced.shape[:place], *traced.shape[place + 1 :])
+    with at_users_line():
+        (result, *_) = dialect.scan(
+            traced.value,
+            combine=combine,
+            dimension=place,
+            initial=None if start is None else full(rest, start, carried).value,
+            outs=unwritten(traced.shape, wanted).value,
+        )
+    return Traced(result, wanted, traced.shape)
+
+
+def _carried(
+    function: str, given: DType, wanted: DType, *, is_row: bool
+) -> tuple[DType, float | None]:
+    """The dtype that is carried, and the number to begin with; None for the first element."""
+    if function == "add" and wanted == np.float32 and not is_row:
+        return np.dtype(np.float64), -0.0  # rows are added up in blocks, which takes half the time
+    if given == wanted or function not in ("add", "mul") or wanted.kind not in "iuf":
+        return wanted, None
+    is_zero = function == "add"
+    return wanted, -0.0 if is_zero and wanted.kind == "f" else 1 - is_zero
+
+
+def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None) -> Traced:
+    """`ufunc.accumulate`."""
+    function, value = folded(ufunc, "accumulate", value)
+    return scanned(ufunc.__name__, function, value, axis, dtype)
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
+    return scanned("cumsum", "add", a, axis, dtype)
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Traced:
+    return scanned("cumprod", "mul", a, axis, dtype)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Traced:
+    place = _axis_of_row("cumulative_sum", x, axis)
+    return _with_start(cumsum(x, place, dtype), place, include_initial, 0)
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Traced:
+    place = _axis_of_row("cumulative_prod", x, axis)
+    return _with_start(cumprod(x, place, dtype), place, include_initial, 1)
+
+
+def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
+    """The axis that is meant, which goes without saying for a row alone."""
+    if axis is None and as_traced(x).ndim > 1:
+        raise ArgumentError(f"{name} of an array of rank {as_traced(x).ndim}", hint="give axis=")
+    return 0 if axis is None else axis
+
+
+def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Traced:
+    if not is_wanted:
+        return value
+    place = normal_axis(axis, value.ndim, "cumulative")
+    widths = [(int(n == place), 0) for n in range(value.ndim)]
+    return xp.pad(value, widths, constant_values=number)
+
+
+def _side(value: Any, shape: Shape) -> list[Traced]:
+    """The array before or behind another one: a number is stretched to one place along the axis."""
+    if value is None or value is np._NoValue:
+        return []
+    (array,) = arrays_of(value)
+    return [array if array.ndim else xp.broadcast_to(array, shape)]
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
+    value = as_traced(a)
+    place = normal_axis(axis, value.ndim, "diff")
+    one = (*value.shape[:place], 1, *value.shape[place + 1 :])
+    first, last = (_side(x, one) if n else [] for x in (prepend, append))
+    if first or last:
+        value = xp.concatenate([*first, value, *last], place)
+    before = (slice(None),) * place
+    for _ in range(n):
+        later, earlier = value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
+        value = later != earlier if value.dtype == np.bool_ else later - earlier
+    return value
+
+
+def _with(a: Any, number: float) -> Traced:
+    """A value with a number in the place of NaN."""
+    value = as_traced(a)
+    if value.dtype.kind in "iub":
+        return value
+    return xp.where(xp.isnan(value), value.dtype.type(number), value)
+
+
+def nan_free(name: str, number: float) -> Callable[..., Any]:
+    """`numpy.nansum` and its like: with a number in the place of NaN."""
+
+    def reduce(a: Any, *arguments: Any, **keywords: Any) -> Any:
+        return getattr(np, name)(_with(a, number), *arguments, **keywords)
+
+    return reduce
+
+
+def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
+    """Refuse a result of integers, where values are such that NaN may be among them."""
+    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
+        refuse(f"numpy.{name} of {value.dtype} with dtype={dtype}", "give a dtype of floats")
+
+
+def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
+    def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
+        function = getattr(np, name)
+        value = as_traced(a)
+        found = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
+        if value.dtype.kind in "iub" or keywords:
+            return found
+        # NaN is left where there is nothing else.
+        is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
+        return xp.where(is_nan, value.dtype.type(np.nan), found)
+
+    return reduce
+
+
+nanmax, nanmin = _nan_extremum("max", -np.inf), _nan_extremum("min", np.inf)
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    value = as_traced(a)
+    _refuse_dtype("nanmean", value, dtype)
+    counted = xp.logical_and(~xp.isnan(value), where)
+    return mean(value, axis, dtype, keepdims, where=counted)
+
+
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
+    value = as_traced(a)
+    is_number = ~xp.isnan(value)
+    counted = xp.logical_and(is_number, where)
+    found = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
+    if value.dtype.kind in "iub":
+        return found
+    # Of fewer values than degrees of freedom, NumPy gives NaN.
+    count = xp.count_nonzero(counted, axis, keepdims=keepdims)
+    return xp.where(count <= ddof, found.dtype.type(np.nan), found)
+
+
+def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:
+    return xp.sqrt(nanvar(a, *arguments, **keywords))
+
+
+def nanargmax(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """`numpy.nanargmax`; 0 where all are NaN."""
+    return argmax(_with(a, -np.inf), axis, keepdims=keepdims)
+
+
+def nanargmin(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """`numpy.nanargmin`; 0 where all are NaN."""
+    return argmin(_with(a, np.inf), axis, keepdims=keepdims)
+
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return cumsum(_with(a, 0.0), axis, dtype)
+
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return cumprod(_with(a, 1.0), axis, dtype)
+
+
+def _fitting(number: Any, dtype: DType) -> Traced:
+    """Return the number that stands in the place of another one, in its dtype."""
+    value = as_traced(number)
+    if not np.can_cast(value.dtype, dtype, "same_kind"):
+        raise DTypeError(
+            f"nan_to_num: {value.dtype} in the place of {dtype}", hint="cast it with .astype(...)"
+        )
+    return cast_to(value, dtype)
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """`numpy.nan_to_num`: of complex values in each part."""
+    value = as_traced(x)
+    if value.dtype.kind in "iub":
+        return value
+    part = part_dtype(value.dtype)
+    limits: Any = ml_dtypes.finfo(part)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    numbers = [_fitting(each, part) for each in (nan, high, low)]
+
+    def replaced(x: Element, *numbers: Element) -> Element:
+        nan, high, low = numbers
+        found = select(x.is_nan(), nan, x)
+        found = select(x.equals(math.inf), high, found)
+        return select(x.equals(-math.inf), low, found)
+
+    def body(x: Element, *numbers: Element) -> Element:
+        if x.dtype.kind == "c":
+            return created(replaced(real(x), *numbers), replaced(imaginary(x), *numbers))
+        return replaced(x, *numbers)
+
+    found = pointwise("nan_to_num", body, [value, *numbers], value.dtype)
+    return xp.broadcast_to(found, value.shape)

@@ -1,0 +1,325 @@
+"""The same elements in another shape or order: reshape, transpose, broadcast, flip, tile, bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
+from linalg_ext.tracing.values.axes import normal_axes, normal_axis
+from linalg_ext.tracing.values.conversion import as_traced, cast_to
+from linalg_ext.tracing.values.emission import broadcast_shapes, remapped, shape_text
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
+from linalg_ext.tracing.values.tensor_ops import reshaped_tensor
+from linalg_ext.tracing.values.traced import Traced, current_trace, xp
+from linalg_ext.tracing.values.unsupported import refuse
+
+
+def as_shape(shape: Any) -> Shape:
+    """A shape as a tuple: of one size, of several.
+
+    Raises:
+        ArgumentError: a size is neither an integer nor a `Size`.
+    """
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    for size in given:
+        if not isinstance(size, Size | int | np.integer) or isinstance(size, bool):
+            if isinstance(size, Traced):
+                size.__index__()
+            raise ArgumentError(
+                f"a shape with {size!r}", where=caller_location(), expected="integers"
+            )
+    return tuple(size if isinstance(size, Size) else int(size) for size in given)
+
+
+def reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
+) -> Traced:
+    if order == "F":
+        sizes = as_shape(newshape if shape is None else shape)
+        return transpose(reshape(transpose(as_traced(a)), sizes[::-1]))
+    if order not in ("C", "A", "K"):
+        raise ArgumentError(f"reshape with order={order!r}", expected="C, F, A or K")
+    traced = as_traced(a)
+    wanted = list(as_shape(newshape if shape is None else shape))
+    total = _count(traced.shape)
+    unknown = [axis for axis, size in enumerate(wanted) if same(size, -1)]
+    if len(unknown) == 1:
+        known = _count([size for size in wanted if not same(size, -1)])
+        if same(known, 0) is not True:
+            wanted[unknown[0]] = total // known
+    trace = current_trace([traced])
+    what = f"reshape of {shape_text(traced.shape)} to {shape_text(as_shape(wanted))}"
+    if any(isinstance(size, int) and size < 0 for size in wanted) or not trace.agree(
+        _count(wanted), total, what
+    ):
+        raise ShapeError(what, expected=f"a shape of {total} elements, one size -1")
+    shape = tuple(trace.resolved(size) for size in wanted)
+    if _is_same(shape, traced.shape):
+        return traced
+    ones = [axis for axis, size in enumerate(shape) if same(size, 1)]
+    bare = [size for size in traced.shape if not same(size, 1)]
+    if _is_same([size for size in shape if not same(size, 1)], bare):
+        without = squeeze(traced, _ones(traced.shape))
+        return with_axes_of_one(without, ones, len(shape))
+    tensor = reshaped_tensor(traced.value, traced.shape, shape)
+    return Traced(tensor, traced.dtype, shape)
+
+
+def _ones(shape: Shape) -> tuple[int, ...]:
+    return tuple(axis for axis, size in enumerate(shape) if same(size, 1))
+
+
+def _is_same(left: Sequence[AnySize], right: Sequence[AnySize]) -> bool:
+    return len(left) == len(right) and all(
+        same(x, y) is True for x, y in zip(left, right, strict=True)
+    )
+
+
+def _count(shape: Sequence[AnySize]) -> AnySize:
+    count: AnySize = 1
+    for size in shape:
+        count = count * size
+    return count
+
+
+def ravel(a: Any, order: str = "C") -> Traced:
+    return reshape(a, (_count(as_traced(a).shape),), order)
+
+
+def transpose(a: Any, axes: Any = None) -> Traced:
+    traced = as_traced(a)
+    order = tuple(range(traced.ndim))[::-1] if axes is None else axes
+    order = normal_axes(tuple(order), traced.ndim, "transpose")
+    if len(order) != traced.ndim:
+        raise ShapeError(
+            f"transpose of an array of rank {traced.ndim} by {tuple(axes)}",
+            expected="each axis once",
+        )
+    return view(traced, [traced.shape[axis] for axis in order], [traced.axes[a] for a in order])
+
+
+def view(value: Traced, shape: Sequence[AnySize], axes: Sequence[int | None]) -> Traced:
+    """A view of a value: of the same tensor, read by other axes."""
+    return Traced(value.tensor, value.dtype, tuple(shape), axes, weak=value.weak)
+
+
+def matrix_transpose(x: Any) -> Traced:
+    """`numpy.matrix_transpose`: the last two axes exchanged."""
+    traced = as_traced(x)
+    if traced.ndim < 2:
+        raise ShapeError(
+            f"matrix_transpose of an array of rank {traced.ndim}", expected="rank 2 or more"
+        )
+    return swapaxes(traced, -1, -2)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Traced:
+    traced = as_traced(a)
+    order = list(range(traced.ndim))
+    one, other = (normal_axis(axis, traced.ndim, "swapaxes") for axis in (axis1, axis2))
+    order[one], order[other] = other, one
+    return transpose(traced, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Traced:
+    traced = as_traced(a)
+    sources = normal_axes(source, traced.ndim, "moveaxis")
+    targets = normal_axes(destination, traced.ndim, "moveaxis")
+    if len(sources) != len(targets):
+        raise ShapeError(f"moveaxis of {len(sources)} axes to {len(targets)} places")
+    order = [axis for axis in range(traced.ndim) if axis not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return transpose(traced, order)
+
+
+def expand_dims(a: Any, axis: Any) -> Traced:
+    traced = as_traced(a)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    axes = normal_axes(axis, traced.ndim + count, "expand_dims")
+    return with_axes_of_one(traced, axes, traced.ndim + count)
+
+
+def squeeze(a: Any, axis: Any = None) -> Traced:
+    traced = as_traced(a)
+    axes = _ones(traced.shape) if axis is None else normal_axes(axis, traced.ndim, "squeeze")
+    for each in axes:
+        if same(traced.shape[each], 1) is not True:
+            raise ShapeError(
+                f"squeeze of axis {each}, of size {traced.shape[each]}",
+                expected="an axis of size 1",
+            )
+    kept = [axis for axis in range(traced.ndim) if axis not in axes]
+    return view(traced, [traced.shape[a] for a in kept], [traced.axes[a] for a in kept])
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
+    traced = as_traced(array)
+    wanted = as_shape(shape)
+    offset = len(wanted) - traced.ndim
+    trace = current_trace([traced])
+    axes: list[int | None] = [None] * len(wanted)
+    what = f"broadcast of {shape_text(traced.shape)} to {shape_text(wanted)}"
+    if offset < 0:
+        raise ShapeError(what, expected="no dimension to be dropped")
+    for axis, (size, dim) in enumerate(zip(traced.shape, traced.axes, strict=True)):
+        target = wanted[offset + axis]
+        if same(size, 1) and same(target, 1) is not True:
+            continue
+        if not trace.agree(size, target, what):
+            raise ShapeError(what, expected="sizes that are equal, or 1 on the left")
+        axes[offset + axis] = dim
+    return view(traced, wanted, axes)
+
+
+def flip(m: Any, axis: Any = None) -> Traced:
+    traced = as_traced(m)
+    axes = normal_axes(axis, traced.ndim, "flip")
+    axes = tuple(axis for axis in axes if same(traced.shape[axis], 1) is not True)
+    return remapped(traced, axes) if axes else traced
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Traced:
+    """`numpy.roll`, by a number of places that is known."""
+    traced = as_traced(a)
+    if axis is None:
+        return reshape(roll(ravel(traced), shift, 0), traced.shape)
+    axes = normal_axes(axis, traced.ndim, "roll") if not hasattr(axis, "__index__") else (axis,)
+    shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
+    for each, by in zip(axes, shifts, strict=len(shifts) == len(axes)):
+        place = normal_axis(each, traced.ndim, "roll")
+        size = traced.shape[place]
+        if same(size, 0):
+            continue
+        count = by.__index__()
+        if isinstance(size, int):
+            count %= size
+        if count:
+            before = (slice(None),) * place
+            parts = (traced[(*before, slice(-count, None))], traced[(*before, slice(0, -count))])
+            traced = xp.concatenate(parts, place)
+    return traced
+
+
+def tile(A: Any, reps: Any) -> Traced:
+    traced = as_traced(A)
+    counts = as_shape(reps)
+    rank = max(traced.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    sizes = (1,) * (rank - traced.ndim) + traced.shape
+    apart = reshape(traced, [each for size in sizes for each in (1, size)])
+    wide = broadcast_to(apart, tuple(x for pair in zip(counts, sizes, strict=True) for x in pair))
+    return reshape(wide, tuple(c * s for c, s in zip(counts, sizes, strict=True)))
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
+    """`numpy.repeat`, each element as often."""
+    traced = ravel(a) if axis is None else as_traced(a)
+    if not isinstance(repeats, int | np.integer | Size):
+        if isinstance(repeats, Traced):
+            refuse(
+                "repeat by counts that are traced", "the shape of the result depends on the values"
+            )
+        if len(repeats) != 1:
+            places = np.repeat(np.arange(len(repeats)), repeats)
+            return xp.take(traced, places, axis=0 if axis is None else axis)
+        repeats = repeats[0].__index__()  # one count is that of every element
+    place = 0 if axis is None else normal_axis(axis, traced.ndim, "repeat")
+    sizes = list(traced.shape)
+    wide = broadcast_to(
+        expand_dims(traced, place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :])
+    )
+    sizes[place] = sizes[place] * repeats
+    return reshape(wide, tuple(sizes))
+
+
+def at_least(rank: int) -> Any:
+    """`numpy.atleast_1d` and its like."""
+
+    def widen(*arrays: Any) -> Any:
+        found = []
+        for array in map(as_traced, arrays):
+            missing = max(rank - array.ndim, 0)
+            before = int(missing == 2) if rank == 3 else missing
+            axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
+            found.append(with_axes_of_one(array, axes, array.ndim + missing))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    return widen
+
+
+def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Traced, ...]:
+    values = [as_traced(array) for array in arrays]
+    shape = broadcast_shapes("broadcast_arrays", [value.shape for value in values])
+    return tuple(broadcast_to(value, shape) for value in values)
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Traced:
+    traced = as_traced(m)
+    first, second = normal_axes(axes, traced.ndim, "rot90")
+    turns = k % 4
+    if turns == 2:
+        return flip(traced, (first, second))
+    if turns == 1:
+        return swapaxes(flip(traced, second), first, second)
+    return flip(swapaxes(traced, first, second), second) if turns else traced
+
+
+def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
+    """A view of a rank with axes of size 1 at some places, the others in order."""
+    rest = iter(zip(value.shape, value.axes, strict=True))
+    both = [(1, None) if axis in axes else next(rest) for axis in range(rank)]
+    return Traced(
+        value.tensor,
+        value.dtype,
+        tuple(size for size, _ in both),
+        [dim for _, dim in both],
+        weak=value.weak,
+    )
+
+
+def _shifts(name: str, bitorder: Any) -> Any:
+    """The distance of each bit of a byte from its end, in their order."""
+    if bitorder not in ("big", "little"):
+        raise ArgumentError(f"{name}: bitorder={bitorder!r}", expected="big or little")
+    places = np.arange(8, dtype=np.uint8)
+    return places[::-1] if bitorder == "big" else places
+
+
+def _given(name: str, a: Any, axis: Any, kinds: str) -> Traced:
+    """The value with the axis of the bits at the end."""
+    value = as_traced(a)
+    if value.dtype.kind not in kinds or (kinds == "u" and value.dtype.itemsize > 1):
+        raise DTypeError(
+            f"{name} of {value.dtype}", expected="uint8" if kinds == "u" else "integers or booleans"
+        )
+    if axis is None:
+        return ravel(value)
+    return xp.moveaxis(value, normal_axis(axis, value.ndim, name), -1)
+
+
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Traced:
+    shifts = _shifts("packbits", bitorder)
+    flags = cast_to(_given("packbits", a, axis, "iub") != 0, np.uint8)
+    count = flags.shape[-1].__index__()
+    missing = -count % 8
+    wide = xp.pad(flags, [(0, 0)] * (flags.ndim - 1) + [(0, missing)])
+    bytes_ = reshape(wide, (*flags.shape[:-1], (count + missing) // 8, 8))
+    found = xp.sum(xp.left_shift(bytes_, shifts), axis=-1, dtype=np.uint8)
+    return found if axis is None else xp.moveaxis(found, -1, axis)
+
+
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Traced:
+    shifts = _shifts("unpackbits", bitorder)
+    given = _given("unpackbits", a, axis, "u")
+    apart = xp.bitwise_and(xp.right_shift(given[..., None], shifts), np.uint8(1))
+    found = reshape(apart, (*given.shape[:-1], given.shape[-1] * 8))
+    if count is not None:
+        more = count.__index__() - found.shape[-1].__index__()
+        if more > 0:
+            found = xp.pad(found, [(0, 0)] * (found.ndim - 1) + [(0, more)])
+        found = found[..., : count.__index__()]
+    return found if axis is None else xp.moveaxis(found, -1, axis)

@@ -1,0 +1,356 @@
+"""NumPy's functions of samples: convolutions, differences, integrals, covariances, polynomials.
+
+Coefficients of polynomials are along the first axis, that of the highest power first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import linalg
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.tracing.values.axes import normal_axes, normal_axis
+from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
+from linalg_ext.tracing.values.emission import demand, full
+from linalg_ext.tracing.values.trace import at_users_line
+from linalg_ext.tracing.values.traced import Traced, xp
+from linalg_ext.tracing.values.unsupported import refuse
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Traced:
+    return _correlated("convolve", a, xp.flip(as_traced(v)), mode, swaps=True)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
+    window = as_traced(v)
+    if window.dtype.kind == "c":  # the conjugates of booleans would be integers
+        window = xp.conjugate(window)
+    return _correlated("correlate", a, window, mode, swaps=False)
+
+
+def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
+    """Sums of products of one row with another that is moved along it."""
+    row, window = as_traced(a), as_traced(v)
+    sizes = [each.shape[0] if each.ndim == 1 else 0 for each in (row, window)]
+    if not all(isinstance(size, int) and size for size in sizes):
+        raise ShapeError(
+            f"{name} of shapes {row.shape} and {window.shape}",
+            expected="one dimension each, of known size, and not empty",
+        )
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(f"{name}: mode={mode!r}", expected="full, same or valid")
+    dtype = common_dtype(name, [row, window])
+    if dtype == np.bool_:
+        refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
+    row, window = cast_to(row, dtype), cast_to(window, dtype)
+    long, short = sizes
+    if short > long:
+        row, window, long, short = window, row, short, long
+        if swaps:
+            row, window = xp.flip(row), xp.flip(window)
+    found = _moved_along(row if mode == "valid" else xp.pad(row, short - 1), window)
+    if mode == "same":
+        start = (short - 1) // 2
+        found = found[start : start + long]
+    is_turned = sizes[1] > sizes[0] and not swaps
+    return xp.flip(found) if is_turned else found
+
+
+def _moved_along(row: Traced, window: Traced) -> Traced:
+    shape = (row.shape[0] - window.shape[0] + 1,)
+    with at_users_line():
+        start = full(shape, 0, row.dtype).value
+        found = linalg.conv_1d(row.value, window.value, outs=[start])
+    return Traced(found, row.dtype, shape)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
+    """`numpy.trapezoid`: the integral by the trapezoidal rule."""
+    value = as_traced(y)
+    place = normal_axis(axis, value.ndim, "trapezoid")
+    later, earlier = _neighbours(value, place)
+    if x is None:
+        widths: Any = dx
+    else:
+        at = as_traced(x)
+        widths = xp.diff(at, axis=place if at.ndim > 1 else 0)
+        if at.ndim == 1:
+            widths = _along(widths, place, value.ndim)
+    return xp.sum(widths * (later + earlier) / 2.0, place)
+
+
+def _neighbours(value: Traced, axis: int) -> tuple[Traced, Traced]:
+    """All but the first, and all but the last."""
+    before = (slice(None),) * axis
+    return value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
+
+
+def _along(row: Any, axis: int, rank: int) -> Traced:
+    """A row as an array of a rank, along one of its axes."""
+    return xp.expand_dims(row, tuple(place for place in range(rank) if place != axis))
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+    """`numpy.gradient`, at distances or at places along each axis."""
+    value = as_traced(f)
+    if value.dtype == np.bool_:
+        raise DTypeError("gradient of booleans, which have no difference", expected="numbers")
+    if value.dtype.kind in "iu":
+        value = cast_to(value, np.float64)
+    axes = normal_axes(axis, value.ndim, "gradient")
+    spaces = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    if len(spaces) != len(axes):
+        raise ArgumentError(
+            f"gradient: {len(spaces)} distances for {len(axes)} axes",
+            expected="one, or one for each axis",
+        )
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"gradient: edge_order={edge_order!r}", expected="1 or 2")
+    found = [_slopes(value, space, at, edge_order) for at, space in zip(axes, spaces, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
+    """Second-order differences, of the order of the edges at the edges."""
+    size = value.shape[axis]
+    if isinstance(size, int) and size <= edge_order:
+        raise ShapeError(
+            f"gradient along axis {axis}, of size {size}",
+            expected=f"at least {edge_order + 1} elements",
+        )
+    places = space if isinstance(space, Traced) else np.asarray(space)
+    is_even = not places.ndim
+    rows = xp.moveaxis(value, axis, 0)
+
+    def width(start: Any, stop: Any) -> Any:
+        """Distances, from each place to the next."""
+        if is_even:
+            return places if isinstance(places, Traced) else places.item()
+        return _along(xp.diff(as_traced(places))[start:stop], 0, value.ndim)
+
+    before, after = width(None, -1), width(1, None)
+    middle = (
+        -after / (before * (before + after)) * rows[:-2]
+        + (after - before) / (before * after) * rows[1:-1]
+        + before / (after * (before + after)) * rows[2:]
+    )
+    if is_even:
+        middle = (rows[2:] - rows[:-2]) / (2.0 * width(None, None))
+    if edge_order == 1:
+        first = (rows[1:2] - rows[:1]) / width(None, 1)
+        last = (rows[-1:] - rows[-2:-1]) / width(-1, None)
+    else:
+        first = _edge(rows[:1], rows[1:2], rows[2:3], width(None, 1), width(1, 2))
+        last = -_edge(rows[-1:], rows[-2:-1], rows[-3:-2], width(-1, None), width(-2, -1))
+    found = xp.concatenate([first, middle, last], 0)
+    return xp.moveaxis(cast_to(found, value.dtype), 0, axis)
+
+
+def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
+    """The slope at the first of three places, of the parabola through them."""
+    whole = near + far
+    return (
+        -(2.0 * near + far) / (near * whole) * x
+        + whole / (near * far) * y
+        - near / (far * whole) * z
+    )
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
+    value = xp.ravel(as_traced(ary))
+    later, earlier = _neighbours(value, 0)
+    parts = [later - earlier]
+    if to_begin is not None:
+        parts.insert(0, _beside("to_begin", to_begin, value))
+    if to_end is not None:
+        parts.append(_beside("to_end", to_end, value))
+    return xp.concatenate(parts)
+
+
+def _beside(name: str, given: Any, value: Traced) -> Traced:
+    """A number or a row that is put beside differences, and is of their dtype."""
+    row = xp.ravel(as_traced(given))
+    if not np.can_cast(row.dtype, value.dtype, "same_kind"):
+        raise DTypeError(
+            f"ediff1d: {name} of {row.dtype} beside differences of {value.dtype}",
+            hint="cast one of them with .astype(...)",
+        )
+    return cast_to(row, value.dtype)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Traced:
+    """`numpy.unwrap`: steps of more than half a period become their complements."""
+    value = as_traced(p)
+    place = normal_axis(axis, value.ndim, "unwrap")
+    later, _ = _neighbours(value, place)
+    step = xp.diff(value, axis=place)
+    dtype = common_dtype("unwrap", [step, period])
+    is_whole = dtype.kind in "iu"
+    high: Any = period // 2 if is_whole else period / 2
+    near = xp.remainder(step - -high, period) + -high
+    if not is_whole or isinstance(period, Traced) or period % 2 == 0:
+        near = xp.where((near == -high) & (step > 0), high, near)
+    limit = period / 2 if discont is None else discont
+    change = xp.where(xp.abs(step) < limit, (near - step).dtype.type(0), near - step)
+    start = (slice(None),) * place
+    moved = later + xp.cumsum(change, axis=place)
+    first = value[(*start, slice(0, 1))]
+    return xp.concatenate([cast_to(first, dtype), cast_to(moved, dtype)], place)
+
+
+def sinc(x: Any) -> Traced:
+    angle = as_traced(x) * math.pi
+    smallest = np.finfo(angle.dtype).eps if angle.dtype.kind == "f" else 1e-20
+    other = xp.where(angle == 0, smallest, angle)
+    return xp.sin(other) / other
+
+
+def angle(z: Any, deg: Any = False) -> Traced:
+    value = as_traced(z)
+    found = xp.arctan2(xp.imag(value) if value.dtype.kind == "c" else 0, xp.real(value))
+    return cast_to(found * (180 / math.pi), found.dtype) if deg else found
+
+
+def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Traced:
+    rows = _variables(m, rowvar)
+    if y is not None:
+        rows = xp.concatenate([rows, _variables(y, rowvar)], 0)
+    dtype = common_dtype("cov", [rows, np.float64(0)])
+    rows = cast_to(rows, dtype)
+    count = rows.shape[1]
+    taken = ddof if ddof is not None else 0 if bias else 1
+    apart = rows - xp.mean(rows, 1, keepdims=True)
+    products = apart @ xp.conjugate(xp.transpose(apart))
+    left = count - taken
+    return xp.squeeze(products / (max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)))
+
+
+def _variables(value: Any, rowvar: Any) -> Traced:
+    """An array with a variable in each row."""
+    found = as_traced(value)
+    if found.ndim > 2:
+        raise ShapeError(f"cov of shape {found.shape}", expected="at most 2 dimensions")
+    rows = xp.atleast_2d(found)
+    return xp.transpose(rows) if not rowvar and found.ndim == 2 else rows
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Traced:
+    found = cov(x, y, rowvar)
+    if not found.ndim:
+        return found / found
+    spread = xp.sqrt(xp.real(xp.diagonal(found)))
+    parts = found / spread[:, None] / spread[None, :]
+    if parts.dtype.kind == "c":
+        refuse("numpy.corrcoef of complex values", "write it in terms of np.cov")
+    return xp.clip(parts, -1, 1)
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
+) -> Traced:
+    found = xp.power(base, xp.linspace(start, stop, num, endpoint))
+    return found if dtype is None else cast_to(found, dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
+) -> Traced:
+    """`numpy.geomspace`; where an end is 0, the call raises an ExecutionError."""
+    first, last = arrays_of(start, stop)
+    among = [] if dtype is None else [np.zeros((), dtype)]
+    wide = common_dtype("geomspace", [first, last, 1.0, *among])
+    first, last = cast_to(first, wide), cast_to(last, wide)
+    demand(xp.all(first != 0) & xp.all(last != 0), "a geometric sequence cannot include zero")
+    sign = xp.sign(first)
+    ends = [xp.log10(each / sign) for each in (first, last)]
+    found = sign * xp.power(wide.type(10), xp.linspace(*ends, num, endpoint, dtype=wide))
+    if num:
+        whole = found.shape[1:]
+        rows = [xp.broadcast_to(first, whole)[None], found[1:]]
+        if endpoint and num > 1:
+            rows = [rows[0], found[1:-1], xp.broadcast_to(last, whole)[None]]
+        found = xp.concatenate(rows, 0)
+    return cast_to(found, wide if dtype is None else dtype)
+
+
+def _coefficients(name: str, value: Any) -> Traced:
+    found = xp.atleast_1d(as_traced(value))
+    if found.ndim != 1 or not isinstance(found.shape[0], int):
+        raise ShapeError(
+            f"{name} of coefficients of shape {found.shape}", expected="one dimension of known size"
+        )
+    return found
+
+
+def polyval(p: Any, x: Any) -> Traced:
+    """`numpy.polyval`, by Horner's rule."""
+    factors, at = _coefficients("polyval", p), as_traced(x)
+    dtype = common_dtype("polyval", [factors, at])
+    found = xp.zeros_like(at, dtype=dtype)
+    for place in range(factors.shape[0]):
+        found = found * at + factors[place]
+    return found
+
+
+def polyadd(a1: Any, a2: Any) -> Traced:
+    one, other = _padded("polyadd", a1, a2)
+    return one + other
+
+
+def polysub(a1: Any, a2: Any) -> Traced:
+    one, other = _padded("polysub", a1, a2)
+    return one - other
+
+
+def _padded(name: str, a: Any, b: Any) -> list[Traced]:
+    values = [_coefficients(name, each) for each in (a, b)]
+    most = max(value.shape[0] for value in values)
+    return [xp.pad(value, (most - value.shape[0], 0)) for value in values]
+
+
+def polymul(a1: Any, a2: Any) -> Traced:
+    return convolve(_coefficients("polymul", a1), _coefficients("polymul", a2))
+
+
+def polyder(p: Any, m: Any = 1) -> Traced:
+    factors = _coefficients("polyder", p)
+    for _ in range(_times("polyder", m)):
+        degree = factors.shape[0] - 1
+        factors = factors[:-1] * xp.arange(degree, 0, -1)
+    return factors
+
+
+def polyint(p: Any, m: Any = 1, k: Any = None) -> Traced:
+    factors = _coefficients("polyint", p)
+    count = _times("polyint", m)
+    constants = [0] * count if k is None else list(k) if hasattr(k, "__len__") else [k] * count
+    for number in range(count):
+        powers = xp.arange(factors.shape[0], 0, -1)
+        factors = xp.append(factors / powers, xp.atleast_1d(as_traced(constants[number])))
+    return factors
+
+
+def _times(name: str, m: Any) -> int:
+    count = m.__index__() if hasattr(m, "__index__") else -1
+    if count < 0:
+        raise ArgumentError(f"{name}: m={m!r}", expected="0 or more")
+    return int(count)
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Traced:
+    value = as_traced(x)
+    if value.ndim != 1:
+        raise ShapeError(f"vander of shape {value.shape}", expected="one dimension")
+    count = value.shape[0].__index__() if N is None else N.__index__()
+    dtype = np.promote_types(value.dtype, int)
+    column = xp.ones_like(value, dtype=dtype)
+    columns = []
+    for _ in range(count):
+        columns.append(column)
+        column = column * cast_to(value, dtype)
+    if not columns:
+        return xp.reshape(column[:0], (value.shape[0], 0))
+    return xp.stack(columns if increasing else columns[::-1], 1)

@@ -1,0 +1,317 @@
+"""NumPy's ufuncs, recorded: dtypes as NumPy itself resolves them, one element-wise op each."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, DTypeError
+from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
+from linalg_ext.tracing.functions import arithmetic as own
+from linalg_ext.tracing.functions import complex_functions
+from linalg_ext.tracing.functions.callbacks import called_back
+from linalg_ext.tracing.functions.linear_algebra import record_product
+from linalg_ext.tracing.functions.reductions import accumulate, reduce_by
+from linalg_ext.tracing.values.conversion import as_traced, cast_to, kind_for_numpy, operand
+from linalg_ext.tracing.values.elements import BOOL, INT64, Element, apply, as_dtype, constant
+from linalg_ext.tracing.values.emission import Body, demand, pointwise
+from linalg_ext.tracing.values.traced import Number, Traced, current_trace, xp
+from linalg_ext.tracing.values.unsupported import refuse, refuse_function
+
+
+def _function(name: str) -> Body:
+    return lambda *args: apply(name, *args)
+
+
+def _by_kind(name: str, real: Body) -> Body:
+    """A body, and another one for complex numbers where they have their own."""
+    parts = complex_functions.FUNCTIONS.get(name)
+    if parts is None:
+        return real
+    return lambda *args: (parts if args[0].dtype.kind == "c" else real)(*args)
+
+
+_SAME_NAME = (
+    "exp log sqrt sin cos tan sinh cosh tanh exp2 expm1 log2 log10 log1p cbrt copysign square"
+)
+_OTHER_NAME = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "arctan2": "atan2",
+    "maximum": "max_signed",
+    "minimum": "min_signed",
+    "rint": "roundeven",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "invert": "not",
+}
+_NO_NEGATIVE_POWERS = "integers to negative integer powers are not allowed"
+_COMPARISONS = {
+    "equal": ("eq", operator.eq),
+    "not_equal": ("ne", operator.ne),
+    "less": ("lt", operator.lt),
+    "less_equal": ("le", operator.le),
+    "greater": ("gt", operator.gt),
+    "greater_equal": ("ge", operator.ge),
+}
+_BODIES: Mapping[str, Body] = {
+    **{name: _function(name) for name in _SAME_NAME.split()},
+    **{name: _function(ours) for name, ours in _OTHER_NAME.items()},
+    **{name: own.compare(ours) for name, (ours, _) in _COMPARISONS.items()},
+    **{name: own.unless_integer(name) for name in ("floor", "ceil", "trunc")},
+    "divide": lambda x, y: x / y,
+    "floor_divide": own.floor_divide,
+    "remainder": own.remainder,
+    "fmod": own.fmod,
+    "power": own.power,
+    "float_power": own.power,
+    "negative": _function("negf"),
+    "positive": lambda x: x,
+    "absolute": own.absolute,
+    "fabs": own.absolute,
+    "sign": own.sign,
+    "signbit": own.sign_bit,
+    "heaviside": own.heaviside,
+    "conjugate": _function("conj"),
+    "reciprocal": own.reciprocal,
+    "hypot": own.hypotenuse,
+    "logaddexp": own.log_add("exp", "log1p"),
+    "logaddexp2": own.log_add("exp2", "log2"),
+    "fmax": own.maximum_of_numbers,
+    "fmin": own.minimum_of_numbers,
+    "isnan": lambda x: x.is_nan(),
+    "isinf": own.is_infinite,
+    "isfinite": own.is_finite,
+    "logical_and": own.truth("and"),
+    "logical_or": own.truth("or"),
+    "logical_xor": own.truth("xor"),
+    "logical_not": own.truth("not"),
+    "left_shift": own.left_shift,
+    "right_shift": own.right_shift,
+    "bitwise_count": own.bit_count,
+    "degrees": lambda x: x * (180 / math.pi),
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+    "deg2rad": lambda x: x * (math.pi / 180),
+}
+BODIES: Mapping[str, Body] = {name: _by_kind(name, body) for name, body in _BODIES.items()}
+"""For each ufunc the element of its result, by elements of the dtypes of its loop."""
+OTHER_UFUNCS = ("divmod", "matmul", "matvec", "modf", "vecdot", "vecmat")
+"""Ufuncs that are more than one element of one result."""
+
+CALLED_UFUNCS = ("frexp", "gcd", "lcm", "ldexp", "nextafter", "spacing")
+"""Ufuncs that are not recorded: the kernel calls NumPy."""
+
+
+def record_ufunc(
+    ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Record a call of a ufunc or of one of its methods.
+
+    Raises:
+        TraceError: it cannot be recorded; the message names what is nearest.
+        DTypeError, ShapeError: the operands do not fit, as for NumPy.
+    """
+    current_trace(inputs)
+    # Of `reduce`, axis=None is all axes, and no axis the first.
+    kept = ("axis",) if method == "reduce" else ()
+    keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
+    if method in ("reduce", "accumulate"):
+        return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
+    if method == "outer":
+        left, right = (
+            value if isinstance(value, Traced) else np.asarray(value) for value in inputs
+        )
+        return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
+    if method == "reduceat":
+        return called_back(f"{ufunc.__name__}.reduceat", ufunc.reduceat, inputs, keywords)
+    if method != "__call__":
+        refuse_function(f"{ufunc.__name__}.{method}")
+    if keywords.get("where") is True:
+        keywords.pop("where")
+    if "where" in keywords:
+        refuse(
+            f"numpy.{ufunc.__name__} with where= cannot be recorded while a function is traced",
+            "write np.where(mask, f(x), otherwise)",
+        )
+    dtype = keywords.pop("dtype", None)
+    for name in keywords:
+        if name not in ("casting", "order", "subok"):
+            refuse(f"numpy.{ufunc.__name__} with {name}=", f"leave {name}= out")
+    if ufunc.signature is not None:
+        loop = resolve(ufunc, inputs, dtype)
+        if dtype is not None or _are_builtin(inputs):
+            return record_product(ufunc, inputs, loop[-1])
+        # NumPy has no such loop for the dtypes of ml_dtypes, and takes that of float32.
+        return record_product(ufunc, inputs, None)
+    if ufunc is np.divmod:
+        return np.floor_divide(*inputs, dtype=dtype), np.remainder(*inputs, dtype=dtype)
+    if ufunc is np.modf:
+        return _modf(cast_to(inputs[0], resolve(ufunc, inputs, dtype)[0]))
+    name = ufunc.__name__
+    body = BODIES.get(name)
+    if name in CALLED_UFUNCS:
+        given = {} if dtype is None else {"dtype": dtype}
+        return called_back(name, ufunc, inputs, given)
+    if body is None:
+        refuse_function(name)
+    return _elementwise(ufunc, body, list(inputs), dtype)
+
+
+def _are_builtin(values: Sequence[Any]) -> bool:
+    kinds = [kind_for_numpy(value) for value in values]
+    return all(isinstance(kind, type) or kind.isbuiltin == 1 for kind in kinds)
+
+
+def _modf(value: Any) -> tuple[Any, Any]:
+    whole = xp.trunc(value)
+    part = xp.where(xp.isinf(value), 0, value - whole)
+    return xp.copysign(part, value), whole
+
+
+def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
+    name = ufunc.__name__
+    exponent = inputs[1] if ufunc is np.power and type(inputs[1]) in (int, float) else None
+    *loop, result = resolve(ufunc, inputs, dtype)
+    if ufunc is np.power and loop[1].kind == "i" and exponent is None:
+        # NumPy raises where it meets one.
+        demand(xp.all(as_traced(inputs[1]) >= 0), _NO_NEGATIVE_POWERS)
+    if exponent is not None and (known := _known_power(exponent, loop[0])) is not None:
+        # The result is of the dtype that the exponent leads to, though it is no operand.
+        return pointwise(name, _cast_first(known, loop), [operand(inputs[0], loop[0])], result)
+    if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
+        holds, other = decided
+        return pointwise(name, lambda _: constant(holds, BOOL), [other], result)
+    loop = _loop_of_numbers(name, inputs, loop)
+    operands = [operand(value, own_dtype) for value, own_dtype in zip(inputs, loop, strict=True)]
+    weak = _weak_result(ufunc, inputs)
+    if all(isinstance(x, Number) for x in operands):
+        raise ArgumentError(f"numpy.{name} of numbers alone is not traced")
+    recorded = pointwise(name, _cast_first(body, loop), operands, result)
+    recorded.weak = weak
+    return recorded
+
+
+def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> list[DType]:
+    """The loop, where an integer of Python is an argument: only a call tells how large it is.
+
+    A comparison takes it as it is. Elsewhere the run checks that it fits the dtype that it meets.
+    """
+    for place, value in enumerate(inputs):
+        is_number = isinstance(value, Traced) and value.weak is int
+        if not is_number or loop[place].kind not in "iu" or loop[place] == INT64:
+            continue
+        if name in _COMPARISONS:
+            others = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
+            return [*others[:place], INT64, *others[place + 1 :]]
+        demand_fit(value, loop[place])
+    return loop
+
+
+def demand_fit(value: Any, dtype: DType) -> None:
+    """Have the run check that an integer of Python, an argument, fits the dtype that it meets."""
+    is_number = isinstance(value, Traced) and value.weak is int
+    if not is_number or dtype.kind not in "iu" or dtype == INT64:
+        return
+    low, high = integer_range(dtype)
+    number = cast_to(value, INT64)
+    fits = number >= low
+    if high <= np.iinfo(np.int64).max:
+        fits = fits & (number <= high)
+    demand(fits, f"a number does not fit the dtype {dtype} that it meets")
+
+
+def fitted(value: Any, dtype: DType) -> Traced:
+    """Return a value cast to the dtype that it meets; a number of Python has to fit it.
+
+    Raises:
+        DTypeError: a number is known, and does not fit. The run checks one that is an argument.
+    """
+    traced = as_traced(value, dtype)
+    demand_fit(traced, dtype)
+    return cast_to(traced, dtype)
+
+
+def _cast_first(body: Body, loop: Sequence[DType]) -> Body:
+    return lambda *args: body(*(x.to(d) for x, d in zip(args, loop, strict=False)))
+
+
+def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType, ...]:
+    """The dtypes of the loop that NumPy would run: inputs, then results.
+
+    Raises:
+        DTypeError: it has none, or one of a dtype that MLIR lacks.
+    """
+    kinds = tuple(kind_for_numpy(value) for value in inputs)
+    fixed: dict[str, Any] = {}
+    if dtype is not None:
+        fixed["signature"] = (None,) * ufunc.nin + (as_dtype(dtype),) * ufunc.nout
+    try:
+        if all(isinstance(kind, type) for kind in kinds):
+            kinds = tuple(np.dtype(kind) for kind in kinds)
+        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **fixed)
+        for each in found:
+            by_dtype(each)
+    except TypeError as error:
+        shown = " and ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
+        raise DTypeError(
+            f"numpy.{ufunc.__name__} of {shown}",
+            hint="convert them with .astype(...) first",
+            notes=[str(error).splitlines()[0]],
+        ) from None
+    return tuple(found)
+
+
+def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
+    """The type of the number that Python would compute, where all are numbers of Python."""
+    kinds = [kind_for_numpy(value) for value in inputs]
+    if not all(isinstance(kind, type) for kind in kinds) or ufunc.__name__ not in (
+        *("add", "subtract", "multiply", "negative", "positive"),
+        *("divide", "floor_divide", "remainder", "power"),
+    ):
+        return None
+    if ufunc is np.divide:
+        return complex if complex in kinds else float
+    order: tuple[type, ...] = (int, float, complex)
+    return order[max(order.index(kind) for kind in kinds)]
+
+
+def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] | None:
+    """The power to an exponent that is known, where products or a root give it."""
+    if exponent == 0.5 and base.kind in "fc":
+        return lambda x: apply("sqrt", x)
+    if exponent != int(exponent) if math.isfinite(exponent) else True:
+        return None
+    count = int(exponent)
+    if base.kind == "c" and count not in (1, 2, 3):
+        return None
+    if base.kind in "iu" and count < 0:
+        raise ArgumentError(_NO_NEGATIVE_POWERS, hint="convert the base with .astype(float)")
+    if abs(count) <= 64:
+        return lambda x: own.power_of(x, count)
+    return None
+
+
+def _decided(name: str, inputs: Sequence[Any], loop: Sequence[DType]) -> tuple[bool, Traced] | None:
+    """A comparison with a number of Python beyond the dtype: it has one answer for all."""
+    for place, value in enumerate(inputs):
+        other = inputs[1 - place]
+        if type(value) is not int or loop[place].kind not in "iu" or not isinstance(other, Traced):
+            continue
+        low, high = integer_range(loop[place])
+        if not low <= value <= high:
+            compare = _COMPARISONS[name][1]
+            return (compare(value, 0) if place == 0 else compare(0, value)), other
+    return None

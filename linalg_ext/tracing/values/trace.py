@@ -1,0 +1,184 @@
+"""One trace: the context it builds in, the sizes it knows, and what it demands of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.errors import SourceLocation, caller_location
+from linalg_ext.runtime.callbacks import Callback
+from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.tracing.values.sizes import AnySize, Quotient, Size, same
+
+_current: ContextVar[Trace | None] = ContextVar("linalg_ext_trace", default=None)
+"""The trace that runs in this thread: values of another are of another context, or dead."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Two sizes that must be equal, or of which one must be the larger.
+
+    Attributes:
+        left, right: the sizes.
+        sign: `==` or `>=`.
+        what: what needs them to: `"add of shapes (m, 3) and (n, 3)"`.
+        where: the line that does.
+    """
+
+    left: AnySize
+    right: AnySize
+    sign: str
+    what: str
+    where: SourceLocation | None
+
+
+class Trace:
+    """The state of the trace of one function.
+
+    Attributes:
+        demands: the conditions that the sizes of a call must satisfy.
+        known: for each dimension that proved equal to another size, that size.
+        places: for each symbolic dimension, an argument of the function with it, and the axis.
+        callbacks: functions of Python that the traced function calls.
+        regions: the numbers of the loops and branches under recording, outermost first.
+    """
+
+    def __init__(self) -> None:
+        self.demands: list[Demand] = []
+        self.known: dict[str, AnySize] = {}
+        self.places: dict[str, tuple[ir.Value, int]] = {}
+        self.callbacks: list[Callback] = []
+        self.regions: list[int] = [0]
+        self._count = 0
+        self._elements: dict[DType, ir.Type] = {}
+        self._iterators: dict[str, ir.Attribute] = {}
+
+    def element(self, dtype: DType) -> ir.Type:
+        """The element type for a dtype."""
+        found = self._elements.get(dtype)
+        if found is None:
+            found = self._elements[dtype] = ir.Type.parse(by_dtype(dtype).mlir)
+        return found
+
+    def iterator(self, kind: str) -> ir.Attribute:
+        """The attribute for `parallel` or `reduction`."""
+        if kind not in self._iterators:
+            self._iterators[kind] = ir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
+        return self._iterators[kind]
+
+    @contextmanager
+    def region(self) -> Iterator[None]:
+        """Record the body of a loop or of a branch: what is made in it is of use in it alone."""
+        self._count += 1
+        self.regions.append(self._count)
+        try:
+            yield
+        finally:
+            self.regions.pop()
+
+    def resolved(self, size: AnySize) -> AnySize:
+        """A size in the dimensions that are left."""
+        while isinstance(size, Size) and not self.known.keys().isdisjoint(size.names):
+            size = size.substitute(self.known)
+        return size
+
+    def agree(self, left: AnySize, right: AnySize, what: str) -> bool:
+        """Return whether two sizes may be equal; where a call alone tells, it is demanded of the
+        call.
+        """
+        left, right = self.resolved(left), self.resolved(right)
+        answer = same(left, right)
+        if answer is not None:
+            return answer
+        self.demands.append(Demand(left, right, "==", what, caller_location()))
+        for one, other in ((left, right), (right, left)):
+            name = one.name if isinstance(one, Size) else None
+            if name is not None and not (isinstance(other, Size) and name in other.names):
+                self.known[name] = other
+                break
+        return True
+
+    def at_least(self, left: AnySize, right: AnySize, what: str) -> bool:
+        """Return whether a size can be at least another; a demand on the call where it decides."""
+        difference = self.resolved(left) - self.resolved(right)
+        if not isinstance(difference, Size):
+            return difference >= 0
+        # A size is not negative, and so is no sum of sizes.
+        if any(factor < 0 for _, factor in difference.terms):
+            self.demands.append(Demand(left, right, ">=", what, caller_location()))
+        return True
+
+    def value(self, size: AnySize) -> ir.Value:
+        """A size as a value of type index, made at the insertion point."""
+        size = self.resolved(size)
+        index = ir.IndexType.get()
+        if not isinstance(size, Size):
+            return integer_constant(index, size)
+        total: ir.Value | None = None
+        for atoms, factor in size.terms:
+            product = None if factor == 1 and atoms else integer_constant(index, factor)
+            for atom in atoms:
+                value = self._atom(atom)
+                product = value if product is None else arith.MulIOp(product, value).result
+            if product is not None:
+                total = product if total is None else arith.AddIOp(total, product).result
+        if total is None:
+            return integer_constant(index, 0)
+        return total
+
+    def _atom(self, atom: str | Quotient) -> ir.Value:
+        if isinstance(atom, str):
+            argument, axis = self.places[atom]
+            return tensor.DimOp(argument, integer_constant(ir.IndexType.get(), axis)).result
+        left, right = self.value(atom.left), self.value(atom.right)
+        # Sizes are not negative: rounding down and towards zero are one.
+        op = arith.DivUIOp if atom.sign == "//" else arith.RemUIOp
+        result: ir.Value = op(left, right).result
+        return result
+
+
+@contextmanager
+def new_trace() -> Iterator[Trace]:
+    """A trace: traced values made inside can be used inside, and nowhere else."""
+    trace = Trace()
+    token = _current.set(trace)
+    try:
+        yield trace
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Run code of others as if nothing were traced in this thread."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def running() -> Trace | None:
+    """The trace that runs in this thread, if one does."""
+    return _current.get()
+
+
+def at_users_line() -> AbstractContextManager[Any]:
+    """Build ops with the user's line for their location, in the block under `with`."""
+    place = caller_location()
+    if place is None or _current.get() is None:
+        return nullcontext()
+    return ir.Location.file(place.file, place.line, 0)
+
+
+def static_sizes(shape: Sequence[AnySize]) -> list[int]:
+    """A shape as MLIR types have it: open sizes by the bindings' mark."""
+    trace = _current.get()
+    sizes = [trace.resolved(size) if trace else size for size in shape]
+    open_size: Any = ir.ShapedType.get_dynamic_size()
+    return [open_size if isinstance(size, Size) else size for size in sizes]
