@@ -36,8 +36,8 @@ from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._bodies import rename
-from ._rebuilding import rebuilt
+from ._loops import rebuilt
+from ._nest import rename
 
 NAME = "linalg-ext-drop-unused-subset-loop-operands"
 

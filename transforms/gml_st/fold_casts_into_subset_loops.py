@@ -54,7 +54,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._rebuilding import cast, rebuilt
+from ._loops import cast, rebuilt
 
 NAME = "linalg-ext-fold-casts-into-subset-loops"
 

@@ -33,7 +33,7 @@ from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, SpaceView,
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.mixed import Index
 
-from ._rebuilding import cast
+from ._loops import cast
 
 NAME = "linalg-ext-fold-constants-into-subsets"
 

@@ -47,7 +47,7 @@ from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.utils.values import producer
 
-from ._rebuilding import AnyLoop, view_of
+from ._loops import AnyLoop, view_of
 
 NAME = "linalg-ext-fold-dims-of-subset-loops"
 

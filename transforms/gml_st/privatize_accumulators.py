@@ -74,7 +74,7 @@ from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
-from ._bodies import makers, may_move, move_operations, rename
+from ._nest import makers, may_move, move_operations, rename
 
 NAME = "linalg-ext-privatize-accumulators"
 

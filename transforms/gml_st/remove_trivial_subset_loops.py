@@ -47,10 +47,8 @@ from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
-from ._bodies import rename
-from ._in_order import lower_in_order
-from ._nest import Nest
-from ._rebuilding import AnyLoop, rebuilt, view_of
+from ._loops import AnyLoop, rebuilt, view_of
+from ._nest import Nest, lower_in_order, rename
 
 NAME = "linalg-ext-remove-trivial-subset-loops"
 

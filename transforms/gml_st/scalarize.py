@@ -27,7 +27,7 @@ from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.utils.values import producer
 
-from ._bodies import move_here, rename
+from ._nest import move_here, rename
 
 NAME = "linalg-ext-scalarize"
 

@@ -33,10 +33,9 @@ from .chosen_ops import Choice
 from .cleanup import resolve_dims, tidy
 from .fuse_into_subset_loops import fuse_all
 from .lower_subset_loops import lower_subset_loops
-from .op_tiling import Tiled
+from .op_tiling import Request, Tiled, meant_ops
 from .producer_fusion import Fusion
 from .tile_into_subset_loops import tile_one
-from .tiling_request import Request, meant_ops
 
 NAME = "linalg-ext-tile-and-fuse"
 

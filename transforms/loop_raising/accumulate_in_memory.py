@@ -42,9 +42,7 @@ from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._accesses import Memory, is_load, is_pure
-from ._bands import FOR
-from ._indices import induction_variable
+from ._bands import FOR, Memory, induction_variable, is_load, is_pure
 from .raising import ON_TENSORS, is_on_tensors, told
 
 NAME = "linalg-ext-accumulate-in-memory"

@@ -42,8 +42,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
-from ._accesses import Access, Memory, is_load, is_pure
-from ._bands import FOR
+from ._bands import FOR, Access, Memory, is_load, is_pure
 from .raising import told
 
 NAME = "linalg-ext-distribute-loops"

@@ -56,9 +56,7 @@ from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
-from ._accesses import Memory, is_load, is_pure
-from ._bands import FOR
-from ._indices import counts_in_indices, induction_variable
+from ._bands import FOR, Memory, counts_in_indices, induction_variable, is_load, is_pure
 
 NAME = "linalg-ext-embed-conditionals"
 

@@ -24,8 +24,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.runtime.callbacks import Callback
 
-from ._adoption import adopt
-from .library_stub import stub
+from .library_stub import adopt, stub
 
 
 def call_python(

@@ -1,4 +1,11 @@
-"""The grammar of one spelled op, from its name to its result types.
+"""Structured ops as people spell them: the grammar of one op, from its name to its result types.
+
+The "Linalg Dialect Wish list" (Renato Golin, 2024) writes broadcasts, transposes and compute types
+of operands beside an op of linalg; older and newer versions of MLIR spell some ops otherwise than
+the one at hand. Such an op is read here, and all other text is left as it is:
+
+    %s = linalg.add ins(%x : tensor<16xf32>, %y : tensor<16x64xf32>)
+                    outs(%o : tensor<16x64xf32>) broadcast_a = [1] : tensor<16x64xf32>
 
     op      = ("linalg." | "linalg_ext.") name part* ("ins" group)? part*
               ("outs" | "inits") group part* (("->" | ":") types)?

@@ -1,4 +1,17 @@
-"""Groups as people write them: what must change in a text for MLIR to read them."""
+"""Groups as people write them, turned into MLIR that this build's parser reads, and back.
+
+    %r = linalg_ext.group "softmax" tiling [8, 0] preserve
+           ins(%a = %x: tensor<4x4xf32>) outs(%o = %e: tensor<4x4xf32>) {
+      %s = linalg.softmax dimension(1) ins(%a : tensor<4x4xf32>)
+                                       outs(%o : tensor<4x4xf32>) -> tensor<4x4xf32>
+      linalg_ext.group_yield %s : tensor<4x4xf32>
+    }
+
+What stands before the equals sign in `ins` and `outs` is the argument of the block. All clauses may
+be left out: the label, the tiling, `preserve`, further `attributes {name = value}`, `ins`, `outs`,
+and `: tensor<4x4xf32>` behind the body, which says the results once more: they are of the types of
+`outs`. `linalg_ext.isolated_group` is written alike.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linalg_ext.errors import ParseError
+from linalg_ext.gml_st.asm.generic_form import GenericOp, rewritten
 from linalg_ext.gml_st.asm.layout import number_array, segment_array, slots
 from linalg_ext.gml_st.asm.loops import Assignments, read_assignments
 from linalg_ext.gml_st.asm.op_reader import Piece, Reading, listed, named
@@ -19,9 +33,13 @@ from linalg_ext.structured.destination_ops.group_layout import (
     OPERAND_SEGMENTS,
     PRESERVE,
     RESULT_SEGMENTS,
+    SAID,
     TILING,
     YIELD,
 )
+
+__all__ = ["changes", "pretty"]
+
 
 _NAME = re.compile(rf'(?<![\w$.#!%@^"-])linalg_ext\.({"|".join((*GROUPS, YIELD))})\b(?!\s*=)')
 _YIELD = f"linalg_ext.{YIELD}"
@@ -209,3 +227,66 @@ def _joined(items: Sequence[Sequence[Piece]]) -> list[Piece]:
     for item in items:
         pieces += [", ", *item] if pieces else item
     return pieces
+
+
+_GENERIC = re.compile(rf'"linalg_ext\.({"|".join((*GROUPS, YIELD))})"(?=\()')
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_WIDE = 100
+"""Columns of a line; operands that need more have a line each."""
+
+_STEP = 4
+"""By how many blanks the clauses stand behind the line that a group begins in."""
+
+
+def pretty(text: str) -> str:
+    """A text as MLIR prints it, its groups as people write them."""
+    if '"linalg_ext.' not in text:
+        return text
+    return rewritten(
+        text, _GENERIC, {**dict.fromkeys(GROUPS, _printed_group), YIELD: _printed_yield}
+    )
+
+
+def _printed_yield(_: SourceText, op: GenericOp) -> list[Span | str]:
+    (values,) = op.segments(INIT_SLOTS)
+    named, types = ", ".join(op.operands), ", ".join(op.types)
+    return [f"linalg_ext.{YIELD} {named} : {types}" if values else f"linalg_ext.{YIELD}"]
+
+
+def _printed_group(source: SourceText, op: GenericOp) -> list[Span | str]:
+    if op.block is None:
+        raise ValueError(op.name)
+    ins, outs = op.segments(INPUT_SLOTS, INIT_SLOTS)
+    arguments = [name for name, _ in op.block.arguments]
+    if len(arguments) != len(ins) + len(outs) or op.results != [type_ for _, type_ in outs]:
+        raise ValueError(op.name)
+    begin = source.text.rfind("\n", 0, op.start) + 1
+    line = source.text[begin : op.start]
+    clause = "\n" + " " * (len(line) - len(line.lstrip()) + _STEP)
+    pieces: list[Span | str] = [f"linalg_ext.{op.name}{_printed_attributes(op)}"]
+    for word, group, names in (
+        ("ins", ins, arguments[: len(ins)]),
+        ("outs", outs, arguments[len(ins) :]),
+    ):
+        if group:
+            given = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
+            short = f"{clause}{word}({', '.join(given)})"
+            between = f",{clause} {' ' * len(word)}"
+            is_long = len(short) > _WIDE
+            pieces.append(f"{clause}{word}({between.join(given)})" if is_long else short)
+    return [*pieces, " {", op.block.body, "}"]
+
+
+def _printed_attributes(op: GenericOp) -> str:
+    """Return the attributes of a group: its label, its tiling, `preserve`, and the others."""
+    said = ""
+    if LABEL in op.attributes:
+        said += f" {op.attributes[LABEL]}"
+    if TILING in op.attributes:
+        said += f" {TILING} [{', '.join(op.array(TILING))}]"
+    if PRESERVE in op.attributes:
+        said += f" {PRESERVE}"
+    if op.attributes.get(PRESERVE) or not _TEXT.fullmatch(op.attributes.get(LABEL, '""')):
+        raise ValueError(op.name)
+    notes = [f"{n} = {v}" if v else n for n, v in op.attributes.items() if n not in SAID]
+    return said + (f" attributes {{{', '.join(notes)}}}" if notes else "")

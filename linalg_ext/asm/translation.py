@@ -7,13 +7,18 @@ from any place of the new text to that of the old, so that every message is abou
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from linalg_ext.asm.spelled.indexed_generic import translate_indexed_generic
-from linalg_ext.asm.spelled.syntax import COMPUTE_TYPE, SpelledOp, parse_op
+from linalg_ext.asm import groups
+from linalg_ext.asm.indexed_generic import translate_indexed_generic
+from linalg_ext.asm.spelled import COMPUTE_TYPE, SpelledOp, parse_op
+from linalg_ext.bindings import ir
 from linalg_ext.errors import ParseError
+from linalg_ext.gml_st import asm
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations.mlir_text import (
     CodeFilter,
     Edit,
@@ -264,3 +269,44 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
 
 def _bare(text: str) -> str:
     return "".join(flat(text).split())
+
+
+TRANSPOSED = {
+    "matmul_transpose_a": "matmul",
+    "matmul_transpose_b": "matmul",
+    "batch_matmul_transpose_a": "batch_matmul",
+    "batch_matmul_transpose_b": "batch_matmul",
+}
+"""Variants that upstream removed in 2025, and the op whose maps say them."""
+
+_ELEMENTWISE = (
+    "abs add ceil copy div div_unsigned elemwise_binary elemwise_unary erf exp floor log max min "
+    "mul negf powf reciprocal round rsqrt select sqrt square sub tanh"
+)
+"""Element-wise ops that upstream removed in 2025 and 2026, or may."""
+
+
+def translated(text: str, filename: str) -> Translation:
+    """A text as the parser at hand reads it: structured ops, and those of `gml_st`, groups.
+
+    Raises:
+        ParseError: a mistake in an op that is spelled otherwise; points at it.
+    """
+    source = SourceText(text, filename)
+    own = [*asm.changes(source), *groups.changes(source)]
+    return translate(text, filename, _unknown(), own)
+
+
+def is_linalg_op(name: str, context: ir.Context) -> bool:
+    """Return whether an op is one of linalg, in this version of it or in another."""
+    return name in _ONCE or context.is_registered_operation(name)
+
+
+_ONCE = frozenset(f"linalg.{name}" for name in (*TRANSPOSED, *_ELEMENTWISE.split()))
+
+
+@functools.cache
+def _unknown() -> frozenset[str]:
+    """Return the legacy ops that are not registered in this build of MLIR."""
+    context = new_context()
+    return frozenset(name for name in _ONCE if not context.is_registered_operation(name))
