@@ -19,10 +19,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linalg_ext.errors import ParseError
-from linalg_ext.gml_st.asm.generic_form import GenericOp, rewritten
-from linalg_ext.gml_st.asm.layout import number_array, segment_array, slots
+from linalg_ext.gml_st.asm.generic_form import (
+    GenericOp,
+    Piece,
+    listed,
+    number_array,
+    rewritten,
+    segment_array,
+    slots,
+)
 from linalg_ext.gml_st.asm.loops import Assignments, read_assignments
-from linalg_ext.gml_st.asm.op_reader import Piece, Reading, listed, named
+from linalg_ext.gml_st.asm.reading import Reading, named
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.structured.destination_ops.group_layout import (
@@ -85,9 +92,7 @@ def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
         while reader.accepts(","):
             values.append(reading.value(reader, _YIELD))
         reader.expect(":", _YIELD)
-        types = [reading.type(reader, _YIELD)]
-        while reader.accepts(","):
-            types.append(reading.type(reader, _YIELD))
+        types = reading.types(reader, _YIELD)
         end = reader.position
     if len(types) != len(values) or len(values) > INIT_SLOTS:
         reader.refuse(
@@ -201,9 +206,7 @@ def _results(reading: Reading, reader: Reader, outs: Assignments, name: str) -> 
     end = reader.position
     if not reader.accepts(":"):
         return end
-    types = [reading.type(reader, name)]
-    while reader.accepts(","):
-        types.append(reading.type(reader, name))
+    types = reading.types(reader, name)
     for type_, expected in zip(types, outs.types, strict=False):
         if _bare(type_) != _bare(expected):
             reader.refuse(

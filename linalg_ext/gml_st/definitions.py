@@ -7,8 +7,8 @@ from typing import Any
 
 from linalg_ext.bindings import ext, ir
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.gml_st.ir.checks import check_op, check_terminator
 
-from .ir.checks import check_op, check_terminator
 from .ir.op_views import INPUT_SLOTS, OUTPUT_SLOTS
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
-from linalg_ext.gml_st.ir.op_views import TileView
+from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView, TileView
 from linalg_ext.structured.indices.loop_ranges import add_loop_ranges, parallel_ranges
 from linalg_ext.structured.indices.sizes import add_result_sizes, as_number, size_of
 from linalg_ext.structured.interfaces import initial_values
@@ -18,23 +17,16 @@ from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import Number
 
 
-def _loop(op: ir.Operation) -> LoopView | ForView:
-    return LoopView.of(op) if op.name == "gml_st.loop" else ForView.of(op)
-
-
 def _outputs_of_loop(op: ir.Operation) -> Sequence[int]:
-    return range(len(op.operands) - len(_loop(op).outs), len(op.operands))
+    return range(len(op.operands) - len(LoopView.of(op).outs), len(op.operands))
 
 
 def _argument_of_loop(op: ir.Operation, position: int) -> ir.BlockArgument:
-    return ir.BlockArgument(_loop(op).region_outs[position - len(op.operands)])
+    return ir.BlockArgument(LoopView.of(op).region_outs[position - len(op.operands)])
 
 
 def _size_of_loop_result(op: ir.Operation, result: ir.Value, axis: int) -> Number:
-    number = ir.OpResult(result).result_number
-    if op.name == "gml_st.parallel":
-        return size_of(ParallelView.of(op).terminator.destinations[number], axis)
-    return size_of(_loop(op).outs[number], axis)
+    return size_of(LoopView.of(op).destinations[ir.OpResult(result).result_number], axis)
 
 
 def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Number | None:
@@ -49,6 +41,6 @@ _LOOP = DestinationRule(_outputs_of_loop, initial_values.always, carried=_argume
 add_destination_rule("gml_st.loop", _LOOP)
 add_destination_rule("gml_st.for", _LOOP)
 add_result_sizes("gml_st.materialize", _size_of_materialized)
-for _name in ("gml_st.loop", "gml_st.for", "gml_st.parallel"):
+for _name in LOOPS:
     add_result_sizes(_name, _size_of_loop_result)
     add_loop_ranges(_name, parallel_ranges)

@@ -1,20 +1,10 @@
-"""Loops of `gml_st`: the tensors that they cover, and loops with other iterators or operands."""
+"""Loops of `gml_st` with the same body and other iterators, bounds, inputs or outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.loop_views import (
-    LOOP_VIEWS,
-    AnyLoop,
-    ForView,
-    LoopView,
-    ParallelView,
-    SetYieldView,
-    YieldView,
-)
 from linalg_ext.gml_st.ir.op_views import (
     ACCUMULATOR_FLAGS,
     DISTRIBUTION,
@@ -22,92 +12,122 @@ from linalg_ext.gml_st.ir.op_views import (
     ITERATOR_TYPES,
     OUTPUT_SLOTS,
     RESULT_SEGMENTS,
+    LoopView,
+    YieldView,
 )
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
-from linalg_ext.structured.indices.sizes import as_number, sizes_of
 from linalg_ext.structured.utils.values import producer
-from linalg_ext.symbolic.index_sets import Point, Tile, as_tile
-from linalg_ext.symbolic.integers import Number, is_eq, minimum, symbols_of
-from linalg_ext.transforms.gml_st._nest import move_here, rename
+from linalg_ext.transforms.ir_utils.walking import is_unused, replace_op
+
+Kept = Sequence[tuple[int, ir.Value]]
+"""Inputs or outputs that stay: their positions, and the values that are given for them now."""
 
 
-def view_of(op: ir.Operation) -> AnyLoop:
-    """The view of a loop."""
-    return LOOP_VIEWS[op.name](op)
+def rebuilt(
+    view: LoopView,
+    *,
+    iterators: Sequence[int] | None = None,
+    lower: Sequence[ir.Value] | None = None,
+    upper: Sequence[ir.Value] | None = None,
+    ins: Kept | None = None,
+    outs: Kept | None = None,
+) -> ir.Operation:
+    """Build a loop with the body of another one before that, which is left without.
 
+    What is left out has no use in the body any more. A value of another type than before is cast
+    to that for the body, but not for sets and for what is materialized.
 
-def covered_by(loop: AnyLoop, part: Tile | Point, tensor: ir.Value) -> frozenset[int] | None:
-    """The iterators that move a part over all of a tensor; None where it may leave a gap.
-
-    The tile is one whose offset is the induction variable along some dimensions, and all of the
-    tensor along the others, as tiling makes it.
+    Args:
+        iterators: those that stay; all of them where left out.
+        lower, upper: other bounds of all iterators.
+        ins, outs: inputs and outputs that stay; all of them where left out.
     """
-    tile = as_tile(part)
-    places = {iv: at for at, iv in enumerate(loop.ivs)}
-    moved: set[int] = set()
-    for dim, whole in enumerate(sizes_of(tensor)):
-        offset, size, stride = tile.offset(dim), tile.size(dim), tile.stride(dim)
-        if is_eq(stride, 1) is not True:
-            return None
-        if is_eq(offset, 0) is True and is_eq(size, whole) is True:
-            continue
-        at = _mover(offset, places)
-        if at is None or at in moved or not _is_stepped(loop, at, offset, size, whole):
-            return None
-        moved.add(at)
-    return frozenset(moved)
+    op, kept = view.op, range(view.rank) if iterators is None else iterators
+    inputs = list(enumerate(view.ins)) if ins is None else ins
+    outputs = list(enumerate(view.outs)) if outs is None else outs
+    _change_arguments(view, kept, inputs, outputs)
+    given, written = ([value for _, value in each] for each in (inputs, outputs))
+    bounds = [
+        [each[at] for at in kept] for each in (lower or view.lower, upper or view.upper, view.step)
+    ]
+    segments = [len(bound) for bound in bounds]
+    if op.name == "gml_st.loop":
+        segments += _ones(given, INPUT_SLOTS)
+    if op.name != "gml_st.parallel":
+        segments += _ones(written)
+    else:
+        written = list(view.destinations)
+    types = [value.type for value in written if not isinstance(value.type, ir.MemRefType)]
+    attributes = dict(op.attributes.items())
+    for name in (ITERATOR_TYPES, DISTRIBUTION):
+        if name in attributes:
+            texts = list(ir.ArrayAttr(attributes[name]))
+            attributes[name] = ir.ArrayAttr.get([texts[at] for at in kept])
+    attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments)
+    attributes[RESULT_SEGMENTS] = ir.DenseI32ArrayAttr.get(_ones(types))
+    operands = [value for bound in bounds for value in bound] + given
+    operands += [] if op.name == "gml_st.parallel" else written
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            op.name, results=types, operands=operands, attributes=attributes, regions=1
+        )
+    view.body.append_to(new.regions[0])
+    return new
 
 
-def moves(loop: AnyLoop) -> frozenset[int]:
-    """The iterators that may take more than one step."""
-    return frozenset(at for at in range(loop.rank) if is_eq(_trip_end(loop, at), 0) is not True)
+def _change_arguments(view: LoopView, iterators: Sequence[int], ins: Kept, outs: Kept) -> None:
+    """Give the arguments of a body that stay the types of their values, and erase the others."""
+    body, rank = view.body, view.rank
+    first_out = rank + len(view.ins)
+    given = {rank + at: value for at, value in ins} | {first_out + at: v for at, v in outs}
+    with view.op.location, ir.InsertionPoint(body.operations[0]):
+        for at, value in given.items():
+            _retype(body.arguments[at], value.type)
+    kept = {*iterators, *given}
+    for at in reversed(range(len(body.arguments))):
+        if at not in kept:
+            body.erase_argument(at)
 
 
-def _trip_end(loop: AnyLoop, at: int) -> Number:
-    """0 where the iterator takes one step: its upper bound less one less its lower, in steps."""
-    lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
-    length = upper - lower - 1
-    if isinstance(step, int) and isinstance(length, int):
-        return max(0, length // step) if step > 0 else 1
-    return 1
+def _retype(argument: ir.BlockArgument, type_: ir.Type) -> None:
+    """Change the type of an argument; users that need the old one get a cast, built here."""
+    old = argument.type
+    if old == type_:
+        return
+    argument.set_type(type_)
+    users = [(use.owner.operation, use.operand_number) for use in argument.uses]
+    users = [user for user in users if user[0].name not in NEEDS_NO_TYPE]
+    if users:
+        value = cast(argument, old)
+        for user, at in users:
+            user.operands[at] = value
 
 
-def depends_on(loop: AnyLoop, part: Tile | Point) -> frozenset[int]:
-    """The iterators that a part moves with."""
-    tile = as_tile(part)
-    numbers = (*tile.offsets, *tile.sizes, *tile.strides)
-    keys = {symbol.key for number in numbers for symbol in symbols_of(number)}
-    return frozenset(at for at, iv in enumerate(loop.ivs) if iv in keys)
+NEEDS_NO_TYPE = (
+    *("gml_st.tile", "gml_st.point", "gml_st.materialize", "gml_st.set_yield"),
+    *("tensor.dim", "memref.dim"),
+)
+"""The ops that take a tensor or memref of any sizes, and give the same."""
 
 
-def _mover(offset: Number, places: dict[ir.Value, int]) -> int | None:
-    """The iterator whose induction variable a number is."""
-    found = list(symbols_of(offset))
-    if len(found) != 1 or found[0].number != offset:
-        return None
-    key = found[0].key
-    return places.get(key) if isinstance(key, ir.Value) else None
-
-
-def _is_stepped(loop: AnyLoop, at: int, offset: Number, size: Number, whole: Number) -> bool:
-    """Return whether tiles stand side by side from the beginning to the end."""
-    lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
-    ends = is_eq(lower, 0) is True and is_eq(upper, whole) is True
-    return ends and is_eq(size, minimum(step, whole - offset)) is True
+def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A tensor or memref as another type of the same elements."""
+    if value.type == type_:
+        return value
+    kind = tensor.CastOp if isinstance(type_, ir.RankedTensorType) else memref.CastOp
+    return kind(type_, value).result
 
 
 def without_unused_inputs(op: ir.Operation) -> ir.Operation:
     """The same `gml_st.loop` without the inputs that its body does not use."""
     view = LoopView.of(op)
-    used = [any(True for _ in argument.uses) for argument in view.region_ins]
-    if all(used):
+    used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
+    if len(used) == len(view.ins):
         return op
-    kept = [value for value, is_used in zip(view.ins, used, strict=True) if is_used]
-    for at in reversed(range(len(used))):
-        if not used[at]:
-            view.body.erase_argument(view.rank + at)
-    return _with_operands(op, kept, list(view.outs))
+    new = rebuilt(view, ins=[(at, view.ins[at]) for at in used])
+    replace_op(op, *new.results)
+    return new
 
 
 def with_output(
@@ -121,25 +141,21 @@ def with_output(
         value: what an iteration gives; the loop's body computes it.
         set_: where it goes; in a loop with output arguments its superset becomes the new one.
     """
-    view = view_of(op)
-    terminator = view.terminator
-    target = destination
+    view = LoopView.of(op)
+    terminator, target = view.terminator, destination
+    outs = list(enumerate(view.outs))
     if op.name != "gml_st.parallel":
         target = view.body.add_argument(destination.type, op.location)
+        outs.append((len(outs), destination))
         if (owner := producer(set_)) is not None:
             owner.operands[0] = target
-    if isinstance(terminator, YieldView):
-        groups = [[*terminator.values, value], [*terminator.subsets, set_]]
-    else:
-        groups = [
-            [*terminator.sources, value],
-            [*terminator.destinations, target],
-            [*terminator.sets, set_],
-        ]
+    groups = [[*terminator.sources, value], [*terminator.sets, set_]]
+    if op.name != "gml_st.loop":
+        groups.insert(1, [*terminator.destinations, target])
     _replace(terminator, groups)
-    outs = [] if isinstance(view, ParallelView) else [*view.outs, destination]
-    ins = list(view.ins) if isinstance(view, LoopView) else []
-    return _with_operands(op, ins, outs, [*(r.type for r in op.results), destination.type])
+    new = rebuilt(view, outs=outs)
+    replace_op(op, *list(new.results)[: len(op.results)])
+    return new
 
 
 def has_room(op: ir.Operation) -> bool:
@@ -157,12 +173,13 @@ def with_bounds(
 
     The outputs of a `gml_st.parallel` are what its terminator names: they stay.
     """
-    view = view_of(op)
-    ins = list(view.ins) if isinstance(view, LoopView) else []
-    return _with_operands(op, ins, outs, bounds=(lower, upper))
+    view = LoopView.of(op)
+    new = rebuilt(view, lower=lower, upper=upper, outs=list(enumerate(outs[: len(view.outs)])))
+    replace_op(op, *new.results)
+    return new
 
 
-def with_destinations(terminator: SetYieldView, destinations: Sequence[ir.Value]) -> None:
+def with_destinations(terminator: YieldView, destinations: Sequence[ir.Value]) -> None:
     """Let what ends a `gml_st.parallel` write to other tensors, at the same places of these.
 
     Raises:
@@ -186,7 +203,7 @@ def _of(set_: ir.Value, root: ir.Value) -> ir.Value:
     return value
 
 
-def _replace(terminator: YieldView | SetYieldView, groups: Sequence[Sequence[ir.Value]]) -> None:
+def _replace(terminator: YieldView, groups: Sequence[Sequence[ir.Value]]) -> None:
     op = terminator.op
     attributes = dict(op.attributes.items())
     attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(
@@ -209,139 +226,5 @@ def _replace(terminator: YieldView | SetYieldView, groups: Sequence[Sequence[ir.
     op.erase()
 
 
-def _with_operands(
-    op: ir.Operation,
-    ins: Sequence[ir.Value],
-    outs: Sequence[ir.Value],
-    types: Sequence[ir.Type] | None = None,
-    bounds: tuple[Sequence[ir.Value], Sequence[ir.Value]] | None = None,
-) -> ir.Operation:
-    """The loop with other inputs, outputs, results or bounds; its body moves over."""
-    view = view_of(op)
-    lower, upper = (view.lower, view.upper) if bounds is None else bounds
-    types = [result.type for result in op.results] if types is None else list(types)
-    counts = [len(lower), len(upper), len(view.step)]
-    if op.name == "gml_st.loop":
-        counts += _ones(ins, INPUT_SLOTS)
-    if op.name != "gml_st.parallel":
-        counts += _ones(outs)
-    attributes = dict(op.attributes.items())
-    attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(counts)
-    attributes[RESULT_SEGMENTS] = ir.DenseI32ArrayAttr.get(_ones(types))
-    operands = [*lower, *upper, *view.step, *ins]
-    operands += [] if op.name == "gml_st.parallel" else list(outs)
-    with op.location, ir.InsertionPoint(op):
-        new = ir.Operation.create(
-            op.name, results=list(types), operands=operands, attributes=attributes, regions=1
-        )
-    view.body.append_to(new.regions[0])
-    for old, result in zip(op.results, new.results, strict=False):
-        old.replace_all_uses_with(result)
-    op.erase()
-    return new
-
-
 def _ones(group: Sequence[object], slots: int = OUTPUT_SLOTS) -> list[int]:
     return [1] * len(group) + [0] * (slots - len(group))
-
-
-Kept = Sequence[tuple[int, ir.Value]]
-"""Inputs or outputs that stay: their positions, and the values that are given for them now."""
-
-_OWN = (ITERATOR_TYPES, DISTRIBUTION, OPERAND_SEGMENTS, RESULT_SEGMENTS)
-
-
-def every(values: Sequence[ir.Value]) -> list[tuple[int, ir.Value]]:
-    """All of some inputs or outputs, as they are."""
-    return list(enumerate(values))
-
-
-def rebuilt(
-    view: AnyLoop,
-    *,
-    iterators: Sequence[int] | None = None,
-    ins: Kept | None = None,
-    outs: Kept | None = None,
-) -> tuple[ir.Value, ...]:
-    """A loop with its body, before the old one, which is left without; the results of the new one.
-
-    What is left out has no use in the body any more. A value of another type than before is cast
-    to that for the body, but not for sets and for what is materialized.
-
-    Args:
-        iterators: those that stay; all of them where left out.
-        ins, outs: inputs and outputs that stay; all of them where left out.
-    """
-    kept = range(view.rank) if iterators is None else iterators
-    bounds = [[each[at] for at in kept] for each in (view.lower, view.upper, view.step)]
-    inputs: Kept = []
-    outputs: Kept = []
-    if isinstance(view, LoopView):
-        inputs = every(view.ins) if ins is None else ins
-    if not isinstance(view, ParallelView):
-        outputs = every(view.outs) if outs is None else outs
-    given, written = ([value for _, value in each] for each in (inputs, outputs))
-    names = () if isinstance(view, ForView) else view.distribution
-    distribution = [names[at] for at in kept] if names else []
-    with ir.InsertionPoint(view.op), view.op.location:
-        match view:
-            case LoopView():
-                kinds = [view.iterator_types[at] for at in kept]
-                making = gml_st.loop(
-                    *bounds, ins=given, outs=written, iterators=kinds, distribution=distribution
-                )
-            case ForView():
-                making = gml_st.for_(*bounds, outs=written)
-            case ParallelView():
-                making = gml_st.parallel(*bounds, distribution=distribution)
-        with making as loop:
-            rename([view.ivs[at] for at in kept], loop.ivs)
-            if isinstance(view, LoopView):
-                _hand_over([view.region_ins[at] for at, _ in inputs], loop.ins)
-            if not isinstance(view, ParallelView):
-                _hand_over([view.region_outs[at] for at, _ in outputs], loop.outs)
-            move_here([op.operation for op in list(view.body.operations)])
-    made = _before(view.op)
-    for attribute in view.op.attributes:
-        if attribute not in _OWN:
-            made.attributes[attribute] = view.op.attributes[attribute]
-    return loop.results
-
-
-def _before(op: ir.Operation) -> ir.Operation:
-    """The operation before another one in its block."""
-    before = op
-    for each in op.block.operations:
-        if each.operation == op:
-            break
-        before = each.operation
-    return before
-
-
-def _hand_over(old: Sequence[ir.Value], new: Sequence[ir.Value]) -> None:
-    """Have new arguments of a body used for the old ones."""
-    for one, other in zip(old, new, strict=True):
-        if one.type == other.type:
-            one.replace_all_uses_with(other)
-            continue
-        for use in list(one.uses):
-            if use.owner.operation.name in NEEDS_NO_TYPE:
-                use.owner.operation.operands[use.operand_number] = other
-        if any(True for _ in one.uses):
-            one.replace_all_uses_with(cast(other, one.type))
-
-
-NEEDS_NO_TYPE = (
-    *("gml_st.tile", "gml_st.point", "gml_st.materialize", "gml_st.set_yield"),
-    *("tensor.dim", "memref.dim"),
-)
-"""The ops that take a tensor or memref of any sizes, and give the same."""
-
-
-def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """A tensor or memref as another type of the same elements."""
-    if value.type == type_:
-        return value
-    kind = tensor.CastOp if isinstance(type_, ir.RankedTensorType) else memref.CastOp
-    made: ir.Value = kind(type_, value).result
-    return made

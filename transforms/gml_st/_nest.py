@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.inference import is_view_of
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView, YieldView
-from linalg_ext.gml_st.ir.op_views import PARALLEL, MaterializeView
-from linalg_ext.gml_st.ir.roots import is_defined_inside
-from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.gml_st.ir.op_views import (
+    PARALLEL,
+    LoopView,
+    MaterializeView,
+    YieldView,
+)
+from linalg_ext.gml_st.ir.sets import is_defined_inside
+from linalg_ext.gml_st.ir.types import is_view_of
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.gml_st._set_elements import Place
@@ -42,27 +46,32 @@ class Nest:
     @classmethod
     def of(cls, op: ir.Operation) -> Nest:
         """Read a loop. Its body then knows inputs, and outputs that are memrefs, by themselves."""
+        view = LoopView.of(op)
+        arguments: list[ir.Value | None]
+        targets: list[int | ir.Value]
+        inits = [each for each in view.destinations if _is_tensor(each)]
         if op.name == "gml_st.parallel":
-            return _of_parallel(ParallelView.of(op))
-        view = LoopView.of(op) if op.name == "gml_st.loop" else ForView.of(op)
-        arguments = [each for each in view.region_outs if _is_tensor(each)]
-        written = _written(view)
-        outer = dict(zip(view.region_outs, view.outs, strict=True))
-        targets = tuple(
-            arguments.index(each) if _is_tensor(each) else outer[each] for each in written
-        )
-        if isinstance(view, LoopView):
+            arguments, position = [None] * len(inits), itertools.count()
+            targets = [next(position) if _is_tensor(v) else v for v in view.destinations]
+        else:
+            arguments = [each for each in view.region_outs if _is_tensor(each)]
+            outer = dict(zip(view.region_outs, view.outs, strict=True))
+            is_loop = op.name == "gml_st.loop"
+            written = view.yield_destinations(view.terminator) if is_loop else view.region_outs
+            targets = [arguments.index(v) if _is_tensor(v) else outer[v] for v in written]
             rename(view.region_ins, view.ins)
-        rename(*_pairs([pair for pair in outer.items() if not _is_tensor(pair[0])]))
+            for argument, memref_ in outer.items():
+                if not _is_tensor(argument):
+                    rename([argument], [memref_])
         kinds = view.iterator_types
         return cls(
             op,
-            tuple(zip(view.lower, view.upper, view.step, strict=True)),
+            view.bounds,
             tuple(at for at, kind in enumerate(kinds) if kind == PARALLEL),
             view.ivs,
-            tuple(each for each in view.outs if _is_tensor(each)),
+            tuple(inits),
             tuple(arguments),
-            targets,
+            tuple(targets),
         )
 
     @property
@@ -72,18 +81,15 @@ class Nest:
         return [op.operation for op in operations[:-1]]
 
     @property
-    def terminator(self) -> YieldView | SetYieldView:
+    def terminator(self) -> YieldView:
         """The current terminator of the body."""
-        last = list(self.op.regions[0].blocks[0].operations)[-1].operation
-        return YieldView.of(last) if last.name == "gml_st.yield" else SetYieldView.of(last)
+        return YieldView.of(list(self.op.regions[0].blocks[0].operations)[-1].operation)
 
     @property
     def sets(self) -> tuple[ir.Value | None, ...]:
         """For each yielded value the set that it goes to; None for all of its destination."""
         view = self.terminator
-        if isinstance(view, SetYieldView):
-            return view.sets
-        return view.subsets or (None,) * len(view.values)
+        return view.sets or (None,) * len(view.sources)
 
     @property
     def own_sets(self) -> tuple[ir.Value, ...]:
@@ -93,8 +99,7 @@ class Nest:
     @property
     def values(self) -> tuple[ir.Value, ...]:
         """The values that the body yields."""
-        view = self.terminator
-        return view.sources if isinstance(view, SetYieldView) else view.values
+        return self.terminator.sources
 
     def write(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """Put what the body yields in place, at the insertion point; what is carried then."""
@@ -137,38 +142,6 @@ def is_same_set(one: ir.Value, other: ir.Value) -> bool:
         and str(made.attributes) == str(also.attributes)
         and len(made.results) == len(also.results) == 1
     )
-
-
-def _of_parallel(view: ParallelView) -> Nest:
-    inits: list[ir.Value] = []
-    targets: list[int | ir.Value] = []
-    for destination in view.terminator.destinations:
-        if _is_tensor(destination):
-            targets.append(len(inits))
-            inits.append(destination)
-        else:
-            targets.append(destination)
-    return Nest(
-        view.op,
-        tuple(zip(view.lower, view.upper, view.step, strict=True)),
-        tuple(range(view.rank)),
-        view.ivs,
-        tuple(inits),
-        (None,) * len(inits),
-        tuple(targets),
-    )
-
-
-def _written(view: LoopView | ForView) -> tuple[ir.Value, ...]:
-    if isinstance(view, LoopView):
-        return yield_destinations(view.terminator, view)
-    return view.region_outs
-
-
-def _pairs(
-    pairs: Sequence[tuple[ir.Value, ir.Value]],
-) -> tuple[list[ir.Value], list[ir.Value]]:
-    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
 def _is_tensor(value: ir.Value) -> bool:
@@ -232,7 +205,7 @@ def may_move(op: ir.Operation) -> bool:
 
 
 def combined(
-    view: YieldView | SetYieldView, values: Sequence[ir.Value], olds: Mapping[int, ir.Value]
+    view: YieldView, values: Sequence[ir.Value], olds: Mapping[int, ir.Value]
 ) -> list[ir.Value]:
     """Return the yielded values, with the accumulated ones combined with the old ones.
 

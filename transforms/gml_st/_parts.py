@@ -8,7 +8,7 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.op_views import FullView
-from linalg_ext.gml_st.ir.sets_of_values import subset_of
+from linalg_ext.gml_st.ir.sets import subset_of
 from linalg_ext.gml_st.rules.protocol import Unserved
 from linalg_ext.structured.indices.sizes import as_number, mixed_sizes, sizes_of
 from linalg_ext.structured.utils.constants import integer_constant

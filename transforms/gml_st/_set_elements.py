@@ -8,7 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
 from linalg_ext.errors import ArgumentTypeError
-from linalg_ext.gml_st.ir.sets_of_values import subset_of
+from linalg_ext.gml_st.ir.sets import subset_of
 from linalg_ext.gml_st.ir.types import container_shape, is_element, subset_shape
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.mixed import Size

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import AnyLoop, LoopView
+from linalg_ext.gml_st.ir.op_views import LoopView
 
 LABEL = "linalg_ext.label"
 """A text on an op by which the options of passes name it."""
@@ -36,10 +36,8 @@ class Choice:
         """Return whether a producer is meant by itself."""
         return self.is_greedy or is_meant(producer, self.producers)
 
-    def named_inputs(self, loop: AnyLoop) -> list[ir.Value]:
+    def named_inputs(self, loop: LoopView) -> list[ir.Value]:
         """The values of a loop's inputs whose arguments are named."""
-        if not isinstance(loop, LoopView):
-            return []
         return [
             value
             for at, (value, argument) in enumerate(zip(loop.ins, loop.region_ins, strict=True))

@@ -33,11 +33,9 @@ from __future__ import annotations
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, SubsetError
-from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView
-from linalg_ext.gml_st.ir.roots import is_filter
-from linalg_ext.gml_st.ir.sets_of_values import subset_of
-from linalg_ext.gml_st.ir.types import subset_shape
+from linalg_ext.gml_st.ir.sets import is_filter, subset_of
+from linalg_ext.gml_st.ir.types import is_view_of, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader

@@ -40,8 +40,7 @@ from linalg_ext.gml_st.ir.op_views import (
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.gml_st.ir.roots import called, root_of
-from linalg_ext.gml_st.ir.sets_of_values import ToNumber, subset_of
+from linalg_ext.gml_st.ir.sets import ToNumber, called, root_of, subset_of
 from linalg_ext.gml_st.ir.types import is_container, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter

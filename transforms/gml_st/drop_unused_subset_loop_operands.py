@@ -31,8 +31,7 @@ from __future__ import annotations
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import LoopView
-from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.gml_st.ir.op_views import LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations
 
@@ -63,12 +62,12 @@ def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
 def _unchanged(view: LoopView) -> list[int]:
     """The outputs that are yielded as they came, by their positions."""
     end = view.terminator
-    if end.subsets:
+    if end.sets:
         return []
-    destinations = yield_destinations(end, view)
+    destinations = view.yield_destinations(end)
     return [
         view.region_outs.index(argument)
-        for value, argument in zip(end.values, destinations, strict=True)
+        for value, argument in zip(end.sources, destinations, strict=True)
         if value == argument
     ]
 
@@ -82,17 +81,16 @@ def _drop(view: LoopView, used: list[int], unchanged: list[int]) -> None:
     tensors = [at for at, out in enumerate(view.outs) if isinstance(out.type, ir.RankedTensorType)]
     end = view.terminator
     if unchanged:
-        values = [value for at, value in zip(tensors, end.values, strict=True) if at in kept]
+        values = [value for at, value in zip(tensors, end.sources, strict=True) if at in kept]
         with ir.InsertionPoint(end.op), end.op.location:
             gml_st.yield_(values)
         end.op.erase()
-    results = iter(
-        rebuilt(
-            view,
-            ins=[(at, view.ins[at]) for at in used],
-            outs=[(at, view.outs[at]) for at in kept],
-        )
+    new = rebuilt(
+        view,
+        ins=[(at, view.ins[at]) for at in used],
+        outs=[(at, view.outs[at]) for at in kept],
     )
+    results = iter(new.results)
     for at, old in zip(tensors, view.op.results, strict=True):
         old.replace_all_uses_with(next(results) if at in kept else view.outs[at])
     view.op.erase()

@@ -33,9 +33,8 @@ from __future__ import annotations
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, TileView
-from linalg_ext.gml_st.ir.types import is_container
+from linalg_ext.gml_st.ir.types import is_container, is_view_of
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.utils.values import producer
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.loop_views import ParallelView
-from linalg_ext.gml_st.ir.op_views import LOOPS, YIELDS, MaterializeView, TileView
+from linalg_ext.gml_st.ir.op_views import LOOPS, YIELDS, LoopView, MaterializeView, TileView
 from linalg_ext.gml_st.ir.types import subset_shape
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report, module_pass
@@ -34,7 +33,7 @@ from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.indices.sizes import as_number, value_of
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.constants import integer_constant
-from linalg_ext.transforms.gml_st._loops import view_of, with_bounds, with_destinations
+from linalg_ext.transforms.gml_st._loops import with_bounds, with_destinations
 from linalg_ext.transforms.gml_st.cleanup import erase_all_dead
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
 
@@ -62,7 +61,7 @@ def peel_subset_loops(
         report.matched[loop.name] += 1
         name = loop.name
         try:
-            changed = _peel(loop, list(dims or range(view_of(loop).rank)), skip_partial)
+            changed = _peel(loop, list(dims or range(LoopView.of(loop).rank)), skip_partial)
         except Unserved as error:
             report.leave(name, error.reason)
             continue
@@ -76,7 +75,7 @@ def peel_subset_loops(
 def _peel(loop: ir.Operation, dims: list[int], skip_partial: bool) -> bool:
     """Peel iterators one after the other: the first one's parts, then what is left of them."""
     for place, dim in enumerate(dims):
-        if dim >= view_of(loop).rank or not _has_remainder(loop, dim):
+        if dim >= LoopView.of(loop).rank or not _has_remainder(loop, dim):
             continue
         main, rest = _split(loop, dim)
         later = dims[place + 1 :]
@@ -89,7 +88,7 @@ def _peel(loop: ir.Operation, dims: list[int], skip_partial: bool) -> bool:
 
 
 def _has_remainder(loop: ir.Operation, dim: int) -> bool:
-    view = view_of(loop)
+    view = LoopView.of(loop)
     if not len(loop.results):
         raise Unserved("the loop writes to memrefs")
     lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
@@ -103,24 +102,23 @@ def _has_remainder(loop: ir.Operation, dim: int) -> bool:
 
 def _split(loop: ir.Operation, dim: int) -> tuple[ir.Operation, ir.Operation]:
     """A loop over the whole steps, and one over what is left, which begins with its results."""
-    view = view_of(loop)
+    view = LoopView.of(loop)
     lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
     with loop.location, ir.InsertionPoint(loop):
         middle = value_of(lower + (upper - lower) // step * step)
         main = loop.clone().operation
     uppers = [middle if at == dim else each for at, each in enumerate(view.upper)]
     lowers = [middle if at == dim else each for at, each in enumerate(view.lower)]
-    outs = [] if isinstance(view, ParallelView) else list(view.outs)
     # The clone first: it has no users yet.
-    main = with_bounds(main, view_of(main).lower, uppers, outs)
+    main = with_bounds(main, LoopView.of(main).lower, uppers, view.outs)
     begun = list(main.results)
-    if isinstance(view, ParallelView):
+    if loop.name == "gml_st.parallel":
         try:
             with_destinations(view.terminator, begun)
         except Unserved:
             main.erase()
             raise
-    rest = with_bounds(loop, lowers, view_of(loop).upper, begun)
+    rest = with_bounds(loop, lowers, LoopView.of(loop).upper, begun)
     make_sizes_static(main)
     make_sizes_static(rest)
     return main, rest
@@ -183,7 +181,7 @@ def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
     loop = op.parent
     if loop is None or loop.operation.name not in LOOPS:
         return  # it ends the region of an accumulator, and yields no subset
-    terminator = view_of(loop.operation).terminator
+    terminator = LoopView.of(loop.operation).terminator
     operands = list(op.operands)
     for number, (value, set_, accumulated) in enumerate(
         zip(terminator.sources, terminator.sets, terminator.accumulated, strict=True)

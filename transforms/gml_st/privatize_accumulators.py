@@ -65,9 +65,8 @@ from typing import Any
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.ir.loop_views import ParallelView, SetYieldView
-from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS
-from linalg_ext.gml_st.ir.roots import is_filter
+from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS, LoopView, YieldView
+from linalg_ext.gml_st.ir.sets import is_filter
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
@@ -85,7 +84,7 @@ def privatize_accumulators(module: ir.Operation) -> Report:
     report = Report(NAME)
     for op in operations(module, {"gml_st.parallel"}):
         report.matched[op.name] += 1
-        view = ParallelView.of(op)
+        view = LoopView.of(op)
         if not any(view.terminator.accumulated):
             continue
         reason = _reason_against(view)
@@ -99,7 +98,7 @@ def privatize_accumulators(module: ir.Operation) -> Report:
     return report
 
 
-def _reason_against(view: ParallelView) -> str | None:
+def _reason_against(view: LoopView) -> str | None:
     end = view.terminator
     for at, flag in enumerate(end.accumulated):
         if not isinstance(end.destinations[at].type, ir.RankedTensorType):
@@ -116,7 +115,7 @@ def _reason_against(view: ParallelView) -> str | None:
     return None
 
 
-def _split(view: ParallelView) -> list[ir.Value]:
+def _split(view: LoopView) -> list[ir.Value]:
     """Both loops at the insertion point; the results, one for each destination."""
     end = view.terminator
     own = [at for at, flag in enumerate(end.accumulated) if flag]
@@ -129,7 +128,7 @@ def _split(view: ParallelView) -> list[ir.Value]:
         body = [op.operation for op in list(view.body.operations)[:-1]]
         move_operations(body, ir.InsertionPoint.current.block)
         # A value may be an argument of the body: it has another name now.
-        end = SetYieldView.of(end.op)
+        end = YieldView.of(end.op)
         here = _position(view, first.ivs)
         private = [_put(end.sources[at], here, at_) for at, at_ in zip(own, partials, strict=True)]
         gml_st.set_yield(
@@ -152,7 +151,7 @@ def _split(view: ParallelView) -> list[ir.Value]:
     return [given[at] for at in range(len(end.sources))]
 
 
-def _accumulate(end: SetYieldView) -> None:
+def _accumulate(end: YieldView) -> None:
     """Move the combiner of a `gml_st.set_yield` to the one that was just built."""
     built = list(ir.InsertionPoint.current.block.operations)[-1].operation
     if end.combiner is not None:
@@ -161,7 +160,7 @@ def _accumulate(end: SetYieldView) -> None:
     built.attributes[ACCUMULATOR_FLAGS] = ir.DenseBoolArrayAttr.get(flags)
 
 
-def _counts(view: ParallelView) -> list[int | ir.Value]:
+def _counts(view: LoopView) -> list[int | ir.Value]:
     """Return the trip count of each iterator."""
     read, emitter = IndexReader(), Emitter()
     return emitter.mixed(
@@ -172,7 +171,7 @@ def _counts(view: ParallelView) -> list[int | ir.Value]:
     )
 
 
-def _position(view: ParallelView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
+def _position(view: LoopView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
     """The number of an iteration along each iterator."""
     read, emitter = IndexReader(), Emitter()
     numbers: list[Number] = [

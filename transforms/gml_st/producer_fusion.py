@@ -13,22 +13,17 @@ from functools import cmp_to_key
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.loop_views import AnyLoop, ForView, LoopView
-from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
-from linalg_ext.gml_st.ir.roots import is_defined_inside
+from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView, MaterializeView
+from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
-from linalg_ext.structured.indices.sizes import extract_slice
+from linalg_ext.structured.indices.sizes import as_number, extract_slice, sizes_of
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.utils.values import producer as producer_of
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, compose
-from linalg_ext.symbolic.integers import is_eq, upper
+from linalg_ext.symbolic.integers import Number, is_eq, minimum, symbols_of, upper
 from linalg_ext.transforms.gml_st._loops import (
-    covered_by,
-    depends_on,
     has_room,
-    moves,
-    view_of,
     with_output,
     without_unused_inputs,
 )
@@ -53,7 +48,7 @@ class Fusion:
         self.loop = loop
         self.choice = choice
         self.report = report
-        self._worklist = Worklist(view_of(loop), choice, report)
+        self._worklist = Worklist(LoopView.of(loop), choice, report)
         # What takes parts since the worklist was read.
         self._asked: list[ir.Operation] = []
 
@@ -75,8 +70,8 @@ class Fusion:
         self._start_from_nothing()
 
     @property
-    def _view(self) -> AnyLoop:
-        return view_of(self.loop)
+    def _view(self) -> LoopView:
+        return LoopView.of(self.loop)
 
     def _fuse(self, producer: ir.Operation, taken: list[Taken]) -> None:
         """Build a producer on each part that is taken of it.
@@ -264,7 +259,7 @@ class Fusion:
 
     def _start_one_from_nothing(self, number: int, set_: ir.Value) -> None:
         view = self._view
-        if isinstance(view, LoopView | ForView):
+        if view.outs:
             outer, inner = view.outs[number], view.region_outs[number]
         else:
             outer = inner = view.terminator.destinations[number]
@@ -396,7 +391,7 @@ class Worklist:
         report: tells why a producer was left.
     """
 
-    def __init__(self, loop: AnyLoop, choice: Choice, report: Report) -> None:
+    def __init__(self, loop: LoopView, choice: Choice, report: Report) -> None:
         self._choice = choice
         self._report = report
         # As values: the places of arguments change when one goes.
@@ -406,7 +401,7 @@ class Worklist:
         self._order: list[Position] = []
         self.read(loop, [each.operation for each in loop.body.operations])
 
-    def read(self, loop: AnyLoop, ops: Sequence[ir.Operation]) -> None:
+    def read(self, loop: LoopView, ops: Sequence[ir.Operation]) -> None:
         """Note what some ops take: those in the body of the loop itself that it was not asked yet.
 
         Args:
@@ -441,7 +436,7 @@ class Worklist:
         """Note that a producer's results are no inputs any more."""
         self._named.difference_update(producer.results)
 
-    def _read(self, loop: AnyLoop, op: ir.Operation) -> None:
+    def _read(self, loop: LoopView, op: ir.Operation) -> None:
         source = _outer_source(loop, op)
         producer = None if source is None else producer_of(source)
         if source is None or producer is None or producer in self._left:
@@ -468,16 +463,16 @@ class Worklist:
         return self._choice.wants(producer)
 
 
-def _outer_source(view: AnyLoop, op: ir.Operation) -> ir.Value | None:
+def _outer_source(view: LoopView, op: ir.Operation) -> ir.Value | None:
     """The value outside that a materialize takes a part of; None: it is made in the body."""
     source = MaterializeView.of(op).source
     if not isinstance(source.type, ir.RankedTensorType):
         return None
     if not is_defined_inside(source, view.body):
         return source
-    if isinstance(view, LoopView) and source in view.region_ins:
+    if source in view.region_ins:
         return view.ins[view.region_ins.index(source)]
-    if isinstance(view, LoopView | ForView) and source in view.region_outs:
+    if source in view.region_outs:
         # What an output holds before the iteration is what it began with, if each part of it is
         # visited once.
         outer = view.outs[view.region_outs.index(source)]
@@ -485,7 +480,7 @@ def _outer_source(view: AnyLoop, op: ir.Operation) -> ir.Value | None:
     return None
 
 
-def _visits_once(view: AnyLoop, op: ir.Operation, outer: ir.Value) -> bool:
+def _visits_once(view: LoopView, op: ir.Operation, outer: ir.Value) -> bool:
     try:
         with op.location, ir.InsertionPoint(op):
             reached = covered_by(view, part_of(MaterializeView.of(op).set), outer)
@@ -566,3 +561,63 @@ class Position:
         if self.block != other.block:
             return self.block < other.block
         return self.op != other.op and self.op.is_before_in_block(other.op)
+
+
+def covered_by(loop: LoopView, part: Tile | Point, tensor: ir.Value) -> frozenset[int] | None:
+    """The iterators that move a part over all of a tensor; None where it may leave a gap.
+
+    The tile is one whose offset is the induction variable along some dimensions, and all of the
+    tensor along the others, as tiling makes it.
+    """
+    tile = as_tile(part)
+    places = {iv: at for at, iv in enumerate(loop.ivs)}
+    moved: set[int] = set()
+    for dim, whole in enumerate(sizes_of(tensor)):
+        offset, size, stride = tile.offset(dim), tile.size(dim), tile.stride(dim)
+        if is_eq(stride, 1) is not True:
+            return None
+        if is_eq(offset, 0) is True and is_eq(size, whole) is True:
+            continue
+        at = _mover(offset, places)
+        if at is None or at in moved or not _is_stepped(loop, at, offset, size, whole):
+            return None
+        moved.add(at)
+    return frozenset(moved)
+
+
+def moves(loop: LoopView) -> frozenset[int]:
+    """The iterators that may take more than one step."""
+    return frozenset(at for at in range(loop.rank) if is_eq(_trip_end(loop, at), 0) is not True)
+
+
+def _trip_end(loop: LoopView, at: int) -> Number:
+    """0 where the iterator takes one step: its upper bound less one less its lower, in steps."""
+    lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
+    length = upper - lower - 1
+    if isinstance(step, int) and isinstance(length, int):
+        return max(0, length // step) if step > 0 else 1
+    return 1
+
+
+def depends_on(loop: LoopView, part: Tile | Point) -> frozenset[int]:
+    """The iterators that a part moves with."""
+    tile = as_tile(part)
+    numbers = (*tile.offsets, *tile.sizes, *tile.strides)
+    keys = {symbol.key for number in numbers for symbol in symbols_of(number)}
+    return frozenset(at for at, iv in enumerate(loop.ivs) if iv in keys)
+
+
+def _mover(offset: Number, places: dict[ir.Value, int]) -> int | None:
+    """The iterator whose induction variable a number is."""
+    found = list(symbols_of(offset))
+    if len(found) != 1 or found[0].number != offset:
+        return None
+    key = found[0].key
+    return places.get(key) if isinstance(key, ir.Value) else None
+
+
+def _is_stepped(loop: LoopView, at: int, offset: Number, size: Number, whole: Number) -> bool:
+    """Return whether tiles stand side by side from the beginning to the end."""
+    lower, upper, step = (as_number(each[at]) for each in (loop.lower, loop.upper, loop.step))
+    ends = is_eq(lower, 0) is True and is_eq(upper, whole) is True
+    return ends and is_eq(size, minimum(step, whole - offset)) is True

@@ -41,13 +41,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import LOOPS
+from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
-from ._loops import AnyLoop, rebuilt, view_of
+from ._loops import rebuilt
 from ._nest import Nest, lower_in_order, rename
 
 NAME = "linalg-ext-remove-trivial-subset-loops"
@@ -60,7 +60,7 @@ def remove_trivial_subset_loops(module: ir.Operation) -> Report:
     # From the inside out: a loop that is erased takes none with it that is still to be looked at.
     for op in reversed(operations(module, LOOPS)):
         report.matched[op.name] += 1
-        results = _simplified(view_of(op))
+        results = _simplified(LoopView.of(op))
         if results is None:
             continue
         report.changed[op.name] += 1
@@ -68,7 +68,7 @@ def remove_trivial_subset_loops(module: ir.Operation) -> Report:
     return report
 
 
-def _simplified(view: AnyLoop) -> list[ir.Value] | None:
+def _simplified(view: LoopView) -> list[ir.Value] | None:
     """Simplify a loop and return the new values of its results; None where nothing applies."""
     counts = [_count(view, dim) for dim in range(view.rank)]
     with ir.InsertionPoint(view.op), view.op.location:
@@ -81,10 +81,10 @@ def _simplified(view: AnyLoop) -> list[ir.Value] | None:
         if len(once) == view.rank:
             return lower_in_order(replace(Nest.of(view.op), bounds=(), ivs=()))
     more = [dim for dim in range(view.rank) if dim not in once]
-    return list(rebuilt(view, iterators=more))
+    return list(rebuilt(view, iterators=more).results)
 
 
-def _count(view: AnyLoop, dim: int) -> int | None:
+def _count(view: LoopView, dim: int) -> int | None:
     """0 or 1 where an iterator is known to run so often, else None."""
     read = IndexReader()
     lower, upper, step = (read(each[dim]) for each in (view.lower, view.upper, view.step))

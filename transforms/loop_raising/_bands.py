@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.roots import is_defined_inside
+from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import Expression, Number, Symbol, ceildiv, maximum, symbols_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.bindings import func, ir, linalg, memref, scf, tensor
-from linalg_ext.gml_st.ir.roots import is_defined_inside
+from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report
 from linalg_ext.structured.indices.mixed import mixed, segments
 from linalg_ext.structured.indices.sizes import by_origin, sizes_of

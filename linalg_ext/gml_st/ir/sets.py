@@ -1,20 +1,42 @@
-"""The origin of a set: its root, its rank, and the values that its place depends on."""
+"""Sets on live IR: their roots, the values they depend on, and subsets of the algebra."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
     FilterView,
+    FullView,
+    PairView,
     PointView,
+    SpaceView,
+    TileView,
     TransposeDimsView,
     operand_of,
 )
-from linalg_ext.gml_st.ir.types import is_container, is_element, subset_shape
-from linalg_ext.structured.indices.mixed import Size
+from linalg_ext.gml_st.ir.types import is_container, is_element, is_whole, subset_shape
+from linalg_ext.structured.indices.mixed import Index, Size
+from linalg_ext.structured.utils.outputs import size_at
 from linalg_ext.structured.utils.values import producer
+from linalg_ext.symbolic.index_sets import (
+    Filter,
+    Point,
+    Subset,
+    Tile,
+    as_tile,
+    compose,
+    convex_union,
+    difference_boxes,
+    drop_dims,
+    full,
+    intersection,
+    transpose_dims,
+)
+from linalg_ext.symbolic.integers import Number
 
 
 def called(value: ir.Value) -> str:
@@ -157,3 +179,116 @@ def _is_inside(inner: ir.Block, outer: ir.Block) -> bool:
             return False
         inner = owner.operation.block
     return True
+
+
+T = TypeVar("T", Tile, Point)
+
+ToNumber = Callable[[Index], Number]
+"""The function that turns an index into a number, or a symbol for it."""
+
+
+def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
+    """Return the subset that a set names, relative to its root; for a tensor or memref, all of it.
+
+    Dynamic sizes of a root are read at the current insertion point.
+
+    Raises:
+        ArgumentError: the set is made by no op of `gml_st`.
+    """
+    if is_container(set_.type):
+        return full(_sizes(set_, number_of))
+    op = producer(set_)
+    subset = None if op is None else _made(op, set_, number_of)
+    if subset is None:
+        raise ArgumentError(
+            f"a set is {called(set_)}",
+            expected="the result of an op of gml_st",
+            hint="make it where it is used; its offsets and sizes may be arguments",
+        )
+    return subset
+
+
+def _made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset | None:
+    """The subset that an op makes; None where it makes no sets."""
+    match op.name:
+        case "gml_st.space":
+            return full(_numbers(SpaceView.of(op).sizes, number_of))
+        case "gml_st.full":
+            return full(_sizes(FullView.of(op).source, number_of))
+        case "gml_st.filter":
+            filter_ = FilterView.of(op)
+            return Filter(tuple(_sizes(filter_.source, number_of)), filter_.indices)
+        case "gml_st.tile":
+            tile = TileView.of(op)
+            numbers = (tile.offsets, tile.sizes, tile.strides)
+            inner = Tile(*(_numbers(each, number_of) for each in numbers))
+            return _within(inner, tile.superset, number_of)
+        case "gml_st.point":
+            point = PointView.of(op)
+            return _within(Point(_numbers(point.indices, number_of)), point.superset, number_of)
+        case "gml_st.drop_dims":
+            drop = DropDimsView.of(op)
+            subset = _rectangle(drop.set, number_of)
+            dims = drop.remaining_dims
+            # A tile of a tile, a point of a point: types want one call for each.
+            if isinstance(subset, Tile):
+                return drop_dims(subset, dims)
+            return drop_dims(subset, dims)
+        case "gml_st.transpose_dims":
+            transposed = TransposeDimsView.of(op)
+            subset = _rectangle(transposed.set, number_of)
+            dims = transposed.permutation
+            if isinstance(subset, Tile):
+                return transpose_dims(subset, dims)
+            return transpose_dims(subset, dims)
+        case "gml_st.intersection":
+            return intersection(*pair_of(op, number_of))
+        case "gml_st.convex_union":
+            return convex_union(*pair_of(op, number_of))
+        case "gml_st.difference":
+            return _difference(op, set_, number_of)
+    return None
+
+
+def _within(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
+    """The same relative to the root: nothing to do where the superset is all of it."""
+    if is_whole(superset):
+        return inner
+    return compose(inner, as_tile(subset_of(superset, number_of)))
+
+
+def _rectangle(set_: ir.Value, number_of: ToNumber) -> Tile | Point:
+    subset = subset_of(set_, number_of)
+    if isinstance(subset, Filter):
+        raise ArgumentError("a gml_st.filter is no rectangle", expected="a tile or a point")
+    return subset
+
+
+def _difference(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset:
+    boxes = difference_boxes(*pair_of(op, number_of))
+    position = ir.OpResult(set_).result_number
+    if len(boxes) > len(op.results):
+        raise ArgumentError(
+            f"gml_st.difference of sets of several strides has {len(boxes)} boxes, "
+            f"not {len(op.results)}",
+            hint="take the difference of sets of one stride",
+        )
+    # A dimension that the second set spans whole leaves fewer boxes: the others are empty.
+    rank = subset_shape(set_.type).rank
+    return boxes[position] if position < len(boxes) else Tile((0,) * rank, (0,) * rank)
+
+
+def pair_of(op: ir.Operation, number_of: ToNumber) -> tuple[Subset, Subset]:
+    """The two sets of `gml_st.intersection`, `contains`, ..."""
+    view = PairView.of(op)
+    return subset_of(view.first, number_of), subset_of(view.second, number_of)
+
+
+def _numbers(indices: Sequence[Index], number_of: ToNumber) -> list[Number]:
+    return [number_of(index) for index in indices]
+
+
+def _sizes(container: ir.Value, number_of: ToNumber) -> list[Number]:
+    rank = subset_shape(container.type).rank
+    sizes = (size_at([(container, dim)]) for dim in range(rank))
+    return [number_of(size) for size in sizes if size is not None]
