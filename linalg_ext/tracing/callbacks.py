@@ -28,7 +28,7 @@ from linalg_ext.tracing.specs import ShapeDtype
 from linalg_ext.tracing.trace import at_users_line, running, untraced
 from linalg_ext.tracing.traced import Traced, current_trace
 from linalg_ext.tracing.unsupported import refuse
-from linalg_ext.transforms.rewrites.python_calls import call_python
+from linalg_ext.transforms.rewrites.call_stubs import call_python
 from linalg_ext.utils.logs import logger
 
 Array = np.ndarray[Any, Any]

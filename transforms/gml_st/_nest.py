@@ -62,7 +62,7 @@ class Nest:
             rename(view.region_ins, view.ins)
             for argument, memref_ in outer.items():
                 if not _is_tensor(argument):
-                    rename([argument], [memref_])
+                    argument.replace_all_uses_with(memref_)
         kinds = view.iterator_types
         return cls(
             op,
@@ -155,17 +155,11 @@ def lower_in_order(nest: Nest) -> list[ir.Value]:
         rename(nest.ivs, ivs)
         for argument, value in zip(nest.arguments, carried, strict=True):
             if argument is not None:
-                rename([argument], [value])
+                argument.replace_all_uses_with(value)
         move_here(nest.body)
         return nest.write(carried)
 
     return for_nest(nest.bounds, nest.inits, body)
-
-
-def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None:
-    """Move operations to the end of a block."""
-    for op in operations:
-        block.append(op)
 
 
 def move_here(operations: Iterable[ir.Operation]) -> None:

@@ -9,13 +9,12 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
 from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.gml_st.ir.sets import subset_of
-from linalg_ext.gml_st.ir.types import container_shape, is_element, subset_shape
+from linalg_ext.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.mixed import Size
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.structured.utils.outputs import size_at
-from linalg_ext.structured.utils.values import producer
 from linalg_ext.structured.views.types import type_shape, view_type
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
 
@@ -37,10 +36,8 @@ class Place:
     @classmethod
     def of(cls, set_: ir.Value) -> Place:
         """The place that a set names; its dynamic sizes are read at the insertion point."""
-        op = producer(set_)
-        is_whole = op is not None and op.name in ("gml_st.full", "gml_st.space")
         sizes = () if is_element(set_.type) else subset_shape(set_.type).sizes
-        return cls(subset_of(set_, IndexReader()), sizes, is_whole)
+        return cls(subset_of(set_, IndexReader()), sizes, is_whole(set_))
 
     @classmethod
     def whole(cls, container: ir.Value) -> Place:

@@ -35,7 +35,7 @@ from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.gml_st.ir.op_views import MaterializeView
 from linalg_ext.gml_st.ir.sets import is_filter, subset_of
-from linalg_ext.gml_st.ir.types import is_view_of, subset_shape
+from linalg_ext.gml_st.ir.types import is_view_of, is_whole, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
@@ -72,8 +72,7 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailu
 
 def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
     """A set of what a superset names, as a set of that superset."""
-    op = producer(set_)
-    if op is not None and op.name in ("gml_st.full", "gml_st.space"):
+    if is_whole(set_):
         return superset
     emitter = Emitter()
     subset = subset_of(set_, IndexReader())

@@ -70,7 +70,7 @@ from linalg_ext.transforms.gml_st._nest import (
     lower_in_order,
     makers,
     may_move,
-    move_operations,
+    move_here,
     rename,
 )
 from linalg_ext.transforms.gml_st._set_elements import Place
@@ -205,7 +205,7 @@ def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Va
     """Move the body to the insertion point; what goes to each output, and where."""
     _rename_outputs(nest, shared)
     _read_own_places(nest, shared)
-    move_operations(nest.body, ir.InsertionPoint.current.block)
+    move_here(nest.body)
     written: dict[int, tuple[ir.Value, Place]] = {}
     for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
         place = Place.of(set_)
@@ -222,7 +222,7 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
     sets = {target: nest.own_sets[at] for at, target in _tensor_targets(nest)}
     block = nest.op.regions[0].blocks[0]
     needed = [op for set_ in nest.own_sets for op in makers(set_, block)]
-    move_operations([op for op in nest.body if op in needed], ir.InsertionPoint.current.block)
+    move_here([op for op in nest.body if op in needed])
     order = sorted(sets)
     places = {at: Place.of(sets[at]) for at in order}
 
@@ -231,7 +231,7 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
         for at, tile in zip(order, carried, strict=True):
             for op in _readers(shared[at]):
                 replace_op(op, tile)
-        move_operations(nest.body, ir.InsertionPoint.current.block)
+        move_here(nest.body)
         results = dict(zip(order, carried, strict=True))
         for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
             if isinstance(target, int):
@@ -283,7 +283,7 @@ def _readers(shared: ir.Value) -> list[ir.Operation]:
 def _rename_outputs(nest: Nest, shared: Sequence[ir.Value]) -> None:
     for argument, value in zip(nest.arguments, shared, strict=True):
         if argument is not None:
-            rename([argument], [value])
+            argument.replace_all_uses_with(value)
 
 
 def _read_own_places(nest: Nest, shared: Sequence[ir.Value]) -> None:

@@ -1,23 +1,26 @@
-"""One op as a loop over parts of its domain."""
+"""One op as a loop over parts of its domain: the request, the ops that it means, the parts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from linalg_ext import gml_st
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.errors import ArgumentError
+from linalg_ext.gml_st.ir.op_views import FullView, LoopView
+from linalg_ext.gml_st.ir.sets import subset_of
 from linalg_ext.gml_st.rules import PARALLEL, REDUCTION, Accumulation, Rule, Unserved, rule_of
-from linalg_ext.structured.indices.sizes import as_number, index, value_of
+from linalg_ext.structured.indices.sizes import as_number, index, mixed_sizes, sizes_of, value_of
+from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.structured.utils.maps import maps_attribute
+from linalg_ext.structured.utils.operands import static_sizes
 from linalg_ext.structured.utils.values import producer
-from linalg_ext.symbolic.index_sets import Point, Tile
-from linalg_ext.symbolic.integers import Number, Symbol, minimum
-from linalg_ext.transforms.gml_st._parts import Parts, element_of, empty, in_type
-from linalg_ext.transforms.gml_st.chosen_ops import is_meant, label_of
+from linalg_ext.symbolic.index_sets import Filter, Point, Tile, full
+from linalg_ext.symbolic.integers import Number, Symbol, is_eq, minimum
 from linalg_ext.transforms.ir_utils.walking import select
 
 
@@ -435,3 +438,147 @@ def _is_computed_with(user: ir.Operation) -> bool:
     if user.name == "tensor.dim":
         return False
     return len(user.results) > 0
+
+
+class Parts:
+    """Takes parts of tensors at the insertion point; the same part of the same tensor once.
+
+    One lives as long as the body that it builds.
+
+    Args:
+        taken: gets the ops that take parts, in their order.
+    """
+
+    def __init__(self, taken: list[ir.Operation] | None = None) -> None:
+        self._taken = taken
+        self._sets: dict[tuple[ir.Value, Tile | Point], ir.Value] = {}
+
+    def set(self, source: ir.Value, part: Tile | Point) -> ir.Value:
+        """The set that names a part of a tensor."""
+        key = (source, part)
+        if key not in self._sets:
+            self._sets[key] = _set(source, part)
+        return self._sets[key]
+
+    def take(self, source: ir.Value, part: Tile | Point) -> ir.Value:
+        """A part of a tensor, as a tensor of its own or as a scalar."""
+        value = gml_st.materialize(source, self.set(source, part))
+        if self._taken is not None:
+            self._taken.append(ir.OpResult(value).owner.operation)
+        return value
+
+
+def _set(source: ir.Value, part: Tile | Point) -> ir.Value:
+    if isinstance(part, Point):
+        return gml_st.point(source, mixed_sizes(part.indices))
+    known = [size if isinstance(size, int) else None for size in part.sizes]
+    if is_whole(source, part) and known == static_sizes(source):
+        return gml_st.full(source)
+    return gml_st.tile(source, *map(mixed_sizes, (part.offsets, part.sizes, part.strides)))
+
+
+def is_whole(source: ir.Value, part: Tile) -> bool:
+    """Return whether a tile is known to be all of a tensor."""
+    return all(
+        is_eq(offset, 0) is True and is_eq(stride, 1) is True and is_eq(size, whole) is True
+        for offset, size, stride, whole in zip(
+            part.offsets, part.sizes, part.strides, sizes_of(source), strict=True
+        )
+    )
+
+
+def part_of(set_: ir.Value) -> Tile | Point:
+    """The part of its root that a set names; sizes may be read at the insertion point.
+
+    Raises:
+        Unserved: it is no rectangle, or it is not known how it was made.
+    """
+    op = producer(set_)
+    if op is not None and op.name == "gml_st.full":
+        return full(sizes_of(FullView.of(op).source))
+    try:
+        part = subset_of(set_, as_number)
+    except ArgumentError as error:
+        raise Unserved(error.what) from None
+    if isinstance(part, Filter):
+        raise Unserved("the elements of a filter are known at run time only")
+    return part
+
+
+def in_type(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A tensor with its sizes known as well as a type knows them, at the insertion point."""
+    return value if value.type == type_ else tensor.CastOp(type_, value).result
+
+
+def element_of(value: ir.Value) -> ir.Value:
+    """The one element of a tensor that has no more, at the insertion point."""
+    zero = integer_constant(ir.IndexType.get(), 0)
+    element: ir.Value = tensor.ExtractOp(value, [zero] * ir.ShapedType(value.type).rank).result
+    return element
+
+
+def empty(sizes: Sequence[Number], like: ir.Type) -> ir.Value:
+    """`tensor.empty` of some sizes, at the insertion point."""
+    value: ir.Value = tensor.EmptyOp(mixed_sizes(sizes), ir.ShapedType(like).element_type).result
+    return value
+
+
+LABEL = "linalg_ext.label"
+"""A text on an op by which the options of passes name it."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The choice of the producers to fuse.
+
+    Attributes:
+        producers: names or labels of ops.
+        arguments: inputs of `gml_st.loop`, by the name of the argument in its body where its
+            location has one, or by position: `in0`, `in1`, ...
+
+    Without either, the choice is all producers that are worth it, and their producers in turn.
+    """
+
+    producers: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def is_greedy(self) -> bool:
+        """Return whether it is left to the pass what is worth it."""
+        return not self.producers and not self.arguments
+
+    def wants(self, producer: ir.Operation) -> bool:
+        """Return whether a producer is meant by itself."""
+        return self.is_greedy or is_meant(producer, self.producers)
+
+    def named_inputs(self, loop: LoopView) -> list[ir.Value]:
+        """The values of a loop's inputs whose arguments are named."""
+        return [
+            value
+            for at, (value, argument) in enumerate(zip(loop.ins, loop.region_ins, strict=True))
+            if {f"in{at}", _name(argument)} & set(self.arguments)
+        ]
+
+
+def is_meant(op: ir.Operation, names: tuple[str, ...]) -> bool:
+    """Return whether an op is one of those that are named, by its name or by its label."""
+    return op.name in names or label_of(op) in names
+
+
+def label_of(op: ir.Operation) -> str:
+    """The label of an op; empty where it has none."""
+    if LABEL not in op.attributes:
+        return ""
+    attribute = op.attributes[LABEL]
+    return attribute.value if isinstance(attribute, ir.StringAttr) else ""
+
+
+def name_of(op: ir.Operation) -> str:
+    """Return the label of an op, or else its name."""
+    return label_of(op) or op.name
+
+
+def _name(argument: ir.Value) -> str:
+    """The name in the location of a block's argument: `loc("in_")`."""
+    found = re.match(r'loc\("([^"]+)"(?:\(|\)|$)', str(argument.location))
+    return found[1].removeprefix("%") if found else ""

@@ -73,7 +73,7 @@ from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
-from ._nest import makers, may_move, move_operations, rename
+from ._nest import makers, may_move, move_here, rename
 
 NAME = "linalg-ext-privatize-accumulators"
 
@@ -126,7 +126,7 @@ def _split(view: LoopView) -> list[ir.Value]:
     with gml_st.parallel(*bounds, distribution=view.distribution) as first:
         rename(view.ivs, first.ivs)
         body = [op.operation for op in list(view.body.operations)[:-1]]
-        move_operations(body, ir.InsertionPoint.current.block)
+        move_here(body)
         # A value may be an argument of the body: it has another name now.
         end = YieldView.of(end.op)
         here = _position(view, first.ivs)

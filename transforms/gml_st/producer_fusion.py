@@ -14,7 +14,7 @@ from functools import cmp_to_key
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView, MaterializeView
-from linalg_ext.gml_st.ir.sets import is_defined_inside
+from linalg_ext.gml_st.ir.sets import is_defined_inside, is_inside
 from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.indices.sizes import as_number, extract_slice, sizes_of
@@ -27,9 +27,16 @@ from linalg_ext.transforms.gml_st._loops import (
     with_output,
     without_unused_inputs,
 )
-from linalg_ext.transforms.gml_st._parts import Parts, element_of, empty, in_type, part_of
-from linalg_ext.transforms.gml_st.chosen_ops import Choice
 from linalg_ext.transforms.gml_st.cleanup import erase_dead, erase_taken
+from linalg_ext.transforms.gml_st.op_tiling import (
+    Choice,
+    Parts,
+    element_of,
+    empty,
+    in_type,
+    part_of,
+)
+from linalg_ext.transforms.ir_utils.walking import ancestor_in
 
 
 class Fusion:
@@ -213,7 +220,7 @@ class Fusion:
         return all(
             comes_after(use.owner.operation, self.loop)
             for use in producer.results[0].uses
-            if not is_below(use.owner.operation, view.body)
+            if not is_inside(use.owner.operation.block, view.body)
         )
 
     def _shareable(self, producer: ir.Operation, rule: Rule, taken: list[Taken]) -> Tile | None:
@@ -236,7 +243,7 @@ class Fusion:
         outside = [
             (use.owner.operation, use.operand_number)
             for use in result.uses
-            if not is_below(use.owner.operation, body) and use.owner.operation != self.loop
+            if not is_inside(use.owner.operation.block, body) and use.owner.operation != self.loop
         ]
         self.loop = with_output(self.loop, start, value, set_)
         shared = self.loop.results[len(self.loop.results) - 1]
@@ -278,7 +285,7 @@ class Fusion:
             use.owner.operation
             for use in inner.uses
             if use.owner.operation.name == "gml_st.materialize"
-            and is_below(use.owner.operation, view.body)
+            and is_inside(use.owner.operation.block, view.body)
         ]
         if readers or covered_by(view, part, outer) is None:
             return
@@ -288,7 +295,7 @@ class Fusion:
         places = [
             (use.owner.operation, use.operand_number)
             for use in outer.uses
-            if use.owner.operation == self.loop or is_below(use.owner.operation, view.body)
+            if use.owner.operation == self.loop or is_inside(use.owner.operation.block, view.body)
         ]
         for user, position in places:
             user.operands[position] = start
@@ -501,32 +508,17 @@ _in_body = cmp_to_key(_compare)
 def used_outside(producer: ir.Operation, body: ir.Block) -> bool:
     """Return whether an op has a user other than the loop or the ops in the loop's body."""
     return any(
-        not is_below(use.owner.operation, body)
+        not is_inside(use.owner.operation.block, body)
         for result in producer.results
         for use in result.uses
         if use.owner.operation.name not in LOOPS or use.owner.operation.regions[0].blocks[0] != body
     )
 
 
-def is_below(op: ir.Operation, body: ir.Block) -> bool:
-    """Return whether an op is in a block, or in a region inside it."""
-    block: ir.Block | None = op.block
-    while block is not None and block != body:
-        owner = block.owner
-        if owner is None or owner.operation.name in ("builtin.module", "func.func"):
-            return False
-        block = owner.operation.block
-    return block is not None
-
-
 def comes_after(op: ir.Operation, other: ir.Operation) -> bool:
     """Return whether an op stands after another one of the same block, or inside one that does."""
-    while op.block != other.block:
-        owner = op.block.owner
-        if owner is None or owner.operation.name == "builtin.module":
-            return False
-        op = owner.operation
-    return other.is_before_in_block(op) and op != other
+    around = ancestor_in(other.block, op)
+    return around is not None and around != other and other.is_before_in_block(around)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.utils.values import producer
 
-from ._nest import move_here, rename
+from ._nest import move_here
 
 NAME = "linalg-ext-scalarize"
 
@@ -110,7 +110,7 @@ def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:
     ]
     for argument, element in zip(block.arguments, elements, strict=True):
         if element is not None:
-            rename([argument], [element])
+            argument.replace_all_uses_with(element)
     move_here(body[:-1])
     for each in body[:-1]:
         _drop_indices(each, rewriter)

@@ -33,8 +33,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.target import Target, current
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes
-from linalg_ext.transforms.gml_st.chosen_ops import name_of
-from linalg_ext.transforms.gml_st.op_tiling import Request, Tiled, meant_ops, tile_op
+from linalg_ext.transforms.gml_st.op_tiling import Request, Tiled, meant_ops, name_of, tile_op
 
 NAME = "linalg-ext-tile-into-subset-loops"
 

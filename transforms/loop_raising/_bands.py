@@ -1,8 +1,12 @@
-"""Bands: perfect nests of `scf.for`, how they see index values, and the memory that they access."""
+"""Bands: perfect nests of `scf.for` that run a number of times that none of them changes.
+
+Between two loops may stand what computes, and what reads elements that the nest does not write.
+Here are the index values as such loops see them, and the memory that their statements access.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +14,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import Expression, Number, Symbol, ceildiv, maximum, symbols_of
 from linalg_ext.transforms.analysis.buffers import (
     ALLOCATIONS,
@@ -20,7 +25,7 @@ from linalg_ext.transforms.analysis.buffers import (
     is_memory,
     may_write,
 )
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 
 FOR = "scf.for"
 
@@ -155,7 +160,7 @@ def is_pure(op: ir.Operation) -> bool:
     return all(
         each.name in _PURE_OPS
         or (each.name.partition(".")[0] in _PURE and not any(map(is_memory, each.operands)))
-        for each in select(op, lambda _: True)
+        for each in nested(op)
     )
 
 
@@ -173,7 +178,7 @@ class Memory:
 
     def accesses(self, statement: ir.Operation) -> list[Access]:
         """Return the accesses of a statement and of all ops nested in it."""
-        return [access for op in select(statement, lambda _: True) for access in self._of_op(op)]
+        return [access for op in nested(statement) for access in self._of_op(op)]
 
     def may_meet(self, first: Access, second: Access, loop: ir.Operation, *, same: bool) -> bool:
         """Return whether `first` may conflict in some iteration with `second` in a later one.
@@ -289,3 +294,46 @@ def along(number: Number, loop: ir.Operation, read: IndexReader) -> Along | None
         if any(isinstance(key, ir.Value) and is_defined_inside(key, body) for key in keys):
             return None
     return Along(factor, number - read(iv) * factor)
+
+
+def nested(op: ir.Operation) -> list[ir.Operation]:
+    """Return an op and all ops in its regions."""
+    return select(op, lambda _: True)
+
+
+def read_values(ops: Iterable[ir.Operation]) -> list[ir.Value]:
+    """Return the operands of ops and of all ops in their regions."""
+    return [value for op in ops for each in nested(op) for value in each.operands]
+
+
+def computed_from(
+    values: Iterable[ir.Value],
+    among: Collection[ir.Operation],
+    *,
+    is_end: Callable[[ir.Operation], bool] = lambda _: False,
+) -> set[ir.Operation]:
+    """Return the ops among some that values are computed from.
+
+    Args:
+        is_end: an op whose operands are not followed.
+    """
+    found: set[ir.Operation] = set()
+    open_ = list(values)
+    while open_:
+        op = producer(open_.pop())
+        if op is not None and op in among and op not in found:
+            found.add(op)
+            open_ += [] if is_end(op) else read_values([op])
+    return found
+
+
+def copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Copy an op to the insertion point.
+
+    Args:
+        values: the values that replace those of the op; its results are added.
+    """
+    clone = op.clone().operation
+    replace_operands(clone, values)
+    values.update(zip(op.results, clone.results, strict=True))
+    return clone

@@ -20,7 +20,7 @@ from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, maximum, total
 from linalg_ext.transforms.codegen.vectorization.combiners import combining_op
 from linalg_ext.transforms.ir_utils.subviews import subview
-from linalg_ext.transforms.ir_utils.walking import operations, replace_operands, select
+from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.loop_raising._bands import (
     FOR,
     Band,
@@ -28,10 +28,13 @@ from linalg_ext.transforms.loop_raising._bands import (
     Linear,
     Memory,
     band_of,
+    computed_from,
+    copied,
     induction_variable,
     is_load,
     is_pure,
     linear,
+    read_values,
 )
 
 PARALLEL = "scf.parallel"
@@ -69,8 +72,7 @@ def is_tensor(value: ir.Value) -> bool:
 
 def is_on_tensors(loop: ir.Operation) -> bool:
     """Return whether a nest carries tensors or reads elements of them."""
-    inside = select(loop, lambda _: True)
-    return any(map(is_tensor, (value for op in (loop, *inside) for value in op.operands)))
+    return any(map(is_tensor, read_values([loop])))
 
 
 def told(loop: ir.Operation, reason: str) -> str:
@@ -271,7 +273,7 @@ def _payload(
     given: dict[ir.Value, ir.Value] = {}
     stored = [op.operands[0] for each in elements for op in each.stores]
     needed = {op for op in _needed(band, stored) if not is_load(op)}
-    used = stored + [value for op in needed for value in _read(op)]
+    used = stored + read_values(needed)
     for number, level in enumerate(band.levels):
         iv = induction_variable(level.loop)
         if iv in used:
@@ -286,29 +288,13 @@ def _payload(
             else:
                 current[place[op]] = given.get(op.operands[0], op.operands[0])
         elif op in needed:
-            clone = op.clone().operation
-            replace_operands(clone, given)
-            given.update(zip(op.results, clone.results, strict=True))
+            copied(op, given)
     return [value for value, each in zip(current, elements, strict=True) if each.is_written]
 
 
 def _needed(band: Band, values: Sequence[ir.Value]) -> set[ir.Operation]:
     """The ops of an iteration that values are computed from."""
-    own = set(band.ops)
-    found: set[ir.Operation] = set()
-    open_ = list(values)
-    while open_:
-        op = producer(open_.pop())
-        if op is None or op not in own or op in found:
-            continue
-        found.add(op)
-        open_ += [] if is_load(op) else _read(op)
-    return found
-
-
-def _read(op: ir.Operation) -> list[ir.Value]:
-    """The operands of an op and of all that is in it."""
-    return [value for each in select(op, lambda _: True) for value in each.operands]
+    return computed_from(values, set(band.ops), is_end=is_load)
 
 
 @dataclass(frozen=True)

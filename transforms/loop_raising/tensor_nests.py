@@ -13,8 +13,8 @@ from linalg_ext.structured.indices.sizes import by_origin, sizes_of
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import is_eq
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op, replace_operands, select
-from linalg_ext.transforms.loop_raising._bands import FOR, is_pure
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.loop_raising._bands import FOR, copied, is_pure, nested, read_values
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate, expanded
 from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops
 from linalg_ext.transforms.loop_raising.raising import (
@@ -236,19 +236,17 @@ class _Writer:
 
     def _clone(self, op: ir.Operation) -> None:
         """An op of scalars alone."""
-        values = [value for each in select(op, lambda _: True) for value in each.operands]
-        if any(map(is_tensor, [*values, *op.operands, *op.results])):
+        values = read_values([op])
+        if any(map(is_tensor, [*values, *op.results])):
             raise _NotInPlaceError(f"{op.name} in it is about whole tensors")
         if not is_pure(op):
             raise _NotInPlaceError(f"{op.name} in it does more than compute")
-        for value in [*op.operands, *values]:
+        for value in values:
             if not any(
                 is_defined_inside(value, block) for region in op.regions for block in region
             ):
                 self._scalar(value)
-        clone = op.clone().operation
-        replace_operands(clone, self._values)
-        self._values.update(zip(op.results, clone.results, strict=True))
+        copied(op, self._values)
 
     def _given(self, tensor: ir.Value) -> _Buffer:
         """The buffer of a tensor that elements are put into."""
@@ -299,10 +297,8 @@ class _Writer:
         for operand in op.operands:
             self._scalar(operand)
         with place:
-            clone = op.clone().operation
-        replace_operands(clone, self._values)
-        for old, new in zip(op.results, clone.results, strict=True):
-            self._values[old], self.form.known[new] = new, old
+            clone = copied(op, self._values)
+        self.form.known.update(zip(clone.results, op.results, strict=True))
         return self._values[value]
 
     def _argument(self, type_: ir.Type, origin: ir.Value | None) -> ir.Value:
@@ -328,7 +324,7 @@ def why_not_on_tensors(block: ir.Block) -> MatchFailure | None:
     """Return the reason that the ops of a block have no form on tensors; None where they have."""
     for each in block.operations:
         op = each.operation
-        for inner in (op, *select(op, lambda _: True)):
+        for inner in nested(op):
             if inner.name not in _KNOWN and inner.name.startswith(("memref.", "scf.for")):
                 return MatchFailure(f"a {inner.name} is left of it")
     return None
@@ -403,16 +399,14 @@ class TensorForm:
                 size = tensor.DimOp(self.tensor(operands[0]), *self._given(operands[1:]))
                 self._values[op.results[0]] = size.result
             case _:
-                clone = op.clone().operation
-                replace_operands(clone, self._values)
-                self._values.update(zip(op.results, clone.results, strict=True))
+                copied(op, self._values)
 
     def _generic(self, op: ir.Operation) -> None:
         inputs, outputs = segments(op, 2)
         read = [self._read(value) for value in inputs]
         held = [self._read(value) for value in outputs]
         made = linalg.GenericOp(
-            result_tensors=[value.type for value in held if _is_tensor(value)],
+            result_tensors=[value.type for value in held if is_tensor(value)],
             inputs=read,
             outputs=held,
             indexing_maps=op.attributes["indexing_maps"],
@@ -423,9 +417,7 @@ class TensorForm:
         given = self._values | dict(zip(body.arguments, block.arguments, strict=True))
         with ir.InsertionPoint(block):
             for each in body.operations:
-                clone = each.operation.clone().operation
-                replace_operands(clone, given)
-                given.update(zip(each.operation.results, clone.results, strict=True))
+                copied(each.operation, given)
         for buffer, result in zip(outputs, made.results, strict=True):
             self._hold(buffer, result)
 
@@ -477,10 +469,6 @@ def _known(
     """Offsets, sizes and strides, with gaps for those that are not known."""
     offsets, sizes, strides = (ir.DenseI64ArrayAttr(view.attributes[name]) for name in _PLACES)
     return offsets, sizes, strides
-
-
-def _is_tensor(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.RankedTensorType)
 
 
 def _empty(buffer: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:

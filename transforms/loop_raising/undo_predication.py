@@ -56,8 +56,8 @@ from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.symbolic.integers import Number, ceildiv, is_le, maximum, minimum
-from linalg_ext.transforms.ir_utils.walking import operations, select
-from linalg_ext.transforms.loop_raising._bands import FOR, along, counts_in_indices
+from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.loop_raising._bands import FOR, along, counts_in_indices, nested
 
 NAME = "linalg-ext-undo-predication"
 
@@ -162,7 +162,7 @@ def find_split(loop: ir.Operation) -> Split | None:
 
 def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
     """Replace a loop by its parts, one after another; an empty one is left out."""
-    place = select(loop, lambda _: True).index(split.comparison)
+    place = nested(loop).index(split.comparison)
     read = IndexReader()
     bounds = [read(loop.operands[0]), *split.ends, read(loop.operands[1])]
     parts: list[ir.Operation] = []
@@ -176,7 +176,7 @@ def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
             part.operands[0], part.operands[1] = values[number : number + 2]
             for at, value in enumerate(carried):
                 part.operands[3 + at] = value
-            _answer(select(part, lambda _: True)[place], answer)
+            _answer(nested(part)[place], answer)
             carried = list(part.results)
             parts.append(part)
     for result, value in zip(loop.results, carried, strict=True):

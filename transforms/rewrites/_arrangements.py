@@ -1,4 +1,10 @@
-"""Arrangements of elements: values that are views of others, and destinations arranged anew."""
+"""Arrangements of elements: values that are views of others, and destinations in another order.
+
+A view says, for each dimension of its source, by which of its own axes that is read. An op that
+reads a view can read the source instead, by other indices: that is what folding means here.
+Exporters write a transpose or a broadcast as a `linalg.generic` too, which yields what it reads:
+such an op is recognized by its maps and its body.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,7 @@ from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.structured.utils.maps import indexing_maps, split_operands
 from linalg_ext.structured.utils.outputs import filled
-from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.utils.reassociation import collapsed_tensor, groups_of
 from linalg_ext.structured.utils.values import producer
 
 Axes = tuple[int | None, ...]
@@ -307,48 +313,35 @@ def broadcast(value: ir.Value, sizes: Sequence[int | ir.Value], added: Sequence[
     return op.results[0]
 
 
-def squeezed(value: ir.Value, units: Sequence[int]) -> ir.Value:
+def squeezed(value: ir.Value, units: Collection[int]) -> ir.Value:
     """A tensor without some of its axes, each of one element."""
-    shape = ir.ShapedType(value.type)
-    kept = [axis for axis in range(shape.rank) if axis not in units]
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = [dynamic if shape.is_dynamic_dim(a) else shape.get_dim_size(a) for a in kept]
-    result = ir.RankedTensorType.get(sizes, shape.element_type)
-    op = ir.Operation.create(
-        "tensor.collapse_shape",
-        results=[result],
-        operands=[value],
-        attributes={"reassociation": _groups(shape.rank, kept)},
-    )
-    return op.results[0]
+    if not units:
+        return value
+    groups = _groups(ir.ShapedType(value.type).rank, units)
+    return tensor.CollapseShapeOp(collapsed_tensor(value.type, groups), value, groups).result
 
 
-def unsqueezed(value: ir.Value, like: ir.Value, units: Sequence[int]) -> ir.Value:
+def unsqueezed(value: ir.Value, like: ir.Value, units: Collection[int]) -> ir.Value:
     """A tensor with axes of one element added, so that it has the shape of `like`."""
-    shape = ir.ShapedType(like.type)
-    kept = [axis for axis in range(shape.rank) if axis not in units]
-    sizes = [size_of(like, axis) for axis in range(shape.rank)]
+    if not units:
+        return value
+    rank = ir.ShapedType(like.type).rank
+    sizes = [size_of(like, axis) for axis in range(rank)]
+    return expanded(value, like.type, _groups(rank, units), sizes)
+
+
+def expanded(
+    value: ir.Value, type_: ir.Type, groups: list[list[int]], sizes: Sequence[int | ir.Value]
+) -> ir.Value:
+    """`tensor.expand_shape` to these sizes."""
     dynamic = ir.ShapedType.get_dynamic_size()
-    static = [
-        dynamic if shape.is_dynamic_dim(a) else shape.get_dim_size(a) for a in range(shape.rank)
-    ]
-    op = ir.Operation.create(
-        "tensor.expand_shape",
-        results=[like.type],
-        operands=[value, *(size for size in sizes if isinstance(size, ir.Value))],
-        attributes={
-            "reassociation": _groups(shape.rank, kept),
-            "static_output_shape": ir.DenseI64ArrayAttr.get(static),
-        },
-    )
-    return op.results[0]
+    static = [size if isinstance(size, int) else dynamic for size in sizes]
+    values = [size for size in sizes if not isinstance(size, int)]
+    return tensor.ExpandShapeOp(type_, value, groups, values, static).result
 
 
-def _groups(rank: int, kept: Sequence[int]) -> ir.ArrayAttr:
-    """The axes of a longer shape for each axis of a shorter one: those kept begin a group."""
-    index = ir.IntegerType.get_signless(64)
+def _groups(rank: int, units: Collection[int]) -> list[list[int]]:
+    """The axes of a longer shape for each axis that stays: those that stay begin a group."""
+    kept = [axis for axis in range(rank) if axis not in units]
     starts = [0, *kept[1:], rank] if kept else [rank]
-    groups = [range(start, end) for start, end in itertools.pairwise(starts)]
-    return ir.ArrayAttr.get(
-        [ir.ArrayAttr.get([ir.IntegerAttr.get(index, a) for a in group]) for group in groups]
-    )
+    return [list(range(start, end)) for start, end in itertools.pairwise(starts)]

@@ -29,8 +29,13 @@ from linalg_ext.transforms.rewrites._arrangements import (
     unsqueezed,
     view_of,
 )
-from linalg_ext.transforms.rewrites._structured import LIBRARY_CALL
-from linalg_ext.transforms.rewrites._targets import has_body, may_take_maps, why_not, with_maps
+from linalg_ext.transforms.rewrites._structured import (
+    LIBRARY_CALL,
+    has_body,
+    may_take_maps,
+    why_not,
+    with_maps,
+)
 
 _KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
@@ -69,7 +74,7 @@ def fold_operands(
     if not folding.changed:
         reason = folding.reason or _why_no_view(inputs, kinds)
         return MatchFailure(reason) if reason else False
-    given = [_squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
+    given = [squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
     new = with_maps(op, given, outputs, folding.maps)
     if new is None:
         return MatchFailure("the op does not take the maps that this makes")
@@ -264,10 +269,6 @@ def _maps(op: ir.Operation) -> list[AffineMap] | None:
         forget_memoized_maps(op)
 
 
-def _squeezed(value: ir.Value, units: Sequence[int]) -> ir.Value:
-    return squeezed(value, units) if units else value
-
-
 def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str | None:
     """Return the reason that an input that looks like a view of some kinds is none, if any."""
     for value in inputs:
@@ -350,7 +351,7 @@ def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
     if not any(units):
         return False
     destinations = [
-        _squeezed_destination(op, value, dropped, position) if dropped else value
+        _squeezed_destination(op, value, dropped, position)
         for position, (value, dropped) in enumerate(zip(outputs, units, strict=True))
     ]
     for position, dropped in enumerate(units, start=len(inputs)):
@@ -360,7 +361,7 @@ def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
     if new is None:
         return False
     results = [
-        unsqueezed(result, value, dropped) if dropped else result
+        unsqueezed(result, value, dropped)
         for result, value, dropped in zip(new.results, outputs, units, strict=True)
     ]
     rewriter.replace_op(op, results)

@@ -32,6 +32,7 @@ from linalg_ext.errors import LibraryError
 from linalg_ext.libraries import SYMBOL, Gemm, Library, NativeFunction, OperandType, in_force
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations, place, select
+from linalg_ext.transforms.rewrites.call_stubs import adopt
 from linalg_ext.transforms.rewrites.library_choice import (
     ASKS,
     Chosen,
@@ -40,7 +41,6 @@ from linalg_ext.transforms.rewrites.library_choice import (
     operand_type,
 )
 from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions
-from linalg_ext.transforms.rewrites.library_stub import adopt
 
 NAME = "linalg-ext-call-libraries"
 

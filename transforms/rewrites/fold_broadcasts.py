@@ -25,7 +25,7 @@ from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._arrangements import ViewKind
 from ._folding import fold
-from ._targets import may_take_maps
+from ._structured import may_take_maps
 
 
 @rewrite("linalg-ext-fold-broadcasts", on=may_take_maps)

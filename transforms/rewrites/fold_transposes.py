@@ -26,7 +26,7 @@ from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._arrangements import ViewKind
 from ._folding import fold
-from ._targets import may_take_maps
+from ._structured import may_take_maps
 
 
 @rewrite("linalg-ext-fold-transposes", on=may_take_maps)

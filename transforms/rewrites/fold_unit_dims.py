@@ -38,7 +38,7 @@ from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
 from ._arrangements import ViewKind
 from ._folding import drop_batch_of_one, drop_units_of_results, fold
-from ._targets import may_take_maps
+from ._structured import may_take_maps
 
 
 @rewrite("linalg-ext-fold-unit-dims", on=may_take_maps)

@@ -13,8 +13,8 @@ from linalg_ext.structured.recognition.contraction_pairs import Contraction
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
+from linalg_ext.transforms.rewrites.call_stubs import adopt, stub
 from linalg_ext.transforms.rewrites.library_choice import Chosen, operand_type
-from linalg_ext.transforms.rewrites.library_stub import adopt, stub
 
 PREFIX = "lx.library.call"
 """Begins the names of these functions."""

@@ -51,16 +51,9 @@ from linalg_ext.structured.recognition.contraction_form import (
 from linalg_ext.structured.utils.discardable import discardable_attributes
 from linalg_ext.structured.utils.maps import refusal
 from linalg_ext.structured.utils.outputs import RuntimeSize, sizes_of
+from linalg_ext.transforms.rewrites._arrangements import squeezed, unsqueezed
 from linalg_ext.transforms.rewrites._structured import put_in_place, read
-from linalg_ext.transforms.rewrites._windows import (
-    Extents,
-    Overlapping,
-    View,
-    dropped,
-    restored,
-    view_of,
-    viewed,
-)
+from linalg_ext.transforms.rewrites._windows import Extents, Overlapping, View, view_of, viewed
 
 _NO_CONTRACTIONS = frozenset(
     (
@@ -129,7 +122,7 @@ def _on_tensors(
     if merge:
         contraction, gone = merged(contraction)
     made = _built(contraction, op).results[0]
-    rewriter.replace_op(op, restored(made, recognized.outputs[0], views.dropped))
+    rewriter.replace_op(op, unsqueezed(made, recognized.outputs[0], views.dropped))
     for producer in gone:
         rewriter.erase_op(producer)
     return True
@@ -277,7 +270,7 @@ def contraction_on_views(
     )
     return Contraction(
         inputs,
-        dropped(recognized.outputs[0], views.dropped),
+        squeezed(recognized.outputs[0], views.dropped),
         tuple(view.labels for view in views.factors),
         views.output.labels,
         form.kind,

@@ -54,8 +54,7 @@ from linalg_ext.transforms.rewrites._arrangements import (
     size_of,
     transposed,
 )
-from linalg_ext.transforms.rewrites._structured import LIBRARY_CALL
-from linalg_ext.transforms.rewrites._targets import meaning_key
+from linalg_ext.transforms.rewrites._structured import LIBRARY_CALL, meaning_key
 
 
 @rewrite("linalg-ext-unfold-maps", on=holds_maps)

@@ -138,10 +138,10 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
         op = producer(one)
         if op is None:
             own = {at for at, argument in enumerate(arguments) if argument == one}
-            if not own and _is_inside(_home(one), block):
+            if not own and is_inside(_home(one), block):
                 return set(range(len(arguments)))
             found |= own
-        elif _is_inside(op.block, block):
+        elif is_inside(op.block, block):
             if len(op.regions):
                 return set(range(len(arguments)))
             open_ += _read_operands(op)
@@ -163,7 +163,7 @@ def is_defined_inside(value: ir.Value, block: ir.Block) -> bool:
     """Return whether a value is an argument of a block, or of one inside it, or made in one of
     these.
     """
-    return _is_inside(_home(value), block)
+    return is_inside(_home(value), block)
 
 
 def _home(value: ir.Value) -> ir.Block:
@@ -172,7 +172,8 @@ def _home(value: ir.Value) -> ir.Block:
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
-def _is_inside(inner: ir.Block, outer: ir.Block) -> bool:
+def is_inside(inner: ir.Block, outer: ir.Block) -> bool:
+    """Return whether a block is another one, or in a region inside that."""
     while inner != outer:
         owner = inner.owner
         if owner is None or owner.operation.name in ("builtin.module", "func.func"):

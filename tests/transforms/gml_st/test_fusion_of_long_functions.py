@@ -12,7 +12,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.gml_st import definitions
 from linalg_ext.structured.utils.place import line_of
 from linalg_ext.transforms.gml_st import producer_fusion
-from linalg_ext.transforms.gml_st._parts import part_of
+from linalg_ext.transforms.gml_st.op_tiling import part_of
 from linalg_ext.transforms.ir_utils.walking import operations
 from long_modules import chain
 

@@ -1,4 +1,4 @@
-"""A function of tensors that stands for the call of a library until there are buffers.
+"""Functions of tensors that stand for calls of a library, or of Python, until there are buffers.
 
     func.func private @f.stub(%a0: tensor<4xf32>, %a1: tensor<4xf32>) -> tensor<4xf32>
         attributes {no_inline, linalg_ext.called = @f} {
@@ -10,8 +10,23 @@
       return %r1 : tensor<4xf32>
     }
 
-It is never run. Bufferization sees in it that all operands are read, that the last ones are written
-in place and given back, and how the library wants the inputs to lie.
+A stub is never run. Bufferization sees in it that all operands are read, that the last ones are
+written in place and given back, and how the library wants the inputs to lie.
+
+The call of a function of Python, see `linalg_ext.runtime.callbacks`, is
+
+    %r = call @f.stub(%a, %c) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+    func.func private @f(%a: memref<4xf32>, %c: memref<4xf32>) {
+      %key = arith.constant 17 : i64
+      %status = call @lx.callback.17(%key, %a, %c) : (i64, memref<4xf32>, memref<4xf32>) -> i64
+      %zero = arith.constant 0 : i64
+      %is_done = arith.cmpi eq, %status, %zero : i64
+      cf.assert %is_done, "lx.callback.17 raised"
+      return
+    }
+    func.func private @lx.callback.17(i64, memref<4xf32>, memref<4xf32>) -> i64
+        attributes {llvm.emit_c_interface}
 """
 
 from __future__ import annotations
@@ -19,7 +34,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import func, ir
+from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.transforms.ir_utils.walking import element_type
 
 CALLED = "linalg_ext.called"
@@ -101,3 +117,48 @@ def adopt(module: ir.Operation, made: ir.Module) -> None:
         if ir.StringAttr(op.attributes["sym_name"]).value not in table:
             op.detach_from_parent()
             module.regions[0].blocks[0].append(op)
+
+
+def call_python(
+    callback: Callback, operands: Sequence[Any], destinations: Sequence[Any]
+) -> list[Any]:
+    """Build the call of a function at the insertion point.
+
+    Args:
+        callback: the function.
+        operands: tensors that it reads.
+        destinations: tensors of the shapes of its results.
+
+    Returns:
+        Its results.
+    """
+    values = [*operands, *destinations]
+    types = [ir.RankedTensorType(value.type) for value in values]
+    buffers = [ir.MemRefType.get(type_.shape, type_.element_type) for type_ in types]
+    module: Any = ir.InsertionPoint.current.block.owner
+    while module.name != "builtin.module":
+        module = module.parent
+    called = f"{callback.name}.call"
+    name = f"{called}.stub"
+    adopt(module.operation, _body(called, callback, buffers))
+    adopt(module.operation, stub(called, name, types, buffers, len(operands)))
+    call = func.CallOp([value.type for value in destinations], name, values)
+    return list(call.operation.results)
+
+
+def _body(called: str, callback: Callback, buffers: Sequence[Any]) -> ir.Module:
+    listed = ", ".join(["i64", *map(str, buffers)])
+    given = ", ".join(f"%a{number}: {type_}" for number, type_ in enumerate(buffers))
+    passed = ", ".join(["%key", *(f"%a{number}" for number in range(len(buffers)))])
+    return ir.Module.parse(
+        f"""
+        func.func private @{callback.name}({listed}) -> i64 attributes {{llvm.emit_c_interface}}
+        func.func private @{called}({given}) {{
+          %key = arith.constant {callback.key} : i64
+          %status = call @{callback.name}({passed}) : ({listed}) -> i64
+          %zero = arith.constant 0 : i64
+          %is_done = arith.cmpi eq, %status, %zero : i64
+          cf.assert %is_done, "{callback.name} raised"
+          return
+        }}"""
+    )
