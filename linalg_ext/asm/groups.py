@@ -16,12 +16,13 @@ and `: tensor<4x4xf32>` behind the body, which says the results once more: they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from linalg_ext.errors import ParseError
 from linalg_ext.gml_st.asm.generic_form import (
     GenericOp,
     Piece,
+    block_head,
     listed,
     number_array,
     rewritten,
@@ -124,11 +125,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
     end = reader.balanced()
     types = [*ins.types, *outs.types]
     head: list[Piece] = [f'"linalg_ext.{name}"(', *listed([*ins.operands, *outs.operands])]
-    head.append(") ({")
-    typed = zip([*ins.arguments, *outs.arguments], types, strict=True)
-    arguments: list[list[Piece]] = [[argument, ": ", type_] for argument, type_ in typed]
-    if arguments:
-        head += [" ^bb0(", *_joined(arguments), "):"]
+    head += [") ({", *block_head(zip([*ins.arguments, *outs.arguments], types, strict=True))]
     yield Edit(start, opening.end, head)
     closing = end - 1
     if not _is_ended(reader.source, opening.end, closing):
@@ -145,8 +142,15 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
         ),
         segment_array(RESULT_SEGMENTS, slots(len(outs.types), INIT_SLOTS)),
     ]
-    given: list[list[Piece]] = [[each] for each in (*said, *counted)]
-    tail = ["}) {", *_joined(given), "} : (", *listed(types), ") -> (", *listed(outs.types), ")"]
+    tail = [
+        "}) {",
+        *listed([*said, *counted]),
+        "} : (",
+        *listed(types),
+        ") -> (",
+        *listed(outs.types),
+        ")",
+    ]
     yield Edit(closing, results, tail)
 
 
@@ -223,13 +227,6 @@ def _results(reading: Reading, reader: Reader, outs: Assignments, name: str) -> 
 
 def _bare(type_: Span) -> str:
     return "".join(type_.text.split())
-
-
-def _joined(items: Sequence[Sequence[Piece]]) -> list[Piece]:
-    pieces: list[Piece] = []
-    for item in items:
-        pieces += [", ", *item] if pieces else item
-    return pieces
 
 
 _GENERIC = re.compile(rf'"linalg_ext\.({"|".join((*GROUPS, YIELD))})"(?=\()')

@@ -18,6 +18,7 @@ from linalg_ext.asm.spelled import COMPUTE_TYPE, SpelledOp, parse_op
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ParseError
 from linalg_ext.gml_st import asm
+from linalg_ext.gml_st.asm.generic_form import listed
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.mlir_text import (
     CodeFilter,
@@ -201,7 +202,7 @@ def _placeholder(op: SpelledOp, number: int) -> list[Span | str]:
     operands = [*op.inputs, *op.outputs]
     present = ["1"] * len(op.inputs) + ["0"] * (MAX_INPUTS - len(op.inputs)) + ["1"]
     pieces: list[Span | str] = ['"linalg_ext.spelled"(']
-    pieces += _listed([operand.name for operand in operands])
+    pieces += listed([operand.name for operand in operands])
     pieces.append(f") {{number = {number} : i64, operandSegmentSizes = array<i32: ")
     pieces.append(", ".join(present) + ">, said = {")
     said: list[Span | str] = []
@@ -213,9 +214,9 @@ def _placeholder(op: SpelledOp, number: int) -> list[Span | str]:
             is_kind = clause.name == "kind" and not clause.value.text.startswith(("#", '"'))
             said += [" = ", '"', _word(clause.value), '"'] if is_kind else [" = ", clause.value]
     pieces += [*said, "}} : ("]
-    pieces += _listed([operand.type for operand in operands])
+    pieces += listed([operand.type for operand in operands])
     pieces.append(") -> (")
-    pieces += _listed(op.results)
+    pieces += listed(op.results)
     pieces.append(")")
     return pieces
 
@@ -224,13 +225,6 @@ def _word(value: Span) -> Span:
     """The word of `add` or of `<add>`."""
     inner = value.text.strip("<> ")
     return Span(inner, value.start + value.text.find(inner), value.end)
-
-
-def _listed(spans: list[Span]) -> list[Span | str]:
-    pieces: list[Span | str] = []
-    for span in spans:
-        pieces += [", ", span] if pieces else [span]
-    return pieces
 
 
 def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
@@ -246,8 +240,8 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
             )
     pieces: list[Span | str] = [op.name]
     for keyword, operands in (("ins", op.inputs), ("outs", op.outputs)):
-        pieces += [f" {keyword}(", *_listed([operand.name for operand in operands]), " : "]
-        pieces += [*_listed([operand.type for operand in operands]), ")"]
+        pieces += [f" {keyword}(", *listed([operand.name for operand in operands]), " : "]
+        pieces += [*listed([operand.type for operand in operands]), ")"]
     attributes: list[Span | str] = []
     for clause in op.clauses:
         if clause.name == word and clause.value and _INTEGERS.fullmatch(clause.value.text):

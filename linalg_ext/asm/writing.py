@@ -24,8 +24,8 @@ from linalg_ext.definition.operand_maps import Indices, find_sugar
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.gml_st import asm
+from linalg_ext.gml_st.asm.generic_form import GenericOp, Piece, rewritten
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.notations.mlir_text.lexer import CodeFilter, Reader, Span
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.extension.attributes import (
@@ -204,8 +204,7 @@ def _notes(op: ir.Operation, own: Sequence[str] | set[str]) -> list[str]:
     return notes
 
 
-_PLACEHOLDER = '"linalg_ext.spelled"('
-_NUMBER = re.compile(r"\bnumber = (\d+)")
+_PLACEHOLDER = re.compile(r'"linalg_ext\.(spelled)"(?=\()')
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,64 +224,20 @@ class Spelling:
 
 def spell(text: str, spellings: Sequence[Spelling]) -> str:
     """A text as MLIR prints it, each numbered op replaced by what its number stands for."""
-    source = SourceText(text, "")
-    code = CodeFilter(text)
-    parts: list[str] = []
-    end = 0
-    position = text.find(_PLACEHOLDER)
-    while position >= 0:
-        if code.is_code(position):
-            written, after = _spelled(source, position + len(_PLACEHOLDER) - 1, spellings)
-            parts += [text[end:position], written]
-            end = after
-        position = text.find(_PLACEHOLDER, position + 1)
-    return "".join([*parts, text[end:]])
 
+    def spelled(_: SourceText, op: GenericOp) -> list[Piece]:
+        spelling = spellings[int(op.attributes["number"].partition(" ")[0])]
+        typed = [f"{name} : {kind}" for name, kind in zip(op.operands, op.types, strict=True)]
+        words = [spelling.name]
+        if spelling.notes:
+            words.append(f"{{{', '.join(spelling.notes)}}}")
+        if len(typed) > 1:
+            words.append(f"ins({', '.join(typed[:-1])})")
+        words.append(f"outs({typed[-1]})")
+        if spelling.clauses:
+            words.append(", ".join(spelling.clauses))
+        # The wish list's colon; the arrow of upstream's for what is no op of the wish list.
+        arrow = ":" if spelling.name.startswith("linalg.") else "->"
+        return [" ".join([*words, *(f"{arrow} {result}" for result in op.results)])]
 
-def _spelled(source: SourceText, start: int, spellings: Sequence[Spelling]) -> tuple[str, int]:
-    """The spelling of an op whose operands begin at an offset, and the offset behind it."""
-    reader = Reader(source, start)
-    operands = [span.text for span in _list(reader)]
-    opening = reader.peek().start
-    attributes = source.text[opening : reader.balanced()]
-    number = _NUMBER.search(attributes)
-    spelling = spellings[int(number[1]) if number else 0]
-    reader.expect(":", spelling.name)
-    types = [span.text for span in _list(reader)]
-    reader.expect("->", spelling.name)
-    if reader.peek().text == "(":
-        results = [span.text for span in _list(reader)]
-    else:
-        results = [_type(reader).text]
-    typed = [f"{name} : {kind}" for name, kind in zip(operands, types, strict=True)]
-    words = [spelling.name]
-    if spelling.notes:
-        words.append(f"{{{', '.join(spelling.notes)}}}")
-    if len(typed) > 1:
-        words.append(f"ins({', '.join(typed[:-1])})")
-    words.append(f"outs({typed[-1]})")
-    if spelling.clauses:
-        words.append(", ".join(spelling.clauses))
-    # The wish list's colon; the arrow of upstream's for what is no op of the wish list.
-    arrow = ":" if spelling.name.startswith("linalg.") else "->"
-    words += [f"{arrow} {result}" for result in results]
-    return " ".join(words), reader.position
-
-
-def _list(reader: Reader) -> list[Span]:
-    """Return the items between parentheses, split at commas."""
-    reader.expect("(", "a list")
-    found: list[Span] = []
-    while not reader.accepts(")"):
-        found.append(_type(reader))
-        reader.accepts(",")
-    return found
-
-
-def _type(reader: Reader) -> Span:
-    """A value, or a type with what is in its angle brackets."""
-    token = reader.next()
-    end = token.end
-    if reader.peek().text == "<":
-        end = reader.balanced()
-    return reader.span(token.start, end)
+    return rewritten(text, _PLACEHOLDER, {"spelled": spelled})

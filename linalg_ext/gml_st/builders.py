@@ -116,8 +116,7 @@ def built(op: ir.OpView, attributes: Mapping[str, ir.Attribute] | None = None) -
     for name, attribute in (attributes or {}).items():
         op.operation.attributes[name] = attribute
     checked(op)
-    result: ir.Value = op.operation.results[0]
-    return result
+    return op.operation.results[0]
 
 
 def checked(op: ir.OpView) -> None:

@@ -199,8 +199,7 @@ def _of(set_: ir.Value, root: ir.Value) -> ir.Value:
     with ir.InsertionPoint(op):
         new = op.clone().operation
     new.operands[0] = root
-    value: ir.Value = new.results[0]
-    return value
+    return new.results[0]
 
 
 def _replace(terminator: YieldView, groups: Sequence[Sequence[ir.Value]]) -> None:

@@ -112,8 +112,7 @@ class Place:
 
 
 def _result(op: Any) -> ir.Value:
-    value: ir.Value = op.result
-    return value
+    return op.result
 
 
 Body = Callable[[Sequence[ir.Value], ir.Value], ir.Value]
@@ -139,8 +138,7 @@ def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) ->
 
     def extracted(index: Sequence[ir.Value]) -> ir.Value:
         is_memref = isinstance(value.type, ir.MemRefType)
-        element: ir.Value = (memref.LoadOp if is_memref else tensor.ExtractOp)(value, index).result
-        return element
+        return (memref.LoadOp if is_memref else tensor.ExtractOp)(value, index).result
 
     def inserted(index: Sequence[ir.Value], into: ir.Value) -> ir.Value:
         return tensor.InsertOp(extracted(index), into, index).result

@@ -160,12 +160,8 @@ def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
         if source.type == type_ and groups_of(maker) == groups:
             return source
     elif maker is not None and maker.name == "linalg.fill":
-        filled: ir.Value = linalg.fill(
-            maker.operands[0], outs=[_collapsed(maker.operands[1], groups)]
-        )
-        return filled
-    view: ir.Value = tensor.CollapseShapeOp(type_, value, groups).result
-    return view
+        return linalg.fill(maker.operands[0], outs=[_collapsed(maker.operands[1], groups)])
+    return tensor.CollapseShapeOp(type_, value, groups).result
 
 
 def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
@@ -175,8 +171,7 @@ def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
         size_at([(like, dim)]) if type_.is_dynamic_dim(dim) else None for dim in range(type_.rank)
     ]
     dynamic = [size for size in sizes if isinstance(size, ir.Value)]
-    view: ir.Value = tensor.ExpandShapeOp(type_, value, groups, dynamic, list(type_.shape)).result
-    return view
+    return tensor.ExpandShapeOp(type_, value, groups, dynamic, list(type_.shape)).result
 
 
 def _rebuilt(

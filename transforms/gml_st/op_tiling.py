@@ -239,8 +239,7 @@ class _Loop:
         """A destination that partial sums start from."""
         accumulation = self._accumulations()[self.rule.destinations.index(position)]
         start = empty(tile.sizes, self.operands[position].type)
-        filled: ir.Value = linalg.fill(accumulation.neutral(), outs=[start])
-        return filled
+        return linalg.fill(accumulation.neutral(), outs=[start])
 
     def _accumulations(self) -> list[Accumulation]:
         found = [self.rule.accumulation(number) for number in range(len(self.outs))]
@@ -274,8 +273,7 @@ def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], i
         block = generic.regions[0].blocks.append(element, element)
         with ir.InsertionPoint(block):
             linalg.YieldOp([accumulation.combine(block.arguments[1], block.arguments[0])])
-        value: ir.Value = generic.results[0]
-        return value
+        return generic.results[0]
 
     return combine
 
@@ -513,14 +511,12 @@ def in_type(value: ir.Value, type_: ir.Type) -> ir.Value:
 def element_of(value: ir.Value) -> ir.Value:
     """The one element of a tensor that has no more, at the insertion point."""
     zero = integer_constant(ir.IndexType.get(), 0)
-    element: ir.Value = tensor.ExtractOp(value, [zero] * ir.ShapedType(value.type).rank).result
-    return element
+    return tensor.ExtractOp(value, [zero] * ir.ShapedType(value.type).rank).result
 
 
 def empty(sizes: Sequence[Number], like: ir.Type) -> ir.Value:
     """`tensor.empty` of some sizes, at the insertion point."""
-    value: ir.Value = tensor.EmptyOp(mixed_sizes(sizes), ir.ShapedType(like).element_type).result
-    return value
+    return tensor.EmptyOp(mixed_sizes(sizes), ir.ShapedType(like).element_type).result
 
 
 LABEL = "linalg_ext.label"

@@ -71,7 +71,8 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._nest import makers, may_move, move_here, rename
 
@@ -81,21 +82,15 @@ NAME = "linalg-ext-privatize-accumulators"
 @module_pass(NAME, on="gml_st.parallel")
 def privatize_accumulators(module: ir.Operation) -> Report:
     """Split accumulating parallel loops into one without and a sequential one that combines."""
-    report = Report(NAME)
-    for op in operations(module, {"gml_st.parallel"}):
-        report.matched[op.name] += 1
-        view = LoopView.of(op)
-        if not any(view.terminator.accumulated):
-            continue
-        reason = _reason_against(view)
-        if reason is not None:
-            report.leave(op.name, reason)
-            continue
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            results = _split(view)
-        replace_op(op, *results)
-    return report
+    return replace_each(NAME, operations(module, {"gml_st.parallel"}), _privatized)
+
+
+def _privatized(op: ir.Operation) -> list[ir.Value] | str | None:
+    """The results of both loops; a text says why a loop that accumulates stays."""
+    view = LoopView.of(op)
+    if not any(view.terminator.accumulated):
+        return None
+    return _reason_against(view) or _split(view)
 
 
 def _reason_against(view: LoopView) -> str | None:

@@ -70,8 +70,7 @@ def _element(value: ir.Value) -> ir.Value:
         whole, indices = slice_.source, _offsets(slice_)
     else:
         whole, indices = value, [Emitter().value(0)] * value.type.rank
-    element: ir.Value = tensor.ExtractOp(whole, indices).result
-    return element
+    return tensor.ExtractOp(whole, indices).result
 
 
 def _offsets(slice_: Any) -> list[ir.Value]:
@@ -86,8 +85,7 @@ def _offsets(slice_: Any) -> list[ir.Value]:
 def _tensor(element: ir.Value, type_: ir.Type) -> ir.Value:
     if element.type == type_:
         return element
-    made: ir.Value = tensor.FromElementsOp(type_, [element]).result
-    return made
+    return tensor.FromElementsOp(type_, [element]).result
 
 
 def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:

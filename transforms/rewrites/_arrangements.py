@@ -273,14 +273,12 @@ def size_of(value: ir.Value, axis: int) -> int | ir.Value:
     op = producer(value)
     if op is not None and op.name == "tensor.empty":
         return op.operands[sum(shape.is_dynamic_dim(before) for before in range(axis))]
-    size: ir.Value = tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
-    return size
+    return tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
 
 
 def empty(sizes: Sequence[int | ir.Value], element: ir.Type) -> ir.Value:
     """A new tensor of these sizes."""
-    made: ir.Value = tensor.EmptyOp(list(sizes), element).result
-    return made
+    return tensor.EmptyOp(list(sizes), element).result
 
 
 def transposed(

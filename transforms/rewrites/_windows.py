@@ -101,8 +101,7 @@ class Extents:
         if dim in self.static:
             return self.static[dim]
         value, axis = self._owners[dim]
-        size: ir.Value = tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
-        return size
+        return tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
 
     def is_known(self, dim: str) -> bool:
         """Return whether some operand has the dimension as a plain index, and so its extent."""
@@ -197,8 +196,7 @@ def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
         _static(sizes),
         [axis.stride for axis in view.axes],
     )
-    result: ir.Value = slice_.result
-    return result
+    return slice_.result
 
 
 def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
@@ -223,8 +221,7 @@ def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
         integer_constant(ir.IndexType.get(), each) if isinstance(each, int) else each
         for each in (x, y)
     ]
-    product: ir.Value = arith.MulIOp(*values).result
-    return product
+    return arith.MulIOp(*values).result
 
 
 def _static(sizes: Sequence[ir.Value | int]) -> list[int]:

@@ -345,10 +345,21 @@ def ending(
 
 def listed(pieces: Iterable[Piece]) -> list[Piece]:
     """Pieces with commas between them."""
+    return joined([piece] for piece in pieces)
+
+
+def joined(items: Iterable[Sequence[Piece]]) -> list[Piece]:
+    """Items of several pieces each, with commas between them."""
     found: list[Piece] = []
-    for piece in pieces:
-        found += [", ", piece] if found else [piece]
+    for item in items:
+        found += [", ", *item] if found else item
     return found
+
+
+def block_head(arguments: Iterable[tuple[Piece, Piece]]) -> list[Piece]:
+    """The label of the one block of a region with its typed arguments; nothing without any."""
+    typed = joined([name, ": ", type_] for name, type_ in arguments)
+    return [" ^bb0(", *typed, "):"] if typed else []
 
 
 def slots(count: int, room: int) -> list[int]:

@@ -20,6 +20,7 @@ from itertools import chain
 
 from linalg_ext.gml_st.asm.generic_form import (
     Piece,
+    block_head,
     ending,
     flag_array,
     generic,
@@ -82,12 +83,7 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     pieces: list[Piece] = [f'"gml_st.{op.name}"(', *listed(_operands(head)), ") ({"]
     arguments = [*head.ivs, *head.inputs.arguments, *head.outputs.arguments]
     types: list[Piece] = [*["index"] * len(head.ivs), *head.inputs.types, *head.outputs.types]
-    if arguments:
-        typed: list[Piece] = []
-        for name, type_ in zip(arguments, types, strict=True):
-            typed += [", "] * bool(typed)
-            typed += [name, ": ", type_]
-        pieces += [" ^bb0(", *typed, "):"]
+    pieces += block_head(zip(arguments, types, strict=True))
     reading.change(op.start, reader.position, pieces)
     region = Region()
     region.close = lambda end: _close(reading, head, region, end)
@@ -440,15 +436,12 @@ class _Bodies:
         reading, accumulator = self._reading, self._accumulators[index]
         if index == 0:
             operands, _, _ = _yield_operands(self._op, self._items)
-            arguments: list[Piece] = []
-            for each in self._accumulators:
-                arguments += [", "] * bool(arguments)
-                arguments += [each.new, ": ", each.type, ", ", each.old, ": ", each.type]
-            reading.change(
-                self._op.start,
-                accumulator.begin,
-                [f'"gml_st.{self._op.name}"(', *listed(operands), ") ({ ^bb0(", *arguments, "):"],
-            )
+            pairs = [
+                (name, each.type) for each in self._accumulators for name in (each.new, each.old)
+            ]
+            name = f'"gml_st.{self._op.name}"('
+            pieces = [name, *listed(operands), ") ({", *block_head(pairs)]
+            reading.change(self._op.start, accumulator.begin, pieces)
         region = Region()
         region.close = lambda at: self._close(index, region, at)
         if len(self._accumulators) > 1:

@@ -383,7 +383,7 @@ class LoopView:
 
     @property
     def destinations(self) -> tuple[ir.Value, ...]:
-        """The outputs of the loop; of a parallel one, the destinations that its terminator names."""
+        """The outputs of the loop; of a parallel one, those that its terminator names."""
         return self.terminator.destinations if self.op.name == "gml_st.parallel" else self.outs
 
     def yield_destinations(self, terminator: YieldView) -> tuple[ir.Value, ...]:

@@ -81,11 +81,9 @@ class GenerateRule(_CreationRule):
 
 def _constant(value: ir.Attribute) -> ir.Value:
     op = ir.Operation.create("arith.constant", results=[value.type], attributes={"value": value})
-    constant: ir.Value = op.results[0]
-    return constant
+    return op.results[0]
 
 
 def _splat(scalar: ir.Value, type_: ir.Type, sizes: tuple[Number, ...]) -> ir.Value:
     dynamic = [size for size in mixed_sizes(sizes) if not isinstance(size, int)]
-    value: ir.Value = tensor.SplatOp(type_, scalar, dynamic).result
-    return value
+    return tensor.SplatOp(type_, scalar, dynamic).result

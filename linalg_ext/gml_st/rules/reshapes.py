@@ -138,8 +138,7 @@ def _expanded(
     dynamic = [size for size in mixed if not isinstance(size, int)]
     source = _agreeing(source, type_, groups)
     static = mixed_attribute(mixed)
-    value: ir.Value = tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
-    return value
+    return tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
 
 
 def _agreeing(source: ir.Value, type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Value:
