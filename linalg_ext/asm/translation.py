@@ -151,7 +151,6 @@ class _Collector:
         self.end = end
 
     def op(self, op: SpelledOp) -> None:
-        """Translate one op."""
         if op.name in _SAME_SYNTAX:
             self.replace(op.start, op.end, _in_upstream_syntax(self._source, op))
             return

@@ -30,7 +30,6 @@ class _Op(GmlSt.Operation):
     """An op that keeps the rules of `linalg_ext.gml_st.ir.checks`."""
 
     def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
         return _verified(self, check_op)
 
 
@@ -42,7 +41,6 @@ class _Terminator(_Op):
     """An op that ends a body; what it accumulates with is sound before it is looked at."""
 
     def verify_region_invariants(self) -> bool:
-        """Return whether it fits the op that it ends a region of."""
         return _verified(self, check_terminator)
 
 

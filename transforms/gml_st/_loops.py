@@ -120,7 +120,6 @@ def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
 
 
 def without_unused_inputs(op: ir.Operation) -> ir.Operation:
-    """The same `gml_st.loop` without the inputs that its body does not use."""
     view = LoopView.of(op)
     used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
     if len(used) == len(view.ins):
@@ -159,7 +158,6 @@ def with_output(
 
 
 def has_room(op: ir.Operation) -> bool:
-    """Return whether a loop can have one more output."""
     return len(op.results) < OUTPUT_SLOTS
 
 

@@ -76,13 +76,11 @@ class Nest:
 
     @property
     def body(self) -> list[ir.Operation]:
-        """The operations of the body, without its terminator."""
         operations = list(self.op.regions[0].blocks[0].operations)
         return [op.operation for op in operations[:-1]]
 
     @property
     def terminator(self) -> YieldView:
-        """The current terminator of the body."""
         return YieldView.of(list(self.op.regions[0].blocks[0].operations)[-1].operation)
 
     @property
@@ -98,7 +96,6 @@ class Nest:
 
     @property
     def values(self) -> tuple[ir.Value, ...]:
-        """The values that the body yields."""
         return self.terminator.sources
 
     def write(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
@@ -163,7 +160,6 @@ def lower_in_order(nest: Nest) -> list[ir.Value]:
 
 
 def move_here(operations: Iterable[ir.Operation]) -> None:
-    """Move operations to the insertion point."""
     here = ir.InsertionPoint.current
     for op in operations:
         op.detach_from_parent()
@@ -171,7 +167,6 @@ def move_here(operations: Iterable[ir.Operation]) -> None:
 
 
 def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
-    """Have values used in the place of arguments of a block."""
     for argument, value in zip(arguments, values, strict=True):
         argument.replace_all_uses_with(value)
 

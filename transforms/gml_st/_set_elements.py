@@ -41,7 +41,6 @@ class Place:
 
     @classmethod
     def whole(cls, container: ir.Value) -> Place:
-        """All of a tensor or memref."""
         sizes = container_shape(container.type).sizes
         return cls(subset_of(container, IndexReader()), sizes, is_whole=True)
 
@@ -58,7 +57,6 @@ class Place:
         return self._view(source, self.subset) if is_memref else self._slice(source, self.subset)
 
     def write(self, value: ir.Value, destination: ir.Value) -> ir.Value:
-        """The tensor with a value in this place."""
         if self.is_whole:
             return value
         if isinstance(self.subset, Filter):
@@ -69,7 +67,6 @@ class Place:
         return _result(tensor.InsertSliceOp(value, destination, *geometry))
 
     def write_in_place(self, value: ir.Value, destination: ir.Value) -> None:
-        """Put a value into a memref."""
         if isinstance(self.subset, Filter):
             scatter_filtered(value, destination, self.subset)
         elif isinstance(self.subset, Point):
@@ -112,7 +109,8 @@ class Place:
 
 
 def _result(op: Any) -> ir.Value:
-    return op.result
+    value: ir.Value = op.result
+    return value
 
 
 Body = Callable[[Sequence[ir.Value], ir.Value], ir.Value]

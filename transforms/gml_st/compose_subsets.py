@@ -126,7 +126,6 @@ def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emit
 
 
 def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:
-    """The sizes of the whole that a set is a part of."""
     root = root_of(set_)
     if root is not None:
         return list(as_tile(subset_of(root, read)).sizes)

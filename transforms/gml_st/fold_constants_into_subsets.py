@@ -64,7 +64,6 @@ def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Mat
 
 
 def _folded(op: ir.Operation) -> ir.Value | None:
-    """Return the set with its constants as static numbers; None where none is new."""
     match op.name:
         case "gml_st.space":
             space = SpaceView.of(op)

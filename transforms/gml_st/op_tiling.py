@@ -170,7 +170,6 @@ class _Loop:
         return Tiled([_owner(loop.results[0])], inner)
 
     def _inputs(self) -> list[ir.Value]:
-        """The tensors that the op reads and does not write, each once."""
         written = [position for position in self.rule.destinations if position is not None]
         return list(
             dict.fromkeys(

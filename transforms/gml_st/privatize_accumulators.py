@@ -156,7 +156,6 @@ def _accumulate(end: YieldView) -> None:
 
 
 def _counts(view: LoopView) -> list[int | ir.Value]:
-    """Return the trip count of each iterator."""
     read, emitter = IndexReader(), Emitter()
     return emitter.mixed(
         [
@@ -167,7 +166,6 @@ def _counts(view: LoopView) -> list[int | ir.Value]:
 
 
 def _position(view: LoopView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
-    """The number of an iteration along each iterator."""
     read, emitter = IndexReader(), Emitter()
     numbers: list[Number] = [
         floordiv(read(iv) - read(lower), read(step))

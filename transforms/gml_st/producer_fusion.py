@@ -362,7 +362,6 @@ def _span(tiles: Sequence[Tile], dim: int) -> tuple[int, int] | None:
 
 
 def _in_hull(part: Tile | Point, hull: Tile) -> Tile:
-    """A part as a part of the tile that holds it."""
     if isinstance(part, Point):
         raise AssertionError("a hull is of tiles")
     offsets = [one - other for one, other in zip(part.offsets, hull.offsets, strict=True)]

@@ -57,7 +57,6 @@ _INSERT = "tensor.insert_slice"
 
 
 def _is_single(type_: ir.Type) -> bool:
-    """Return whether a type is that of a tensor of one element."""
     return isinstance(type_, ir.RankedTensorType) and all(size == 1 for size in type_.shape)
 
 
@@ -74,7 +73,6 @@ def _element(value: ir.Value) -> ir.Value:
 
 
 def _offsets(slice_: Any) -> list[ir.Value]:
-    """Return the offsets of a slice along all dimensions of its source."""
     gap = ir.ShapedType.get_dynamic_size()
     given, emitter = iter(slice_.offsets), Emitter()
     return [

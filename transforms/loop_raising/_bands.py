@@ -54,7 +54,6 @@ class Band:
 
     @property
     def outermost(self) -> ir.Operation:
-        """The loop that all others are in."""
         return self.levels[0].loop
 
 
@@ -165,7 +164,6 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def is_load(op: ir.Operation) -> bool:
-    """Return whether an op only reads one element: a `memref.load`."""
     return op.name == _READS
 
 
@@ -177,7 +175,6 @@ class Memory:
         self._aliases = Aliases()
 
     def accesses(self, statement: ir.Operation) -> list[Access]:
-        """Return the accesses of a statement and of all ops nested in it."""
         return [access for op in nested(statement) for access in self._of_op(op)]
 
     def may_meet(self, first: Access, second: Access, loop: ir.Operation, *, same: bool) -> bool:
@@ -267,7 +264,6 @@ class Along(NamedTuple):
 
 
 def induction_variable(loop: ir.Operation) -> ir.Value:
-    """Return the induction variable of a loop."""
     return loop.regions[0].blocks[0].arguments[0]
 
 
@@ -297,7 +293,6 @@ def along(number: Number, loop: ir.Operation, read: IndexReader) -> Along | None
 
 
 def nested(op: ir.Operation) -> list[ir.Operation]:
-    """Return an op and all ops in its regions."""
     return select(op, lambda _: True)
 
 

@@ -92,11 +92,9 @@ class _Place:
     store: ir.Operation | None = None
 
     def load(self) -> ir.Value:
-        """The element, at the insertion point."""
         return memref.LoadOp(self.buffer, list(self.indices)).result
 
     def keep(self, value: ir.Value) -> None:
-        """Store a value at the insertion point."""
         memref.StoreOp(value, self.buffer, list(self.indices))
 
     def holds(self, value: ir.Value, loop: ir.Operation) -> bool:

@@ -146,7 +146,6 @@ class _Body:
         return self._memory.accesses(self._ops[at])
 
     def _with_needs(self, part: Iterable[int]) -> Part:
-        """A part with the ops that it computes from."""
         needed = computed_from(read_values(self._ops[at] for at in part), self._places)
         return sorted({*part, *(self._places[op] for op in needed)})
 

@@ -202,7 +202,6 @@ def _move(ops: Sequence[ir.Operation], place: ir.Operation) -> None:
 
 
 def _runs(loop: ir.Operation) -> bool:
-    """Return whether a loop is known to run once at least."""
     read = IndexReader()
     lower, upper, _ = list(loop.operands)[:3]
     return is_le(read(lower) + 1, read(upper)) is True

@@ -134,7 +134,6 @@ def _nest(loop: ir.Operation) -> None:
 
 
 def _combined(reducing: ir.Operation, carried: list[ir.Value]) -> list[ir.Value]:
-    """Inline a `scf.reduce` at the insertion point; return its results for the values carried."""
     return [
         inlined(region.blocks[0], (was, value))[0]
         for value, was, region in zip(reducing.operands, carried, reducing.regions, strict=True)

@@ -113,12 +113,10 @@ class _Element:
 
     @property
     def stores(self) -> list[ir.Operation]:
-        """The ops that write it."""
         return [op for op in self.ops if op.name == _STORE]
 
     @property
     def is_written(self) -> bool:
-        """Return whether it is an output."""
         return bool(self.stores)
 
 
@@ -293,7 +291,6 @@ def _payload(
 
 
 def _needed(band: Band, values: Sequence[ir.Value]) -> set[ir.Operation]:
-    """The ops of an iteration that values are computed from."""
     return computed_from(values, set(band.ops), is_end=is_load)
 
 

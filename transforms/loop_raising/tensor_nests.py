@@ -181,7 +181,6 @@ class _Writer:
             func.ReturnOp([])
 
     def _loop(self, loop: ir.Operation, buffers: Sequence[_Buffer]) -> None:
-        """A loop, and the buffers of the tensors that it carries."""
         lower, upper, step, *carried = loop.operands
         body = loop.regions[0].blocks[0]
         *ops, yielding = [each.operation for each in body.operations]
@@ -235,7 +234,6 @@ class _Writer:
                     self._clone(op)
 
     def _clone(self, op: ir.Operation) -> None:
-        """An op of scalars alone."""
         values = read_values([op])
         if any(map(is_tensor, [*values, *op.results])):
             raise _NotInPlaceError(f"{op.name} in it is about whole tensors")
@@ -249,7 +247,6 @@ class _Writer:
         copied(op, self._values)
 
     def _given(self, tensor: ir.Value) -> _Buffer:
-        """The buffer of a tensor that elements are put into."""
         if tensor not in self._tensors or not self._tensors[tensor][0].is_carried:
             raise _NotInPlaceError(
                 "the body inserts elements into a tensor that the loop does not carry"
@@ -257,7 +254,6 @@ class _Writer:
         return self._current(tensor)
 
     def _current(self, tensor: ir.Value) -> _Buffer:
-        """The buffer of a tensor that is read."""
         if tensor not in self._tensors:
             if self._is_inside(tensor):
                 raise _NotInPlaceError("the body makes tensors of its own")

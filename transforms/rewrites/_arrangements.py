@@ -77,7 +77,6 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 
 
 def view_of(value: ir.Value) -> View | None:
-    """Return the view that a tensor is; None if it is not one."""
     op = producer(value)
     # With a compute type of its own an op rounds what it moves.
     if op is None or not _is_plain_tensor(value) or COMPUTE_TYPE in op.attributes:
@@ -91,7 +90,6 @@ def view_of(value: ir.Value) -> View | None:
 
 
 def is_unit(value: ir.Value, axis: int) -> bool:
-    """Return whether a tensor is known to have one element along an axis."""
     shape = ir.ShapedType(value.type)
     return not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1
 
@@ -277,7 +275,6 @@ def size_of(value: ir.Value, axis: int) -> int | ir.Value:
 
 
 def empty(sizes: Sequence[int | ir.Value], element: ir.Type) -> ir.Value:
-    """A new tensor of these sizes."""
     return tensor.EmptyOp(list(sizes), element).result
 
 
@@ -331,7 +328,6 @@ def unsqueezed(value: ir.Value, like: ir.Value, units: Collection[int]) -> ir.Va
 def expanded(
     value: ir.Value, type_: ir.Type, groups: list[list[int]], sizes: Sequence[int | ir.Value]
 ) -> ir.Value:
-    """`tensor.expand_shape` to these sizes."""
     dynamic = ir.ShapedType.get_dynamic_size()
     static = [size if isinstance(size, int) else dynamic for size in sizes]
     values = [size for size in sizes if not isinstance(size, int)]

@@ -33,7 +33,6 @@ LIBRARY_CALL = MatchFailure("the op names the library function that it calls")
 
 
 def read(op: ir.Operation) -> RecognizedOp | MatchFailure:
-    """A structured op as a definition, or why it is not one."""
     if "library_call" in op.attributes:
         return LIBRARY_CALL
     try:

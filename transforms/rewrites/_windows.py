@@ -97,14 +97,12 @@ class Extents:
         return frozenset(dim for dim in self.windowed if self.static.get(dim) == 1)
 
     def size(self, dim: str) -> ir.Value | int:
-        """Return the extent of a dimension: a number, or a value made at the insertion point."""
         if dim in self.static:
             return self.static[dim]
         value, axis = self._owners[dim]
         return tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
 
     def is_known(self, dim: str) -> bool:
-        """Return whether some operand has the dimension as a plain index, and so its extent."""
         return dim in self._owners
 
 

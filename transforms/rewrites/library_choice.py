@@ -78,7 +78,6 @@ def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Cho
 
 
 def _asked(op: Any) -> str | None:
-    """Return the name of the function in the `library_call` attribute of an op, if any."""
     if ASKS not in op.attributes:
         return None
     attribute = op.attributes[ASKS]
@@ -210,7 +209,6 @@ def _fitting(
 
 
 def _matrix_product(recognized: RecognizedOp) -> Contraction | None:
-    """An op as a product of two matrices, each of them transposed or not."""
     product = contraction_of(recognized)
     if product is None or product.batch or product.lone:
         return None

@@ -222,7 +222,6 @@ class _Chain:
             self._build_wide(changed, inputs, crossing)
 
     def erase_replaced(self) -> None:
-        """Erase the ops that were rebuilt, users first."""
         for op in reversed(self._replaced):
             op.erase()
 

@@ -139,7 +139,6 @@ def _extents(
 
 
 def _arranged(value: ir.Value, sugar: Sugar, extents: Sequence[tuple[ir.Value, int]]) -> ir.Value:
-    """An operand transposed, then broadcast."""
     if sugar.permutation:
         value = transposed(value, sugar.permutation)
     if sugar.broadcast:
@@ -196,7 +195,6 @@ def _built(
 
 
 def _named(op: ir.Operation) -> ir.Operation | None:
-    """The named op that an element-wise op is; None if absent."""
     key = meaning_key(op)
     if key not in _known:
         try:

@@ -210,7 +210,6 @@ def read_generic(source: SourceText, start: int, name: str) -> GenericOp:
 
 
 def _block(reader: Reader) -> Block | None:
-    """The block between braces."""
     text = reader.source.text
     begin = reader.peek().end
     end = reader.balanced() - 1
@@ -268,7 +267,6 @@ def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span
 
 
 def _attributes(reader: Reader) -> dict[str, str]:
-    """The entries between braces."""
     reader.expect("{", "attributes")
     found: dict[str, str] = {}
     while not reader.accepts("}"):
@@ -287,7 +285,6 @@ def _attributes(reader: Reader) -> dict[str, str]:
 
 
 def _list(reader: Reader) -> list[Span]:
-    """Values or types between parentheses."""
     reader.expect("(", "a list")
     found: list[Span] = []
     while not reader.accepts(")"):
@@ -298,7 +295,6 @@ def _list(reader: Reader) -> list[Span]:
 
 
 def _type(reader: Reader) -> Span:
-    """A value, or a type."""
     token = reader.peek()
     end = reader.balanced() if token.text == "(" else reader.next().end
     if token.text == "(" and reader.accepts("->"):

@@ -255,15 +255,26 @@ class Accumulator:
 
 @dataclass(slots=True)
 class Item:
-    """One value that is yielded."""
+    """One value that is yielded.
 
-    value: Span
-    destination: Span | None = None
-    subset: Span | None = None
+    Attributes:
+        values: the value; then its destination, of `gml_st.set_yield`; then its set, if it has one.
+        types: theirs.
+    """
+
+    values: list[Span]
+    types: list[Span] = field(default_factory=list)
     accumulator: Accumulator | None = None
-    type: Span | None = None
-    destination_type: Span | None = None
-    subset_type: Span | None = None
+
+    @property
+    def value(self) -> Span:
+        """The value."""
+        return self.values[0]
+
+    @property
+    def subset(self) -> Span | None:
+        """The set that it goes to."""
+        return self.values[-1] if len(self.values) > 1 else None
 
 
 def empty_yield(name: str) -> str:
@@ -305,6 +316,7 @@ def read_yield(reading: Reading, op: Op, reader: Reader) -> int:
         return end
     accumulators = [item.accumulator for item in items if item.accumulator is not None]
     if accumulators:
+        rename_locals(reading, [(each.new.start, each.end) for each in accumulators])
         return _Bodies(reading, op, items, accumulators, attributes, end).open(0)
     operands, types, segments = _yield_operands(op, items)
     given = [
@@ -352,15 +364,15 @@ def _check(reading: Reading, op: Op, items: list[Item]) -> None:
 
 
 def _item(reading: Reading, op: Op, reader: Reader) -> Item:
-    item = Item(reading.value(reader, op.written))
+    item = Item([reading.value(reader, op.written)])
     if op.name == "set_yield":
         reader.expect("into", op.written)
-        item.destination = reading.value(reader, op.written)
+        item.values.append(reading.value(reader, op.written))
         reader.expect("[", op.written)
-        item.subset = reading.value(reader, op.written)
+        item.values.append(reading.value(reader, op.written))
         reader.expect("]", op.written)
     elif reader.accepts("to"):
-        item.subset = reading.value(reader, op.written)
+        item.values.append(reading.value(reader, op.written))
     if reader.accepts("acc"):
         item.accumulator = _accumulator(reading, op, reader)
     return item
@@ -382,69 +394,51 @@ def _accumulator(reading: Reading, op: Op, reader: Reader) -> Accumulator:
 
 
 def _types(reading: Reading, op: Op, reader: Reader, item: Item) -> None:
-    item.type = reading.type(reader, op.written)
+    of_what = f"the types of {op.written}"
+    item.types.append(reading.type(reader, op.written))
     if op.name == "set_yield":
-        reader.expect("into", f"the types of {op.written}")
-        item.destination_type = reading.type(reader, op.written)
-        reader.expect("[", f"the types of {op.written}")
-        item.subset_type = reading.said_type(reader, op, item.subset or item.value)
-        reader.expect("]", f"the types of {op.written}")
+        reader.expect("into", of_what)
+        item.types.append(reading.type(reader, op.written))
+        reader.expect("[", of_what)
+        item.types.append(reading.said_type(reader, op, item.values[-1]))
+        reader.expect("]", of_what)
     elif item.subset is not None:
-        reader.expect("to", f"the types of {op.written}")
-        item.subset_type = reading.said_type(reader, op, item.subset)
+        reader.expect("to", of_what)
+        item.types.append(reading.said_type(reader, op, item.subset))
 
 
 def _yield_operands(op: Op, items: list[Item]) -> tuple[list[Span], list[Span], list[int]]:
-    """The operands of the generic form, their types, and their segments."""
-    groups: list[tuple[list[Span | None], list[Span | None]]] = [
-        ([item.value for item in items], [item.type for item in items])
-    ]
-    if op.name == "set_yield":
-        groups.append(
-            ([item.destination for item in items], [item.destination_type for item in items])
-        )
-    groups.append(([item.subset for item in items], [item.subset_type for item in items]))
-    values = [[value for value in group if value is not None] for group, _ in groups]
-    types = [[type_ for type_ in group if type_ is not None] for _, group in groups]
+    """The operands of the generic form, group by group, their types, and their segments."""
+    groups = range(3 if op.name == "set_yield" else 2)
+    values = [[item.values[at] for item in items if at < len(item.values)] for at in groups]
+    types = [[item.types[at] for item in items if at < len(item.types)] for at in groups]
     segments = [size for group in values for size in slots(len(group), OUTPUT_SLOTS)]
     return [*chain(*values)], [*chain(*types)], segments
 
 
+@dataclass(slots=True)
 class _Bodies:
     """The bodies of `acc` of an op, which become one region."""
 
-    def __init__(
-        self,
-        reading: Reading,
-        op: Op,
-        items: list[Item],
-        accumulators: list[Accumulator],
-        attributes: Span | None,
-        end: int,
-    ) -> None:
-        self._reading = reading
-        self._op = op
-        self._items = items
-        self._accumulators = accumulators
-        self._attributes = attributes
-        self._end = end
-        self._combined: list[Item] = []
-        rename_locals(reading, [(each.new.start, each.end) for each in accumulators])
+    reading: Reading
+    op: Op
+    items: list[Item]
+    accumulators: list[Accumulator]
+    attributes: Span | None
+    end: int
+    combined: list[Item] = field(default_factory=list)
 
     def open(self, index: int) -> int:
         """Begin to read a body; where that begins."""
-        reading, accumulator = self._reading, self._accumulators[index]
+        reading, accumulator = self.reading, self.accumulators[index]
         if index == 0:
-            operands, _, _ = _yield_operands(self._op, self._items)
-            pairs = [
-                (name, each.type) for each in self._accumulators for name in (each.new, each.old)
-            ]
-            name = f'"gml_st.{self._op.name}"('
-            pieces = [name, *listed(operands), ") ({", *block_head(pairs)]
-            reading.change(self._op.start, accumulator.begin, pieces)
+            operands, _, _ = _yield_operands(self.op, self.items)
+            pairs = [(name, a.type) for a in self.accumulators for name in (a.new, a.old)]
+            pieces = [f'"gml_st.{self.op.name}"(', *listed(operands), ") ({", *block_head(pairs)]
+            reading.change(self.op.start, accumulator.begin, pieces)
         region = Region()
         region.close = lambda at: self._close(index, region, at)
-        if len(self._accumulators) > 1:
+        if len(self.accumulators) > 1:
             region.collect = self._collect
         reading.scope.open(region)
         for name in (accumulator.new, accumulator.old):
@@ -454,34 +448,34 @@ class _Bodies:
     def _collect(self, op: Op, items: list[Item], end: int) -> None:
         """Take what a body combines; the last one yields it all."""
         if len(items) != 1 or items[0].subset is not None or items[0].accumulator is not None:
-            self._reading.refuse(
+            self.reading.refuse(
                 f"a body of acc ends with {len(items)} value(s), or with a subset",
                 op.place,
                 "one value: gml_st.yield %combined : tensor<4xf32>",
             )
-        self._combined += items
-        is_last = len(self._combined) == len(self._accumulators)
-        values = [item.value for item in self._combined]
-        types = [item.type for item in self._combined if item.type is not None]
-        self._reading.change(op.start, end, yield_pieces(values, types) if is_last else [])
+        self.combined += items
+        is_last = len(self.combined) == len(self.accumulators)
+        values = [item.value for item in self.combined]
+        types = [item.types[0] for item in self.combined]
+        self.reading.change(op.start, end, yield_pieces(values, types) if is_last else [])
 
     def _close(self, index: int, region: Region, at: int) -> int:
-        reading = self._reading
-        is_combined = len(self._combined) > index or len(self._accumulators) == 1
+        reading = self.reading
+        is_combined = len(self.combined) > index or len(self.accumulators) == 1
         if not (region.is_ended and is_combined):
             reading.refuse(
-                f"a body of acc of {self._op.written} does not end with gml_st.yield",
+                f"a body of acc of {self.op.written} does not end with gml_st.yield",
                 Span("}", at, at + 1),
                 "gml_st.yield %combined : tensor<4xf32> before this brace",
             )
-        if index + 1 < len(self._accumulators):
-            reading.change(at, self._accumulators[index + 1].begin, [])
+        if index + 1 < len(self.accumulators):
+            reading.change(at, self.accumulators[index + 1].begin, [])
             return self.open(index + 1)
-        _, types, segments = _yield_operands(self._op, self._items)
-        flags = flag_array([item.accumulator is not None for item in self._items])
-        given = [segment_array(OPERAND_SEGMENTS, segments), flags, self._attributes]
-        reading.change(at, self._end, ["})", *ending(given, types, [])])
-        return self._end
+        _, types, segments = _yield_operands(self.op, self.items)
+        flags = flag_array([item.accumulator is not None for item in self.items])
+        given = [segment_array(OPERAND_SEGMENTS, segments), flags, self.attributes]
+        reading.change(at, self.end, ["})", *ending(given, types, [])])
+        return self.end
 
 
 _NAME = re.compile(r"%[\w$.-]+")

@@ -301,7 +301,6 @@ class Scope:
         self.innermost.values[name.partition(":")[0]] = known or Known()
 
     def __getitem__(self, name: str) -> Known:
-        """Return the known facts about a value."""
         for region in reversed(self._regions):
             if (known := region.values.get(name)) is not None:
                 return known

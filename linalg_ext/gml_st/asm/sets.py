@@ -118,7 +118,7 @@ def set_op(
     )
 
 
-def print_set_op(_: SourceText, op: GenericOp) -> list[Piece]:
+def print_set_op(source: SourceText, op: GenericOp) -> list[Piece]:
     """An op in its form.
 
     Raises:
@@ -185,9 +185,9 @@ def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
             operands = {"source": source, **operands}
         results = results or [_materialized(reading, op, types["source"], types["set"], known)]
     results = results or _inferred(reading, op, lists, types)
-    known = _known(reading, op, operands, lists, types, results[0])
-    if known is not None:
-        reading.define(op, known)
+    facts = _known(reading, op, operands, lists, types, results[0])
+    if facts is not None:
+        reading.define(op, facts)
     pieces = set_op(op.name, operands, lists, types, results, attributes)
     reading.change(op.start, reader.position, pieces)
     return reader.position

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from linalg_ext.errors import ParseError
 from linalg_ext.gml_st.asm.generic_form import Piece
 from linalg_ext.gml_st.asm.loops import empty_yield, open_body, read_head, yield_pieces
-from linalg_ext.gml_st.asm.reading import Mixed, Op, Reading, shaped, subset_type
+from linalg_ext.gml_st.asm.reading import Mixed, Op, Reading, TypeText, shaped, subset_type
 from linalg_ext.gml_st.asm.sets import set_op
 from linalg_ext.notations.mlir_text import Reader, Span
 
@@ -175,7 +175,6 @@ def _yield(reading: Reading, body: Body, reader: Reader) -> None:
 
 
 def _is_tile(reading: Reading, each: Slice) -> bool:
-    """Return whether a slice has the rank of what it is of."""
     part, whole = (shaped(reading.canonical(type_)) for type_ in (each.part_type, each.type))
     return part is not None and whole is not None and len(part.sizes) == len(whole.sizes)
 
@@ -227,7 +226,7 @@ def _materialize(reading: Reading, extract: Slice) -> None:
     tile = _tile_name(reading, extract)
     subset = _subset(reading, extract)
     operands: dict[str, Piece] = {"source": extract.of, "set": tile}
-    types = {"source": extract.type, "set": subset}
+    types: dict[str, TypeText] = {"source": extract.type, "set": subset}
     pieces: list[Piece] = [
         *(f"{tile} = ", *_tile_of(extract, subset), " ", extract.result, " = "),
         *set_op("materialize", operands, {}, types, [extract.part_type]),

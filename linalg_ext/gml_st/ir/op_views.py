@@ -94,7 +94,6 @@ class _OperandsView:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Self:
-        """The view of an op."""
         count = len(cls.__dataclass_fields__) - 1
         return cls(op, *(operand_of(op, at) for at in range(count)))
 

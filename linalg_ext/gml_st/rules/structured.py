@@ -369,7 +369,6 @@ class _Reader:
         return _divided(expr, expr.kind, base, local, expr.rhs.value)
 
     def _range(self, expr: AffineExpr) -> tuple[Number, Number]:
-        """The least and the greatest value of a local index."""
         if isinstance(expr, AffineConst):
             return expr.value, expr.value
         if isinstance(expr, AffineDim):
