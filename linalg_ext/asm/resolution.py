@@ -150,7 +150,7 @@ def build_own_op(values: SpelledValues) -> ir.Operation:
         # The op has no word for the transpose of a matrix.
         is_matrix = meaning is True
         key = name.replace("transpose_", "permutation_") if is_matrix else name
-        attributes[key] = _permutation() if is_matrix else values.said[name]
+        attributes[key] = ir.Attribute.parse("[1, 0]") if is_matrix else values.said[name]
     kind = attributes.get(KIND)
     if values.name == ELEMENTWISE and isinstance(kind, ir.StringAttr) and kind.value.isidentifier():
         attributes[KIND] = _kind(kind)
@@ -189,10 +189,6 @@ def _with_readings(error: ShapeError, op: ir.Operation) -> ArgumentError:
         add_readings(error, lower.definition(definition), shapes, {})
     op.erase()
     return error
-
-
-def _permutation() -> ir.Attribute:
-    return ir.Attribute.parse("[1, 0]")
 
 
 def _kind(word: ir.StringAttr) -> ir.Attribute:

@@ -43,7 +43,13 @@ from linalg_ext.gml_st.ir.types import (
 )
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.forms.calls import as_values
-from linalg_ext.structured.indices.mixed import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES, Index
+from linalg_ext.structured.indices.mixed import (
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+    Index,
+    mixed_attribute,
+)
 
 Given: TypeAlias = ir.Value | ir.OpView
 """A value, or an op that has one result."""
@@ -140,7 +146,7 @@ def space(sizes: Sequence[Number]) -> ir.Value:
     op = definitions.SpaceOp(
         _values(numbers), result=subset_type(SubsetShape(sizes_in_type(numbers)))
     )
-    return built(op, {STATIC_SIZES: _array(numbers)})
+    return built(op, {STATIC_SIZES: mixed_attribute(numbers)})
 
 
 def full(source: Given) -> ir.Value:
@@ -175,7 +181,7 @@ def tile(
     shape = subset_shape(value.type).with_sizes(sizes_in_type(numbers[1]))
     op = definitions.TileOp(value, *map(_values, numbers), result=subset_type(shape))
     names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
-    return built(op, dict(zip(names, map(_array, numbers), strict=True)))
+    return built(op, dict(zip(names, map(mixed_attribute, numbers), strict=True)))
 
 
 def filter(source: Given, indices: Given) -> ir.Value:
@@ -195,21 +201,21 @@ def point(superset: Given, indices: Sequence[Number]) -> ir.Value:
     numbers = numbers_of("point", indices)
     value = value_of("point", superset)
     op = definitions.PointOp(value, _values(numbers), result=element_set_type())
-    return built(op, {STATIC_INDICES: _array(numbers)})
+    return built(op, {STATIC_INDICES: mixed_attribute(numbers)})
 
 
 def drop_dims(set: Given, remaining_dims: Sequence[int]) -> ir.Value:
     """Build `gml_st.drop_dims`: some dimensions of a set, in the space of those alone."""
     dims = _dims_of("drop_dims", remaining_dims)
     op = definitions.DropDimsOp(value_of("drop_dims", set), result=_rearranged(set, dims))
-    return built(op, {REMAINING_DIMS: _array(dims)})
+    return built(op, {REMAINING_DIMS: mixed_attribute(dims)})
 
 
 def transpose_dims(set: Given, permutation: Sequence[int]) -> ir.Value:
     """Build `gml_st.transpose_dims`: dimension i of the result is dimension `permutation[i]`."""
     dims = _dims_of("transpose_dims", permutation)
     op = definitions.TransposeDimsOp(value_of("transpose_dims", set), result=_rearranged(set, dims))
-    return built(op, {PERMUTATION: _array(dims)})
+    return built(op, {PERMUTATION: mixed_attribute(dims)})
 
 
 def offset(set: Given, dim: Number) -> ir.Value:
@@ -305,12 +311,6 @@ def _rearranged(set: Given, dims: Sequence[int]) -> ir.Type:
 
 def _values(numbers: Sequence[Index]) -> list[ir.Value]:
     return [number for number in numbers if not isinstance(number, int)]
-
-
-def _array(numbers: Sequence[Index]) -> ir.Attribute:
-    gap = ir.ShapedType.get_dynamic_size()
-    static = [number if isinstance(number, int) else gap for number in numbers]
-    return ir.DenseI64ArrayAttr.get(static)
 
 
 Bounds: TypeAlias = tuple[list[ir.Value], list[ir.Value], list[ir.Value]]

@@ -5,8 +5,6 @@ Importing this file adds them. `linalg_ext.gml_st` imports it, and every context
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView, TileView
 from linalg_ext.structured.indices.loop_ranges import add_loop_ranges, parallel_ranges
@@ -17,18 +15,6 @@ from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import Number
 
 
-def _outputs_of_loop(op: ir.Operation) -> Sequence[int]:
-    return range(len(op.operands) - len(LoopView.of(op).outs), len(op.operands))
-
-
-def _argument_of_loop(op: ir.Operation, position: int) -> ir.BlockArgument:
-    return ir.BlockArgument(LoopView.of(op).region_outs[position - len(op.operands)])
-
-
-def _size_of_loop_result(op: ir.Operation, result: ir.Value, axis: int) -> Number:
-    return size_of(LoopView.of(op).destinations[ir.OpResult(result).result_number], axis)
-
-
 def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Number | None:
     tile = producer(op.operands[1])
     if tile is None or tile.name != "gml_st.tile":
@@ -36,11 +22,22 @@ def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Numb
     return as_number(TileView.of(tile).sizes[axis])
 
 
-_LOOP = DestinationRule(_outputs_of_loop, initial_values.always, carried=_argument_of_loop)
+_LOOP = DestinationRule(
+    lambda op: range(len(op.operands) - len(LoopView.of(op).outs), len(op.operands)),
+    initial_values.always,
+    carried=lambda op, position: ir.BlockArgument(
+        LoopView.of(op).region_outs[position - len(op.operands)]
+    ),
+)
 
 add_destination_rule("gml_st.loop", _LOOP)
 add_destination_rule("gml_st.for", _LOOP)
 add_result_sizes("gml_st.materialize", _size_of_materialized)
 for _name in LOOPS:
-    add_result_sizes(_name, _size_of_loop_result)
+    add_result_sizes(
+        _name,
+        lambda op, result, axis: size_of(
+            LoopView.of(op).destinations[ir.OpResult(result).result_number], axis
+        ),
+    )
     add_loop_ranges(_name, parallel_ranges)

@@ -108,12 +108,31 @@ class Nest:
             for whole, set_ in zip(wholes, sets, strict=True)
         ]
         olds = {at: places[at].read(wholes[at]) for at, flag in enumerate(view.accumulated) if flag}
-        new = combined(view, self.values, olds)
+        new = self._combined(olds)
         for at, (target, place) in enumerate(zip(self.targets, places, strict=True)):
             if isinstance(target, int):
                 results[target] = place.write(new[at], results[target])
             elif not is_view_at(new[at], target, sets[at]):
                 place.write_in_place(new[at], target)
+        return results
+
+    def _combined(self, olds: Mapping[int, ir.Value]) -> list[ir.Value]:
+        """The yielded values, the accumulated ones combined with the contents of destinations.
+
+        The combiner is moved to the insertion point: once for each loop.
+        """
+        view, results = self.terminator, list(self.values)
+        for at, accumulator in enumerate(view.accumulators):
+            if accumulator is not None:
+                old = same_type(olds[at], accumulator.old.type)
+                rename([accumulator.new, accumulator.old], [results[at], old])
+        # The arguments are gone from the accumulators: what they give is read again.
+        renamed = view.accumulators
+        if view.combiner is not None:
+            move_here([op.operation for op in list(view.combiner.operations)[:-1]])
+        for at, accumulator in enumerate(renamed):
+            if accumulator is not None:
+                results[at] = accumulator.combined
         return results
 
 
@@ -191,33 +210,6 @@ def may_move(op: ir.Operation) -> bool:
     if op.name in ("tensor.dim", "memref.dim"):
         return True
     return op.name.startswith(_MOVABLE) and op.name != "gml_st.materialize" and not len(op.regions)
-
-
-def combined(
-    view: YieldView, values: Sequence[ir.Value], olds: Mapping[int, ir.Value]
-) -> list[ir.Value]:
-    """Return the yielded values, with the accumulated ones combined with the old ones.
-
-    The combiner is moved to the insertion point: once for each loop.
-
-    Args:
-        olds: the contents of the destinations, for those positions that are accumulated.
-    """
-    results = list(values)
-    accumulators = view.accumulators
-    if view.combiner is None:
-        return results
-    for at, accumulator in enumerate(accumulators):
-        if accumulator is not None:
-            old = same_type(olds[at], accumulator.old.type)
-            rename([accumulator.new, accumulator.old], [values[at], old])
-    # The arguments are gone from the accumulators: what they give is read again.
-    renamed = view.accumulators
-    move_here([op.operation for op in list(view.combiner.operations)[:-1]])
-    for at, accumulator in enumerate(renamed):
-        if accumulator is not None:
-            results[at] = accumulator.combined
-    return results
 
 
 def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:

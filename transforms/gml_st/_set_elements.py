@@ -11,12 +11,13 @@ from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.gml_st.ir.sets import subset_of
 from linalg_ext.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
 from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.mixed import Size
+from linalg_ext.structured.indices.mixed import Index, Size, mixed_attribute
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.structured.utils.outputs import size_at
 from linalg_ext.structured.views.types import type_shape, view_type
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
+from linalg_ext.symbolic.integers import Number
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,18 @@ class Place:
     def _geometry(self, tile: Tile, known_sizes: Sequence[Size]) -> tuple[Any, ...]:
         """Offsets, sizes and strides as slices and views take them."""
         emitter = Emitter()
-        # A size that the type leaves open is an operand, whatever is known of it.
-        sizes = [
-            emitter.value(number) if static is None else static
-            for number, static in zip(tile.sizes, known_sizes, strict=True)
-        ]
+        sizes = sizes_as_typed(tile.sizes, known_sizes, emitter)
         groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
-        gap = ir.ShapedType.get_dynamic_size()
         values = [[each for each in group if not isinstance(each, int)] for group in groups]
-        static = [[each if isinstance(each, int) else gap for each in group] for group in groups]
-        return (*values, *map(ir.DenseI64ArrayAttr.get, static))
+        return (*values, *map(mixed_attribute, groups))
+
+
+def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter) -> list[Index]:
+    """Sizes as a type has them: a value where it leaves one open, whatever is known of it."""
+    return [
+        emitter.value(number) if known is None else known
+        for number, known in zip(sizes, typed, strict=True)
+    ]
 
 
 def _result(op: Any) -> ir.Value:

@@ -60,17 +60,13 @@ def erase_all_dead(root: ir.Operation) -> None:
 def _may_go(op: ir.Operation) -> bool:
     if not len(op.results):
         return False
-    if any(not _is_value(result.type) for result in op.results):
+    if any(isinstance(result.type, ir.MemRefType) for result in op.results):
         return False
     if reaches_outside_memory(op):
         return False
     if op.name in _PURE or op.name in _SETS:
         return not any(isinstance(value.type, ir.MemRefType) for value in op.operands)
     return op.name.startswith(("arith.", "affine.")) or has_rule(op)
-
-
-def _is_value(type_: ir.Type) -> bool:
-    return not isinstance(type_, ir.MemRefType)
 
 
 def resolve_dims(root: ir.Operation) -> None:

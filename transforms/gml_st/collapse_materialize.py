@@ -42,7 +42,7 @@ from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Filter, Point
 
-from .compose_subsets import sizes_as_typed
+from ._set_elements import sizes_as_typed
 
 NAME = "linalg-ext-collapse-materialize"
 

@@ -27,8 +27,6 @@ is known becomes a tile. The origin is `gml-compose-set-ops` of tensorflow/mlir-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, SubsetError
@@ -44,11 +42,11 @@ from linalg_ext.gml_st.ir.sets import ToNumber, called, root_of, subset_of
 from linalg_ext.gml_st.ir.types import is_container, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
-from linalg_ext.structured.indices.mixed import Index, Size
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile, full
 from linalg_ext.symbolic.integers import Number
+from linalg_ext.transforms.gml_st._set_elements import sizes_as_typed
 
 NAME = "linalg-ext-compose-subsets"
 
@@ -115,14 +113,6 @@ def set_at_root(
     offsets, strides = emitter.mixed(subset.offsets), emitter.mixed(subset.strides)
     made = gml_st.tile(root, offsets, sizes_, strides)
     return made if made.type == set_.type else None
-
-
-def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter) -> list[Index]:
-    """Sizes as a type has them: a value where it leaves one open, whatever is known of it."""
-    return [
-        emitter.value(number) if known is None else known
-        for number, known in zip(sizes, typed, strict=True)
-    ]
 
 
 def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:

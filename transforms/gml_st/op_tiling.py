@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from linalg_ext import gml_st
@@ -300,15 +300,12 @@ class Request:
         tile_sizes: for each loop nest, outermost first, the sizes of its parts; empty: they are
             chosen for the target.
         op: the name or the label of the ops that are tiled; empty: those that give the results.
-        form, points, accumulate, distribution: as of `Cut`.
+        last: the tiling of the last level, but for its sizes.
     """
 
     tile_sizes: tuple[tuple[int, ...], ...]
     op: str
-    form: str
-    points: bool
-    accumulate: bool
-    distribution: tuple[str, ...]
+    last: Cut
 
     @classmethod
     def of(
@@ -336,20 +333,17 @@ class Request:
                 f"points=True with tile_sizes={list(sizes[-1])}",
                 expected="sizes of 1, or 0 where nothing is cut",
             )
-        return cls(sizes, op, form, bool(points), bool(accumulate), tuple(distribution))
+        last = Cut((), form, bool(points), bool(accumulate), tuple(distribution))
+        return cls(sizes, op, last)
 
     def cut(self, sizes: Sequence[int], *, is_last: bool) -> Cut:
         """Return the tiling of an op at one level of the nest.
 
         Points and parallel sums are for the last level.
         """
-        return Cut(
-            tuple(sizes),
-            self.form,
-            self.points and is_last,
-            self.accumulate and is_last,
-            self.distribution,
-        )
+        if is_last:
+            return replace(self.last, sizes=tuple(sizes))
+        return Cut(tuple(sizes), self.last.form, distribution=self.last.distribution)
 
 
 def _nest(given: object) -> tuple[tuple[int, ...], ...]:

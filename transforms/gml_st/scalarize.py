@@ -19,7 +19,6 @@ the pass `scalarize` of tensorflow/mlir-hlo.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
@@ -135,7 +134,7 @@ def _scalar_if(op: ir.Operation) -> list[ir.Value] | None:
     for old, new in zip(op.regions, made.operation.regions, strict=True):
         old.blocks[0].append_to(new)
         _yield_elements(new.blocks[0])
-    return [_tensor(*each) for each in zip(made.results, _types(op.results), strict=True)]
+    return [_tensor(new, old.type) for new, old in zip(made.results, op.results, strict=True)]
 
 
 def _scalar_for(op: ir.Operation) -> list[ir.Value] | None:
@@ -156,7 +155,7 @@ def _scalar_for(op: ir.Operation) -> list[ir.Value] | None:
         for argument, type_ in zip(list(block.arguments)[1:], types, strict=True):
             _hold_as_tensor(argument, type_)
     _yield_elements(block)
-    return [_tensor(*each) for each in zip(made.results, _types(op.results), strict=True)]
+    return [_tensor(new, old.type) for new, old in zip(made.results, op.results, strict=True)]
 
 
 def _hold_as_tensor(argument: ir.BlockArgument, type_: ir.Type) -> None:
@@ -182,10 +181,6 @@ def _scalar(value: ir.Value) -> ir.Value:
 
 def _scalar_type(type_: ir.Type) -> ir.Type:
     return ir.RankedTensorType(type_).element_type if _is_single(type_) else type_
-
-
-def _types(values: Sequence[ir.Value]) -> list[ir.Type]:
-    return [value.type for value in values]
 
 
 def _inserted(op: Any) -> list[ir.Value] | None:

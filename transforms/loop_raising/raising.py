@@ -140,37 +140,27 @@ def raised(band: Band) -> MatchFailure | None:
     parts = _parts(band, elements, outputs)
     if isinstance(parts, MatchFailure):
         return parts
-    for part in parts:
-        if "reduction" in part.kinds and not all(map(_is_combined, part.outputs)):
+    for part, kinds in parts:
+        results = [each for each in part if each.is_written]
+        if "reduction" in kinds and not all(map(_is_combined, results)):
             return MatchFailure("the iterations do not combine results by one associative op")
     with band.outermost.location, ir.InsertionPoint(band.outermost):
-        for part in parts:
-            _build(band, part.elements, part.kinds)
+        for part, kinds in parts:
+            _build(band, part, kinds)
     return None
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Results that are indexed by the same loops, and what they are computed from.
-
-    Attributes:
-        elements: its inputs and then its outputs.
-        kinds: the iterator types.
-    """
-
-    elements: tuple[_Element, ...]
-    outputs: tuple[_Element, ...]
-    kinds: tuple[str, ...]
 
 
 def _parts(
     band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
-) -> list[_Part] | MatchFailure:
+) -> list[tuple[list[_Element], tuple[str, ...]]] | MatchFailure:
+    """Results that are indexed by the same loops, after what they are computed from, and the
+    iterator types.
+    """
     groups: dict[frozenset[str], list[_Element]] = {}
     for each in outputs:
         groups.setdefault(each.view.dims, []).append(each)
     inputs = [each for each in elements if not each.is_written]
-    parts: list[_Part] = []
+    parts: list[tuple[list[_Element], tuple[str, ...]]] = []
     for parallel, group in groups.items():
         read = inputs
         if len(groups) > 1:
@@ -183,7 +173,7 @@ def _parts(
         kinds = _iterator_types(band, [*read, *group], parallel)
         if isinstance(kinds, MatchFailure):
             return kinds
-        parts.append(_Part((*read, *group), tuple(group), kinds))
+        parts.append(([*read, *group], kinds))
     return parts
 
 

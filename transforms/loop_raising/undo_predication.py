@@ -45,7 +45,6 @@ conversion to deep predication needs to be undone once we are done with Linalg t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
@@ -167,7 +166,8 @@ def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
     bounds = [read(loop.operands[0]), *split.ends, read(loop.operands[1])]
     parts: list[ir.Operation] = []
     with loop.location, ir.InsertionPoint(loop):
-        values = _emitted(loop, split.ends)
+        emitter = Emitter()
+        values = [loop.operands[0], *map(emitter.value, split.ends), loop.operands[1]]
         carried = list(loop.operands)[3:]
         for number, answer in enumerate(split.answers):
             if is_le(bounds[number + 1], bounds[number]):
@@ -183,11 +183,6 @@ def split_at(loop: ir.Operation, split: Split) -> list[ir.Operation]:
         result.replace_all_uses_with(value)
     loop.erase()
     return parts
-
-
-def _emitted(loop: ir.Operation, ends: Sequence[Number]) -> list[ir.Value]:
-    emitter = Emitter()
-    return [loop.operands[0], *map(emitter.value, ends), loop.operands[1]]
 
 
 def _at_step(end: Number, lower: Number, last: Number, step: int) -> Number:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
+from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
@@ -128,7 +128,10 @@ def _generic(op: ir.Operation, rank: int) -> View | None:
     read, written = indexing_maps(op)
     if not written.is_projected_permutation or len(written.results) != len(written.dims):
         return None
-    axes = tuple(_axis(index, written.results) for index in read.results)
+    axes = tuple(
+        written.results.index(index) if isinstance(index, AffineDim) else None
+        for index in read.results
+    )
     source = op.operands[0]
     for dim, (index, axis) in enumerate(zip(read.results, axes, strict=True)):
         if axis is None and (index != AffineConst(0) or not is_unit(source, dim)):
@@ -140,10 +143,6 @@ def _generic(op: ir.Operation, rank: int) -> View | None:
         return None  # a copy
     kind = ViewKind.TRANSPOSE if len(known) == len(axes) == rank else ViewKind.BROADCAST
     return View(kind, source, axes, rank)
-
-
-def _axis(index: AffineExpr, written: Sequence[AffineExpr]) -> int | None:
-    return written.index(index) if isinstance(index, AffineDim) else None
 
 
 def _expand(op: ir.Operation, rank: int) -> View | None:

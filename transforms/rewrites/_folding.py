@@ -209,7 +209,7 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
         return "a broadcast result would repeat the reduction"
     if any(shape.is_dynamic_dim(axis) for axis in added):
         return "the result is broadcast to a size that is not known before"
-    dims = (*old, *_fresh(old, len(added)))
+    dims = (*old, *(f"d{len(old) + i}" for i in range(len(added))))
     order = [view.axes.index(axis) for axis in range(view.rank) if axis in view.axes]
     indices = [result[axis] for axis in order]
     for axis, dim in zip(added, dims[len(old) :], strict=True):
@@ -226,10 +226,6 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
         return "the destination would have to be arranged like the result"
     outputs[position] = destination
     return with_maps(op, inputs, outputs, maps) or "the op does not take the maps that this makes"
-
-
-def _fresh(dims: Sequence[str], count: int) -> list[str]:
-    return [f"d{len(dims) + i}" for i in range(count)]
 
 
 def _put_in_place(

@@ -221,9 +221,10 @@ def _read_elementwise(op: ir.Operation) -> _Elementwise | None:
     names = [operand.name for operand in definition.inputs]
     casts: set[Function] = set()
     order: list[int] = []
+    is_select = value.function.name == "select"
     for position, arg in enumerate(value.args):
         if isinstance(arg, Apply) and arg.function.kind is FunctionKind.TYPE:
-            if arg.type_var != assignment.target.type_var or _is_condition(value, position):
+            if arg.type_var != assignment.target.type_var or (is_select and position == 0):
                 return None
             casts.add(arg.function)
             arg = arg.args[0]
@@ -237,7 +238,3 @@ def _read_elementwise(op: ir.Operation) -> _Elementwise | None:
     ):
         return None
     return _Elementwise(value.function, next(iter(casts), None), tuple(order))
-
-
-def _is_condition(value: Apply, position: int) -> bool:
-    return value.function.name == "select" and position == 0

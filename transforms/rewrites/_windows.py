@@ -188,7 +188,7 @@ def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
         ir.RankedTensorType.get(_static(sizes), shape.element_type),
         value,
         [],
-        _dynamic(sizes),
+        [size for size in sizes if isinstance(size, ir.Value)],
         [],
         [axis.offset for axis in view.axes],
         _static(sizes),
@@ -225,7 +225,3 @@ def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
 def _static(sizes: Sequence[ir.Value | int]) -> list[int]:
     dynamic = ir.ShapedType.get_dynamic_size()
     return [size if isinstance(size, int) else dynamic for size in sizes]
-
-
-def _dynamic(sizes: Sequence[ir.Value | int]) -> list[ir.Value]:
-    return [size for size in sizes if isinstance(size, ir.Value)]

@@ -244,8 +244,11 @@ def plain_indices(
     if all(_is_plain(indices) and len(indices) == len(dims) for indices in outputs):
         natural = dims if _asks_where_it_is(op) else outputs[0]
         # A generic has scalars for operands as a matter of course.
+        may_be_scalar = op.name == "linalg.generic"
         return [
-            natural if _is_plain(indices) and not _is_scalar_of_generic(op, value) else indices
+            natural
+            if _is_plain(indices) and (not may_be_scalar or isinstance(value.type, ir.ShapedType))
+            else indices
             for indices, value in zip(given, values, strict=True)
         ]
     if not all(map(_is_plain, given)):
@@ -256,10 +259,6 @@ def plain_indices(
     if op.name == CONTRACT:
         return given
     return [tuple(sorted(indices, key=dims.index)) for indices in given]
-
-
-def _is_scalar_of_generic(op: ir.Operation, value: ir.Value) -> bool:
-    return op.name == "linalg.generic" and not isinstance(value.type, ir.ShapedType)
 
 
 def _is_plain(indices: Indices) -> bool:

@@ -228,13 +228,10 @@ def _block(reader: Reader) -> Block | None:
         inner.expect(":", "a block")
         begin = inner.position
     body = text[begin:end]
-    if re.search(r"^\s*\^", _outside_brackets(reader.source, begin, end), re.MULTILINE):
+    outside = "".join(text for text, _ in statements(reader.source, begin, end))
+    if re.search(r"^\s*\^", outside, re.MULTILINE):
         raise ValueError("blocks")
     return Block(arguments, Span(body, begin, end))
-
-
-def _outside_brackets(source: SourceText, begin: int, end: int) -> str:
-    return "".join(text for text, _ in statements(source, begin, end))
 
 
 def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span]]:

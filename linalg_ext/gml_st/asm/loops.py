@@ -80,7 +80,9 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
             "the body of the loop: { ... }",
         )
     reader.next()
-    pieces: list[Piece] = [f'"gml_st.{op.name}"(', *listed(_operands(head)), ") ({"]
+    bounds = [value for bound in head.bounds for value in bound]
+    operands = [*bounds, *head.inputs.operands, *head.outputs.operands]
+    pieces: list[Piece] = [f'"gml_st.{op.name}"(', *listed(operands), ") ({"]
     arguments = [*head.ivs, *head.inputs.arguments, *head.outputs.arguments]
     types: list[Piece] = [*["index"] * len(head.ivs), *head.inputs.types, *head.outputs.types]
     pieces += block_head(zip(arguments, types, strict=True))
@@ -169,11 +171,6 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
             "one for each",
         )
     return found
-
-
-def _operands(head: Head) -> list[Span]:
-    bounds = [value for bound in head.bounds for value in bound]
-    return [*bounds, *head.inputs.operands, *head.outputs.operands]
 
 
 def _close(reading: Reading, head: Head, region: Region, end: int) -> int:

@@ -604,8 +604,10 @@ def _check_overlaps(view: YieldView, loop: LoopView) -> None:
     ivs = loop.ivs
     parallel = [dim for dim, kind in enumerate(loop.iterator_types) if kind == PARALLEL]
     for at, set_ in enumerate(view.sets):
-        if view.accumulated[at] or _is_maybe_empty(set_):
+        if view.accumulated[at]:
             continue
+        if not is_element(set_.type) and not all(subset_shape(set_.type).sizes):
+            continue  # it may be empty
         depends = dependences(set_, ivs)
         for dim in parallel:
             count = _trip_count(loop, dim)
@@ -632,12 +634,6 @@ def _trip_count(view: LoopView, dim: int) -> int | None:
     if lower is None or upper is None or step is None:
         return None
     return max(0, -((lower - upper) // step))
-
-
-def _is_maybe_empty(set_: ir.Value) -> bool:
-    if is_element(set_.type):
-        return False
-    return not all(subset_shape(set_.type).sizes)
 
 
 def _steps_into_itself(set_: ir.Value, ivs: Sequence[ir.Value], dim: int, step: int) -> bool:
