@@ -250,12 +250,12 @@ class _OpParser:
         if token.text == "{":
             reader.balanced()
             inner = Reader(reader.source, token.end)
-            span = _Bare(inner).map()
+            span = _bare_map(inner)
             if inner.peek().text != "}":
                 reader.refuse("a map cannot have this here", inner.peek(), "`}`")
             return span
         if token.text == "(":
-            return _Bare(reader).map()
+            return _bare_map(reader)
         return self._attribute("map")
 
     def _attribute_in_dictionary(self) -> Span:
@@ -355,24 +355,18 @@ class _OpParser:
         return reader.span(token.start, end)
 
 
-class _Bare:
-    """A map without `affine_map<` and `>` around it."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    def map(self) -> Span:
-        reader = self._reader
-        start = reader.peek()
-        if start.text == "affine_map" or start.text.startswith("#"):
-            reader.next()
-            end = reader.balanced() if reader.peek().text == "<" else start.end
-            return reader.span(start.start, end)
-        if start.text != "(":
-            reader.refuse("a map cannot begin with this", start, "(d0, d1) -> (d0)")
-        reader.balanced()
-        reader.expect("->", "a map")
-        if reader.peek().text != "(":
-            reader.refuse("a map cannot have this here", reader.peek(), "(d0, d1) -> (d0)")
-        end = reader.balanced()
-        return replace(reader.span(start.start, end), before="affine_map<", after=">")
+def _bare_map(reader: Reader) -> Span:
+    """Take a map without `affine_map<` and `>` around it, or an alias."""
+    start = reader.peek()
+    if start.text == "affine_map" or start.text.startswith("#"):
+        reader.next()
+        end = reader.balanced() if reader.peek().text == "<" else start.end
+        return reader.span(start.start, end)
+    if start.text != "(":
+        reader.refuse("a map cannot begin with this", start, "(d0, d1) -> (d0)")
+    reader.balanced()
+    reader.expect("->", "a map")
+    if reader.peek().text != "(":
+        reader.refuse("a map cannot have this here", reader.peek(), "(d0, d1) -> (d0)")
+    end = reader.balanced()
+    return replace(reader.span(start.start, end), before="affine_map<", after=">")
