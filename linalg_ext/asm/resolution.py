@@ -1,4 +1,15 @@
-"""Each op that was spelled otherwise is replaced by the op that it means."""
+"""Each op that was spelled otherwise is replaced by the op that it means.
+
+The ops of our own dialect have a readable form of their own:
+
+    %r = linalg_ext.contract ins(%a, %b, %c : tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>)
+           outs(%o : tensor<2x5xf32>)
+           indexing_maps = [affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
+                            affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]
+           kind = "+*" compute_type = f64 -> tensor<2x5xf32>
+    %s = linalg_ext.elementwise ins(%x : tensor<16xf32>, %y : tensor<16x64xf32>)
+           outs(%o : tensor<16x64xf32>) kind = add broadcast_a = [1] -> tensor<16x64xf32>
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reading the elements of a set, and writing them: slices of tensors, views of memrefs."""
+"""Reading the elements of a set, and writing them: slices of tensors, views of memrefs.
+
+The elements of a `gml_st.filter` go one by one; each row of its indices is checked at run time.
+"""
 
 from __future__ import annotations
 

@@ -184,7 +184,11 @@ def reason_for_order(nest: Nest) -> str | None:
 
 
 def lower_in_parallel(nest: Nest) -> list[ir.Value]:
-    """Build an `scf.forall` with the body of the nest, and return its results."""
+    """Build an `scf.forall` with the body of the nest, sequential iterators inside; its results.
+
+    An iteration may read of an output what it writes to itself, and nothing else of it: the tile is
+    taken out before the sequential iterators, carried by them, and put back after them.
+    """
     lower, upper, step = (
         [_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)
     )

@@ -1,4 +1,25 @@
-"""Nests of loops that carry tensors, or read them element by element, raised to structured ops."""
+"""Nests of loops that carry tensors, or read them element by element, raised to structured ops.
+
+A nest becomes a function of loops on buffers, one buffer for each tensor:
+
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %init) -> (tensor<?xf32>) {
+      %x = tensor.extract %a[%i] : tensor<?xf32>
+      %y = math.exp %x : f32
+      %u = tensor.insert %y into %t[%i] : tensor<?xf32>
+      scf.yield %u : tensor<?xf32>
+    }
+
+is, of a buffer `%t` that begins as `%init`:
+
+    scf.for %i = %c0 to %n step %c1 {
+      %x = memref.load %a[%i] : memref<?xf32>
+      %y = math.exp %x : f32
+      memref.store %y, %t[%i] : memref<?xf32>
+    }
+
+That is the same where each tensor with an element put in takes the place of the one before, which
+has no further readers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops over subsets, from the text to MLIR's generic form: `gml_st.loop`, `for` and `parallel`.
+"""Loops over subsets and what ends their bodies, from the text to MLIR's generic form.
 
     %s = gml_st.loop (%i, %j) = (%c0, %c0) to (%c80, %c60) step (%c4, %c4)
            ins (%in_ = %in: tensor<80x60xf32>) outs (%out_ = %out: tensor<80xf32>)
@@ -9,6 +9,16 @@
 All iterators are parallel where `iterators` is left out. The results of a loop are as its outputs
 that are tensors, and may be left out of the text but for `parallel`, which has no outputs of its
 own. A body that says nothing of its end ends with a terminator without operands.
+
+    gml_st.yield %r to %tile : tensor<4xf32> to !gml_st.subset<4xf32>
+    gml_st.yield %whole, %other : tensor<80xf32>, tensor<8xf32>
+    gml_st.set_yield %r into %out[%tile] acc (%new, %old: tensor<4xf32>) {
+      ...
+      gml_st.yield %sum : tensor<4xf32>
+    } : tensor<4xf32> into tensor<8xf32>[!gml_st.subset<4xf32>]
+
+Both take several values, with commas between them. `acc` gives the region that combines the new
+value with the old one. In the generic form one region holds all these combinations.
 """
 
 from __future__ import annotations
@@ -487,6 +497,8 @@ _USES = frozenset(("ins", "outs", "inits"))
 
 def rename_locals(reading: Reading, bodies: Sequence[tuple[int, int]]) -> None:
     """Give the values of each body but the first names that no other body has.
+
+    In one block each name stands for one value. What a body takes from outside keeps its name.
 
     Args:
         reading: the text; it is changed.
