@@ -146,7 +146,9 @@ def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
         if source.type == type_ and groups_of(maker) == groups:
             return source
     elif maker is not None and maker.name == "linalg.fill":
-        return linalg.fill(maker.operands[0], outs=[_collapsed(maker.operands[1], groups)])
+        below = _collapsed(maker.operands[1], groups)
+        filled: ir.Value = linalg.fill(maker.operands[0], outs=[below])
+        return filled
     return tensor.CollapseShapeOp(type_, value, groups).result
 
 

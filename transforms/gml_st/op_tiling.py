@@ -238,7 +238,8 @@ class _Loop:
         """A destination that partial sums start from."""
         accumulation = self._accumulations()[self.rule.destinations.index(position)]
         start = empty(tile.sizes, self.operands[position].type)
-        return linalg.fill(accumulation.neutral(), outs=[start])
+        filled: ir.Value = linalg.fill(accumulation.neutral(), outs=[start])
+        return filled
 
     def _accumulations(self) -> list[Accumulation]:
         found = [self.rule.accumulation(number) for number in range(len(self.outs))]
