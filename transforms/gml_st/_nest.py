@@ -192,14 +192,14 @@ def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
 
 def makers(set_: ir.Value, block: ir.Block) -> list[ir.Operation]:
     """The ops of a block, and of blocks in it, that a set is computed by."""
-    found: list[ir.Operation] = []
-    open_ = [set_]
-    while open_:
-        op = producer(open_.pop())
-        if op is not None and op not in found and is_defined_inside(op.results[0], block):
-            found.append(op)
-            open_ += list(op.operands)
-    return found
+    ops: list[ir.Operation] = []
+    waiting = [set_]
+    while waiting:
+        op = producer(waiting.pop())
+        if op is not None and op not in ops and is_defined_inside(op.results[0], block):
+            ops.append(op)
+            waiting += list(op.operands)
+    return ops
 
 
 _MOVABLE = ("arith.", "affine.", "index.", "gml_st.")

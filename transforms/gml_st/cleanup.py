@@ -11,7 +11,7 @@ from linalg_ext.structured.indices.sizes import SizeOf, size_of, value_of
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import symbols_of
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, replace_op, select
 
 _PURE = frozenset(("tensor.dim", "tensor.extract", "gml_st.materialize", *LOOPS))
 _SETS = frozenset(
@@ -30,30 +30,30 @@ def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda
         op: the op.
         forget: is told of each op before it goes.
     """
-    open_ = [op]
-    while open_:
-        each = open_.pop()
-        if any(True for result in each.results for _ in result.uses) or not _may_go(each):
+    waiting = [op]
+    while waiting:
+        current = waiting.pop()
+        if not all(map(is_unused, current.results)) or not _may_go(current):
             continue
-        used = [owner for value in each.operands if (owner := producer(value)) is not None]
-        forget(each)
-        each.erase()
+        producers = [owner for value in current.operands if (owner := producer(value)) is not None]
+        forget(current)
+        current.erase()
         # Each once: an op is looked at no more when it is gone.
-        open_ += [owner for owner in dict.fromkeys(used) if owner not in open_]
+        waiting += [owner for owner in dict.fromkeys(producers) if owner not in waiting]
 
 
 def erase_taken(op: ir.Operation) -> None:
     """Erase a materialize without uses, and its set; their operands stay."""
     set_ = producer(op.operands[1])
     op.erase()
-    if set_ is not None and not any(True for result in set_.results for _ in result.uses):
+    if set_ is not None and all(map(is_unused, set_.results)):
         set_.erase()
 
 
 def erase_all_dead(root: ir.Operation) -> None:
     """Erase every dead op below an op."""
     for op in reversed(select(root, _may_go)):
-        if not any(True for result in op.results for _ in result.uses):
+        if all(map(is_unused, op.results)):
             op.erase()
 
 

@@ -33,7 +33,7 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.op_views import LoopView
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
 from ._loops import rebuilt
 from ._nest import rename
@@ -49,9 +49,7 @@ def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
         report.matched[op.name] += 1
         view = LoopView.of(op)
         unchanged = _unchanged(view)
-        used = [
-            at for at, argument in enumerate(view.region_ins) if any(True for _ in argument.uses)
-        ]
+        used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
         if not unchanged and len(used) == len(view.ins):
             continue
         report.changed[op.name] += 1

@@ -36,7 +36,7 @@ from linalg_ext.transforms.gml_st.op_tiling import (
     in_type,
     part_of,
 )
-from linalg_ext.transforms.ir_utils.walking import ancestor_in
+from linalg_ext.transforms.ir_utils.walking import ancestor_in, is_unused
 
 
 class Fusion:
@@ -202,7 +202,7 @@ class Fusion:
                 value = in_type(part, each.op.results[0].type)
             each.op.results[0].replace_all_uses_with(value)
             erase_taken(each.op)
-        if any(True for _ in outer.results[0].uses):
+        if not is_unused(outer.results[0]):
             self._worklist.leave(outer)
         erase_dead(outer, self._worklist.forget)
 

@@ -25,6 +25,7 @@ from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.utils.values import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused
 
 from ._nest import move_here
 
@@ -100,7 +101,7 @@ def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:
         return None
     given = operands[: len(block.arguments)]
     elements = [
-        _element(value) if any(True for _ in argument.uses) else None
+        _element(value) if not is_unused(argument) else None
         for value, argument in zip(given, block.arguments, strict=True)
     ]
     for argument, element in zip(block.arguments, elements, strict=True):

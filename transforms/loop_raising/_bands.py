@@ -312,14 +312,14 @@ def computed_from(
     Args:
         is_end: an op whose operands are not followed.
     """
-    found: set[ir.Operation] = set()
-    open_ = list(values)
-    while open_:
-        op = producer(open_.pop())
-        if op is not None and op in among and op not in found:
-            found.add(op)
-            open_ += [] if is_end(op) else read_values([op])
-    return found
+    ops: set[ir.Operation] = set()
+    waiting = list(values)
+    while waiting:
+        op = producer(waiting.pop())
+        if op is not None and op in among and op not in ops:
+            ops.add(op)
+            waiting += [] if is_end(op) else read_values([op])
+    return ops
 
 
 def copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:

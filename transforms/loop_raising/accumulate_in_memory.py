@@ -40,7 +40,7 @@ from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
 from ._bands import FOR, Memory, induction_variable, is_load, is_pure
 from .raising import ON_TENSORS, is_on_tensors, told
@@ -79,7 +79,7 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
         _rewrite(loop, places)
         report.changed[FOR] += 1
     for load in operations(module, ["memref.load"]):
-        if not any(True for _ in load.results[0].uses):
+        if is_unused(load.results[0]):
             load.erase()
 
 
@@ -235,7 +235,7 @@ def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
         for place, result in zip(places, loop.results, strict=True):
             if place.store is not None and place.store.operands[0] == result:
                 place.store.erase()
-            if any(True for _ in result.uses):
+            if not is_unused(result):
                 result.replace_all_uses_with(place.load())
     loop.erase()
 

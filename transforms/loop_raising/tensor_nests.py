@@ -34,7 +34,7 @@ from linalg_ext.structured.indices.sizes import by_origin, sizes_of
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import is_eq
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, replace_op
 from linalg_ext.transforms.loop_raising._bands import FOR, copied, is_pure, nested, read_values
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate, expanded
 from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops
@@ -103,7 +103,7 @@ def _raised(loop: ir.Operation) -> MatchFailure | None:
         ]
     written_ops = [each.operation for each in block.operations if each.operation not in stood]
     for op in reversed(written_ops):
-        if not any(result in results or any(True for _ in result.uses) for result in op.results):
+        if not any(result in results or not is_unused(result) for result in op.results):
             op.erase()
     replace_op(loop, *results)
     return None

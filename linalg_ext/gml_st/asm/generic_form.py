@@ -343,10 +343,10 @@ def listed(pieces: Iterable[Piece]) -> list[Piece]:
 
 def joined(items: Iterable[Sequence[Piece]]) -> list[Piece]:
     """Items of several pieces each, with commas between them."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for item in items:
-        found += [", ", *item] if found else item
-    return found
+        pieces += [", ", *item] if pieces else item
+    return pieces
 
 
 def block_head(arguments: Iterable[tuple[Piece, Piece]]) -> list[Piece]:

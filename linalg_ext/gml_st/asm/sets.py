@@ -285,12 +285,12 @@ def _picked(reading: Reading, op: Op, of: TypeText, dims: Sequence[str]) -> str:
 
 
 def _shape(reading: Reading, op: Op, of: TypeText) -> Shaped:
-    found = shaped(reading.canonical(of))
-    if found is None:
+    shape = shaped(reading.canonical(of))
+    if shape is None:
         reading.refuse(
             f"{op.written} of {reading.shown(of)}", op.place, "a ranked tensor, a memref or a set"
         )
-    return found
+    return shape
 
 
 def _names_source(reading: Reading, reader: Reader) -> bool:

@@ -129,22 +129,22 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
     block = _home(arguments[0])
     found: set[int] = set()
     seen: set[ir.Value] = set()
-    open_ = [value]
-    while open_:
-        one = open_.pop()
-        if one in seen:
+    waiting = [value]
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
             continue
-        seen.add(one)
-        op = producer(one)
+        seen.add(current)
+        op = producer(current)
         if op is None:
-            own = {at for at, argument in enumerate(arguments) if argument == one}
-            if not own and is_inside(_home(one), block):
+            own = {at for at, argument in enumerate(arguments) if argument == current}
+            if not own and is_inside(_home(current), block):
                 return set(range(len(arguments)))
             found |= own
         elif is_inside(op.block, block):
             if len(op.regions):
                 return set(range(len(arguments)))
-            open_ += _read_operands(op)
+            waiting += _read_operands(op)
     return found
 
 
