@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import linalg_ext.dialects  # noqa: F401  # registers them for every context
 from linalg_ext.asm import SPELLED, resolve, to_text, translated
-from linalg_ext.asm.spelled import Translation
+from linalg_ext.asm.translation import Translation
 from linalg_ext.bindings import ir as mlir
 from linalg_ext.errors import (
     ArgumentError,

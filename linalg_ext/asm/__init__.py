@@ -7,8 +7,8 @@ of it that MLIR reads; `resolve` puts in the place of each spelled op the one th
 
 from __future__ import annotations
 
-from linalg_ext.asm.legacy_ops import translated
 from linalg_ext.asm.resolution import SPELLED, resolve
+from linalg_ext.asm.translation import translated
 from linalg_ext.asm.writing import to_text
 
 __all__ = ["SPELLED", "resolve", "to_text", "translated"]

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import linalg_ext.opdsl_defs as library
+from linalg_ext.asm import groups
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.model import OpDefinition
@@ -22,7 +24,9 @@ from linalg_ext.definition.operand_maps import Indices, find_sugar
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.gml_st import asm
+from linalg_ext.gml_st.asm.generic_form import GenericOp, Piece, rewritten
 from linalg_ext.ir.context import ensure_dialects
+from linalg_ext.notations.source_text import SourceText
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.extension import (
     CAST,
@@ -37,9 +41,6 @@ from linalg_ext.structured.extension import (
     segments,
 )
 from linalg_ext.structured.maps import holds_maps, indexing_maps
-
-from . import groups
-from .spelled.printing import Spelling, spell
 
 _WORD = re.compile(r"[A-Za-z_][\w$.]*")
 _ELEMENTWISE = "linalg.elementwise"
@@ -201,3 +202,42 @@ def _notes(op: ir.Operation, own: Sequence[str] | set[str]) -> list[str]:
             unit = isinstance(attribute, ir.UnitAttr)
             notes.append(str(key) if unit else f"{key} = {attribute}")
     return notes
+
+
+_PLACEHOLDER = re.compile(r'"linalg_ext\.(spelled)"(?=\()')
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """The custom spelling of an op.
+
+    Attributes:
+        name: of the op, with its dialect.
+        notes: the attributes before its operands, as `name = value`.
+        clauses: the clauses behind its operands: `broadcast_a = [1]`.
+    """
+
+    name: str
+    notes: Sequence[str] = ()
+    clauses: Sequence[str] = ()
+
+
+def spell(text: str, spellings: Sequence[Spelling]) -> str:
+    """A text as MLIR prints it, each numbered op replaced by what its number stands for."""
+
+    def spelled(_: SourceText, op: GenericOp) -> list[Piece]:
+        spelling = spellings[int(op.attributes["number"].partition(" ")[0])]
+        typed = [f"{name} : {kind}" for name, kind in zip(op.operands, op.types, strict=True)]
+        words = [spelling.name]
+        if spelling.notes:
+            words.append(f"{{{', '.join(spelling.notes)}}}")
+        if len(typed) > 1:
+            words.append(f"ins({', '.join(typed[:-1])})")
+        words.append(f"outs({typed[-1]})")
+        if spelling.clauses:
+            words.append(", ".join(spelling.clauses))
+        # The wish list's colon; the arrow of upstream's for what is no op of the wish list.
+        arrow = ":" if spelling.name.startswith("linalg.") else "->"
+        return [" ".join([*words, *(f"{arrow} {result}" for result in op.results)])]
+
+    return rewritten(text, _PLACEHOLDER, {"spelled": spelled})

@@ -52,26 +52,31 @@ The ops leave as scf, tensor, memref and arith: `linalg-ext-lower-subset-loops`.
 from __future__ import annotations
 
 from linalg_ext.gml_st import external_models as _external_models  # noqa: F401  # adds to tables
-from linalg_ext.gml_st.definitions import GmlSt
-from linalg_ext.gml_st.loops import BuiltLoop, for_, loop, parallel, set_yield, yield_
-from linalg_ext.gml_st.sets import (
+from linalg_ext.gml_st.builders import (
+    BuiltLoop,
     contains,
     convex_union,
     difference,
     drop_dims,
     filter,
+    for_,
     full,
     intersection,
     is_empty,
+    loop,
     materialize,
     offset,
+    parallel,
     point,
+    set_yield,
     size,
     space,
     stride,
     tile,
     transpose_dims,
+    yield_,
 )
+from linalg_ext.gml_st.definitions import GmlSt
 
 __all__ = [
     "BuiltLoop",

@@ -7,8 +7,8 @@ from typing import Any
 
 from linalg_ext.bindings import ext, ir
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.gml_st.ir.checks import check_op, check_terminator
 
-from .ir.checks import check_op, check_terminator
 from .ir.op_views import INPUT_SLOTS, OUTPUT_SLOTS
 
 
@@ -30,7 +30,6 @@ class _Op(GmlSt.Operation):
     """An op that keeps the rules of `linalg_ext.gml_st.ir.checks`."""
 
     def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
         return _verified(self, check_op)
 
 
@@ -42,7 +41,6 @@ class _Terminator(_Op):
     """An op that ends a body; what it accumulates with is sound before it is looked at."""
 
     def verify_region_invariants(self) -> bool:
-        """Return whether it fits the op that it ends a region of."""
         return _verified(self, check_terminator)
 
 

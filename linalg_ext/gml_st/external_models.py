@@ -5,36 +5,14 @@ Importing this file adds them. `linalg_ext.gml_st` imports it, and every context
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
-from linalg_ext.gml_st.ir.op_views import TileView
-from linalg_ext.structured import destinations
+from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView, TileView
+from linalg_ext.structured import destinations as initial_values
 from linalg_ext.structured.destinations import DestinationRule, add_destination_rule
 from linalg_ext.structured.indices import add_loop_ranges, parallel_ranges
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import add_result_sizes, as_number, size_of
 from linalg_ext.symbolic.integers import Number
-
-
-def _loop(op: ir.Operation) -> LoopView | ForView:
-    return LoopView.of(op) if op.name == "gml_st.loop" else ForView.of(op)
-
-
-def _outputs_of_loop(op: ir.Operation) -> Sequence[int]:
-    return range(len(op.operands) - len(_loop(op).outs), len(op.operands))
-
-
-def _argument_of_loop(op: ir.Operation, position: int) -> ir.BlockArgument:
-    return ir.BlockArgument(_loop(op).region_outs[position - len(op.operands)])
-
-
-def _size_of_loop_result(op: ir.Operation, result: ir.Value, axis: int) -> Number:
-    number = ir.OpResult(result).result_number
-    if op.name == "gml_st.parallel":
-        return size_of(ParallelView.of(op).terminator.destinations[number], axis)
-    return size_of(_loop(op).outs[number], axis)
 
 
 def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Number | None:
@@ -44,11 +22,22 @@ def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Numb
     return as_number(TileView.of(tile).sizes[axis])
 
 
-_LOOP = DestinationRule(_outputs_of_loop, destinations.always, carried=_argument_of_loop)
+_LOOP = DestinationRule(
+    lambda op: range(len(op.operands) - len(LoopView.of(op).outs), len(op.operands)),
+    initial_values.always,
+    carried=lambda op, position: ir.BlockArgument(
+        LoopView.of(op).region_outs[position - len(op.operands)]
+    ),
+)
 
 add_destination_rule("gml_st.loop", _LOOP)
 add_destination_rule("gml_st.for", _LOOP)
 add_result_sizes("gml_st.materialize", _size_of_materialized)
-for _name in ("gml_st.loop", "gml_st.for", "gml_st.parallel"):
-    add_result_sizes(_name, _size_of_loop_result)
+for _name in LOOPS:
+    add_result_sizes(
+        _name,
+        lambda op, result, axis: size_of(
+            LoopView.of(op).destinations[ir.OpResult(result).result_number], axis
+        ),
+    )
     add_loop_ranges(_name, parallel_ranges)

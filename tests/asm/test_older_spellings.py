@@ -7,8 +7,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext import errors
-from linalg_ext.asm.legacy_ops import is_linalg_op, translated
-from linalg_ext.asm.spelled import translate
+from linalg_ext.asm.translation import is_linalg_op, translate, translated
 from linalg_ext.opdsl_defs import add
 
 RNG = np.random.default_rng(0)

@@ -13,8 +13,7 @@ import linalg_ext as lx
 from linalg_ext import gml_st
 from linalg_ext.bindings import arith, ir, memref, passmanager
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
-from linalg_ext.gml_st.ir.op_views import MaterializeView, TileView
+from linalg_ext.gml_st.ir.op_views import LoopView, MaterializeView, TileView
 from linalg_ext.ir.context import new_context
 from linalg_ext.structured.operands import producer
 from subset_modules import add, row_sum_loop, subset_module
@@ -119,7 +118,7 @@ def test_views_name_what_ops_hold() -> None:
     assert list(loop.outs) == arguments[1:]
     assert loop.iterator_types == ("parallel", "reduction")
     assert [str(value.type) for value in loop.region_ins] == ["tensor<80x60xf32>"]
-    (value,), (subset,) = loop.terminator.values, loop.terminator.subsets
+    (value,), (subset,) = loop.terminator.sources, loop.terminator.sets
     assert made_by(value).name == "linalg.reduce"
     tile = TileView.of(made_by(subset))
     assert tile.superset == loop.region_outs[0]
@@ -135,8 +134,8 @@ def test_views_tell_what_is_accumulated() -> None:
     (accumulator,) = LoopView.of(by_name["gml_st.loop"]).terminator.accumulators
     assert accumulator is not None
     assert made_by(accumulator.combined).operands[0] == accumulator.new
-    assert ForView.of(by_name["gml_st.for"]).terminator.accumulated == (False,)
-    parallel = ParallelView.of(by_name["gml_st.parallel"])
+    assert LoopView.of(by_name["gml_st.for"]).terminator.accumulated == (False,)
+    parallel = LoopView.of(by_name["gml_st.parallel"])
     assert parallel.terminator.accumulated == (False, True)
     first, second = parallel.terminator.accumulators
     assert first is None

@@ -28,7 +28,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import functions, operations
-from linalg_ext.transforms.rewrites.library_stub import CALLED, OPAQUE
+from linalg_ext.transforms.rewrites.call_stubs import CALLED, OPAQUE
 
 NAME = "linalg-ext-link-library-calls"
 

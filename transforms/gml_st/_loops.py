@@ -1,35 +1,132 @@
-"""Loops over subsets with more outputs, or fewer inputs, than they had."""
+"""Loops of `gml_st` with the same body and other iterators, bounds, inputs or outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView, SetYieldView, YieldView
+from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.gml_st.ir.op_views import (
     ACCUMULATOR_FLAGS,
+    DISTRIBUTION,
     INPUT_SLOTS,
+    ITERATOR_TYPES,
     OUTPUT_SLOTS,
     RESULT_SEGMENTS,
+    LoopView,
+    YieldView,
 )
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 from linalg_ext.structured.operands import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, replace_op
 
-from ._covering import view_of
+Kept = Sequence[tuple[int, ir.Value]]
+"""Inputs or outputs that stay: their positions, and the values that are given for them now."""
+
+
+def rebuilt(
+    view: LoopView,
+    *,
+    iterators: Sequence[int] | None = None,
+    lower: Sequence[ir.Value] | None = None,
+    upper: Sequence[ir.Value] | None = None,
+    ins: Kept | None = None,
+    outs: Kept | None = None,
+) -> ir.Operation:
+    """Build a loop with the body of another one before that, which is left without.
+
+    What is left out has no use in the body any more. A value of another type than before is cast
+    to that for the body, but not for sets and for what is materialized.
+
+    Args:
+        iterators: those that stay; all of them where left out.
+        lower, upper: other bounds of all iterators.
+        ins, outs: inputs and outputs that stay; all of them where left out.
+    """
+    op, kept = view.op, range(view.rank) if iterators is None else iterators
+    inputs = list(enumerate(view.ins)) if ins is None else ins
+    outputs = list(enumerate(view.outs)) if outs is None else outs
+    _change_arguments(view, kept, inputs, outputs)
+    given, written = ([value for _, value in each] for each in (inputs, outputs))
+    bounds = [
+        [each[at] for at in kept] for each in (lower or view.lower, upper or view.upper, view.step)
+    ]
+    segments = [len(bound) for bound in bounds]
+    if op.name == "gml_st.loop":
+        segments += _ones(given, INPUT_SLOTS)
+    if op.name != "gml_st.parallel":
+        segments += _ones(written)
+    else:
+        written = list(view.destinations)
+    types = [value.type for value in written if not isinstance(value.type, ir.MemRefType)]
+    attributes = dict(op.attributes.items())
+    for name in (ITERATOR_TYPES, DISTRIBUTION):
+        if name in attributes:
+            texts = list(ir.ArrayAttr(attributes[name]))
+            attributes[name] = ir.ArrayAttr.get([texts[at] for at in kept])
+    attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(segments)
+    attributes[RESULT_SEGMENTS] = ir.DenseI32ArrayAttr.get(_ones(types))
+    operands = [value for bound in bounds for value in bound] + given
+    operands += [] if op.name == "gml_st.parallel" else written
+    with op.location, ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            op.name, results=types, operands=operands, attributes=attributes, regions=1
+        )
+    view.body.append_to(new.regions[0])
+    return new
+
+
+def _change_arguments(view: LoopView, iterators: Sequence[int], ins: Kept, outs: Kept) -> None:
+    """Give the arguments of a body that stay the types of their values, and erase the others."""
+    body, rank = view.body, view.rank
+    first_out = rank + len(view.ins)
+    given = {rank + at: value for at, value in ins} | {first_out + at: v for at, v in outs}
+    with view.op.location, ir.InsertionPoint(body.operations[0]):
+        for at, value in given.items():
+            _retype(body.arguments[at], value.type)
+    kept = {*iterators, *given}
+    for at in reversed(range(len(body.arguments))):
+        if at not in kept:
+            body.erase_argument(at)
+
+
+def _retype(argument: ir.BlockArgument, type_: ir.Type) -> None:
+    """Change the type of an argument; users that need the old one get a cast, built here."""
+    old = argument.type
+    if old == type_:
+        return
+    argument.set_type(type_)
+    users = [(use.owner.operation, use.operand_number) for use in argument.uses]
+    users = [user for user in users if user[0].name not in NEEDS_NO_TYPE]
+    if users:
+        value = cast(argument, old)
+        for user, at in users:
+            user.operands[at] = value
+
+
+NEEDS_NO_TYPE = (
+    *("gml_st.tile", "gml_st.point", "gml_st.materialize", "gml_st.set_yield"),
+    *("tensor.dim", "memref.dim"),
+)
+"""The ops that take a tensor or memref of any sizes, and give the same."""
+
+
+def cast(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A tensor or memref as another type of the same elements."""
+    if value.type == type_:
+        return value
+    kind = tensor.CastOp if isinstance(type_, ir.RankedTensorType) else memref.CastOp
+    return kind(type_, value).result
 
 
 def without_unused_inputs(op: ir.Operation) -> ir.Operation:
-    """The same `gml_st.loop` without the inputs that its body does not use."""
     view = LoopView.of(op)
-    used = [any(True for _ in argument.uses) for argument in view.region_ins]
-    if all(used):
+    used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
+    if len(used) == len(view.ins):
         return op
-    kept = [value for value, is_used in zip(view.ins, used, strict=True) if is_used]
-    for at in reversed(range(len(used))):
-        if not used[at]:
-            view.body.erase_argument(view.rank + at)
-    return _rebuilt(op, kept, list(view.outs))
+    new = rebuilt(view, ins=[(at, view.ins[at]) for at in used])
+    replace_op(op, *new.results)
+    return new
 
 
 def with_output(
@@ -43,29 +140,24 @@ def with_output(
         value: what an iteration gives; the loop's body computes it.
         set_: where it goes; in a loop with output arguments its superset becomes the new one.
     """
-    view = view_of(op)
-    terminator = view.terminator
-    target = destination
+    view = LoopView.of(op)
+    terminator, target = view.terminator, destination
+    outs = list(enumerate(view.outs))
     if op.name != "gml_st.parallel":
         target = view.body.add_argument(destination.type, op.location)
+        outs.append((len(outs), destination))
         if (owner := producer(set_)) is not None:
             owner.operands[0] = target
-    if isinstance(terminator, YieldView):
-        groups = [[*terminator.values, value], [*terminator.subsets, set_]]
-    else:
-        groups = [
-            [*terminator.sources, value],
-            [*terminator.destinations, target],
-            [*terminator.sets, set_],
-        ]
+    groups = [[*terminator.sources, value], [*terminator.sets, set_]]
+    if op.name != "gml_st.loop":
+        groups.insert(1, [*terminator.destinations, target])
     _replace(terminator, groups)
-    outs = [] if isinstance(view, ParallelView) else [*view.outs, destination]
-    ins = list(view.ins) if isinstance(view, LoopView) else []
-    return _rebuilt(op, ins, outs, [*(r.type for r in op.results), destination.type])
+    new = rebuilt(view, outs=outs)
+    replace_op(op, *list(new.results)[: len(op.results)])
+    return new
 
 
 def has_room(op: ir.Operation) -> bool:
-    """Return whether a loop can have one more output."""
     return len(op.results) < OUTPUT_SLOTS
 
 
@@ -79,12 +171,13 @@ def with_bounds(
 
     The outputs of a `gml_st.parallel` are what its terminator names: they stay.
     """
-    view = view_of(op)
-    ins = list(view.ins) if isinstance(view, LoopView) else []
-    return _rebuilt(op, ins, outs, bounds=(lower, upper))
+    view = LoopView.of(op)
+    new = rebuilt(view, lower=lower, upper=upper, outs=list(enumerate(outs[: len(view.outs)])))
+    replace_op(op, *new.results)
+    return new
 
 
-def with_destinations(terminator: SetYieldView, destinations: Sequence[ir.Value]) -> None:
+def with_destinations(terminator: YieldView, destinations: Sequence[ir.Value]) -> None:
     """Let what ends a `gml_st.parallel` write to other tensors, at the same places of these.
 
     Raises:
@@ -104,11 +197,10 @@ def _of(set_: ir.Value, root: ir.Value) -> ir.Value:
     with ir.InsertionPoint(op):
         new = op.clone().operation
     new.operands[0] = root
-    value: ir.Value = new.results[0]
-    return value
+    return new.results[0]
 
 
-def _replace(terminator: YieldView | SetYieldView, groups: Sequence[Sequence[ir.Value]]) -> None:
+def _replace(terminator: YieldView, groups: Sequence[Sequence[ir.Value]]) -> None:
     op = terminator.op
     attributes = dict(op.attributes.items())
     attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(
@@ -129,38 +221,6 @@ def _replace(terminator: YieldView | SetYieldView, groups: Sequence[Sequence[ir.
     for block in list(op.regions[0].blocks):
         block.append_to(new.regions[0])
     op.erase()
-
-
-def _rebuilt(
-    op: ir.Operation,
-    ins: Sequence[ir.Value],
-    outs: Sequence[ir.Value],
-    types: Sequence[ir.Type] | None = None,
-    bounds: tuple[Sequence[ir.Value], Sequence[ir.Value]] | None = None,
-) -> ir.Operation:
-    """The loop with other inputs, outputs, results or bounds; its body moves over."""
-    view = view_of(op)
-    lower, upper = (view.lower, view.upper) if bounds is None else bounds
-    types = [result.type for result in op.results] if types is None else list(types)
-    counts = [len(lower), len(upper), len(view.step)]
-    if op.name == "gml_st.loop":
-        counts += _ones(ins, INPUT_SLOTS)
-    if op.name != "gml_st.parallel":
-        counts += _ones(outs)
-    attributes = dict(op.attributes.items())
-    attributes[OPERAND_SEGMENTS] = ir.DenseI32ArrayAttr.get(counts)
-    attributes[RESULT_SEGMENTS] = ir.DenseI32ArrayAttr.get(_ones(types))
-    operands = [*lower, *upper, *view.step, *ins]
-    operands += [] if op.name == "gml_st.parallel" else list(outs)
-    with op.location, ir.InsertionPoint(op):
-        new = ir.Operation.create(
-            op.name, results=list(types), operands=operands, attributes=attributes, regions=1
-        )
-    view.body.append_to(new.regions[0])
-    for old, result in zip(op.results, new.results, strict=False):
-        old.replace_all_uses_with(result)
-    op.erase()
-    return new
 
 
 def _ones(group: Sequence[object], slots: int = OUTPUT_SLOTS) -> list[int]:

@@ -1,21 +1,25 @@
-"""Reading the elements of a set, and writing them: slices of tensors, views of memrefs."""
+"""Reading the elements of a set, and writing them: slices of tensors, views of memrefs.
+
+The elements of a `gml_st.filter` go one by one; each row of its indices is checked at run time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.sets_of_values import subset_of
-from linalg_ext.gml_st.ir.types import container_shape, is_element, subset_shape
+from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
+from linalg_ext.errors import ArgumentTypeError
+from linalg_ext.gml_st.ir.sets import subset_of
+from linalg_ext.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
+from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
-from linalg_ext.structured.mixed import Size
-from linalg_ext.structured.operands import producer
+from linalg_ext.structured.mixed import Index, Size, mixed_attribute
+from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.views import type_shape, view_type
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
-
-from ._filters import gather_filtered, scatter_filtered
+from linalg_ext.symbolic.integers import Number
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,11 @@ class Place:
     @classmethod
     def of(cls, set_: ir.Value) -> Place:
         """The place that a set names; its dynamic sizes are read at the insertion point."""
-        op = producer(set_)
-        is_whole = op is not None and op.name in ("gml_st.full", "gml_st.space")
         sizes = () if is_element(set_.type) else subset_shape(set_.type).sizes
-        return cls(subset_of(set_, IndexReader()), sizes, is_whole)
+        return cls(subset_of(set_, IndexReader()), sizes, is_whole(set_))
 
     @classmethod
     def whole(cls, container: ir.Value) -> Place:
-        """All of a tensor or memref."""
         sizes = container_shape(container.type).sizes
         return cls(subset_of(container, IndexReader()), sizes, is_whole=True)
 
@@ -59,7 +60,6 @@ class Place:
         return self._view(source, self.subset) if is_memref else self._slice(source, self.subset)
 
     def write(self, value: ir.Value, destination: ir.Value) -> ir.Value:
-        """The tensor with a value in this place."""
         if self.is_whole:
             return value
         if isinstance(self.subset, Filter):
@@ -70,7 +70,6 @@ class Place:
         return _result(tensor.InsertSliceOp(value, destination, *geometry))
 
     def write_in_place(self, value: ir.Value, destination: ir.Value) -> None:
-        """Put a value into a memref."""
         if isinstance(self.subset, Filter):
             scatter_filtered(value, destination, self.subset)
         elif isinstance(self.subset, Point):
@@ -100,18 +99,101 @@ class Place:
     def _geometry(self, tile: Tile, known_sizes: Sequence[Size]) -> tuple[Any, ...]:
         """Offsets, sizes and strides as slices and views take them."""
         emitter = Emitter()
-        # A size that the type leaves open is an operand, whatever is known of it.
-        sizes = [
-            emitter.value(number) if static is None else static
-            for number, static in zip(tile.sizes, known_sizes, strict=True)
-        ]
+        sizes = sizes_as_typed(tile.sizes, known_sizes, emitter)
         groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
-        gap = ir.ShapedType.get_dynamic_size()
         values = [[each for each in group if not isinstance(each, int)] for group in groups]
-        static = [[each if isinstance(each, int) else gap for each in group] for group in groups]
-        return (*values, *map(ir.DenseI64ArrayAttr.get, static))
+        return (*values, *map(mixed_attribute, groups))
+
+
+def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter) -> list[Index]:
+    """Sizes as a type has them: a value where it leaves one open, whatever is known of it."""
+    return [
+        emitter.value(number) if known is None else known
+        for number, known in zip(sizes, typed, strict=True)
+    ]
 
 
 def _result(op: Any) -> ir.Value:
     value: ir.Value = op.result
     return value
+
+
+Body = Callable[[Sequence[ir.Value], ir.Value], ir.Value]
+"""A function from an index and the carried value to the next carried value."""
+
+OUT_OF_BOUNDS = "an index of a gml_st.filter is out of bounds"
+
+
+def gather_filtered(source: ir.Value, filter_: Filter) -> ir.Value:
+    """A tensor like the source, with its elements at the indices and zeros elsewhere."""
+    element = ir.ShapedType(source.type).element_type
+    empty = tensor.EmptyOp(_extents(source), element).result
+    zeros: ir.Value = linalg.fill(number_constant(0, element), outs=[empty])
+
+    def copied(index: Sequence[ir.Value], filled: ir.Value) -> ir.Value:
+        return tensor.InsertOp(tensor.ExtractOp(source, index).result, filled, index).result
+
+    return _over_rows(filter_, source, zeros, copied)
+
+
+def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) -> ir.Value:
+    """The destination with the elements of the value at the indices; a memref is written to."""
+
+    def extracted(index: Sequence[ir.Value]) -> ir.Value:
+        is_memref = isinstance(value.type, ir.MemRefType)
+        return (memref.LoadOp if is_memref else tensor.ExtractOp)(value, index).result
+
+    def inserted(index: Sequence[ir.Value], into: ir.Value) -> ir.Value:
+        return tensor.InsertOp(extracted(index), into, index).result
+
+    def stored(index: Sequence[ir.Value], into: ir.Value) -> ir.Value:
+        memref.StoreOp(extracted(index), into, index)
+        return into
+
+    if isinstance(destination.type, ir.MemRefType):
+        return _over_rows(filter_, destination, None, stored)
+    return _over_rows(filter_, destination, destination, inserted)
+
+
+def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body: Body) -> ir.Value:
+    """A loop over the indices around a body; its carried value, or `whole` if it has none."""
+    indices = filter_.indices
+    if not isinstance(indices, ir.Value):
+        raise ArgumentTypeError(f"the indices of a filter are {indices!r}", expected="a value")
+    emitter = Emitter()
+    bounds = (emitter.value(0), _extent(indices, 0), emitter.value(1))
+    loop = scf.ForOp(*bounds, [] if carried is None else [carried])
+    with ir.InsertionPoint(loop.body):
+        row = loop.induction_variable
+        index = [_coordinate(indices, row, dim) for dim in range(ir.ShapedType(whole.type).rank)]
+        for dim, coordinate in enumerate(index):
+            _check(coordinate, _extent(whole, dim))
+        result = body(index, whole if carried is None else loop.inner_iter_args[0])
+        scf.YieldOp([] if carried is None else [result])
+    return whole if carried is None else loop.results[0]
+
+
+def _coordinate(indices: ir.Value, row: ir.Value, dim: int) -> ir.Value:
+    is_flat = ir.ShapedType(indices.type).rank == 1
+    where = [row] if is_flat else [row, Emitter().value(dim)]
+    coordinate: ir.Value = tensor.ExtractOp(indices, where).result
+    if not isinstance(coordinate.type, ir.IndexType):
+        coordinate = arith.IndexCastOp(ir.IndexType.get(), coordinate).result
+    return coordinate
+
+
+def _check(coordinate: ir.Value, size: ir.Value) -> None:
+    # Below nothing as an unsigned number is beyond everything.
+    inside = arith.CmpIOp(arith.CmpIPredicate.ult, coordinate, size).result
+    cf.AssertOp(inside, OUT_OF_BOUNDS)
+
+
+def _extent(container: ir.Value, dim: int) -> ir.Value:
+    size = size_at([(container, dim)])
+    return size if isinstance(size, ir.Value) else Emitter().value(size or 0)
+
+
+def _extents(container: ir.Value) -> list[ir.Value | int]:
+    rank = ir.ShapedType(container.type).rank
+    sizes = (size_at([(container, dim)]) for dim in range(rank))
+    return [size for size in sizes if size is not None]

@@ -11,7 +11,7 @@ from linalg_ext.structured.operands import producer
 from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.structured.sizes import SizeOf, size_of, value_of
 from linalg_ext.symbolic.integers import symbols_of
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, replace_op, select
 
 _PURE = frozenset(("tensor.dim", "tensor.extract", "gml_st.materialize", *LOOPS))
 _SETS = frozenset(
@@ -30,47 +30,43 @@ def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda
         op: the op.
         forget: is told of each op before it goes.
     """
-    open_ = [op]
-    while open_:
-        each = open_.pop()
-        if any(True for result in each.results for _ in result.uses) or not _may_go(each):
+    waiting = [op]
+    while waiting:
+        current = waiting.pop()
+        if not all(map(is_unused, current.results)) or not _may_go(current):
             continue
-        used = [owner for value in each.operands if (owner := producer(value)) is not None]
-        forget(each)
-        each.erase()
+        producers = [owner for value in current.operands if (owner := producer(value)) is not None]
+        forget(current)
+        current.erase()
         # Each once: an op is looked at no more when it is gone.
-        open_ += [owner for owner in dict.fromkeys(used) if owner not in open_]
+        waiting += [owner for owner in dict.fromkeys(producers) if owner not in waiting]
 
 
 def erase_taken(op: ir.Operation) -> None:
     """Erase a materialize without uses, and its set; their operands stay."""
     set_ = producer(op.operands[1])
     op.erase()
-    if set_ is not None and not any(True for result in set_.results for _ in result.uses):
+    if set_ is not None and all(map(is_unused, set_.results)):
         set_.erase()
 
 
 def erase_all_dead(root: ir.Operation) -> None:
     """Erase every dead op below an op."""
     for op in reversed(select(root, _may_go)):
-        if not any(True for result in op.results for _ in result.uses):
+        if all(map(is_unused, op.results)):
             op.erase()
 
 
 def _may_go(op: ir.Operation) -> bool:
     if not len(op.results):
         return False
-    if any(not _is_value(result.type) for result in op.results):
+    if any(isinstance(result.type, ir.MemRefType) for result in op.results):
         return False
     if reaches_outside_memory(op):
         return False
     if op.name in _PURE or op.name in _SETS:
         return not any(isinstance(value.type, ir.MemRefType) for value in op.operands)
     return op.name.startswith(("arith.", "affine.")) or has_rule(op)
-
-
-def _is_value(type_: ir.Type) -> bool:
-    return not isinstance(type_, ir.MemRefType)
 
 
 def resolve_dims(root: ir.Operation) -> None:

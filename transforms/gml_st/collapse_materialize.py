@@ -33,17 +33,15 @@ from __future__ import annotations
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, SubsetError
-from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView
-from linalg_ext.gml_st.ir.roots import is_filter
-from linalg_ext.gml_st.ir.sets_of_values import subset_of
-from linalg_ext.gml_st.ir.types import subset_shape
+from linalg_ext.gml_st.ir.sets import is_filter, subset_of
+from linalg_ext.gml_st.ir.types import is_view_of, is_whole, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.index_sets import Filter, Point
 
-from ._roots import sizes_as_typed
+from ._set_elements import sizes_as_typed
 
 NAME = "linalg-ext-collapse-materialize"
 
@@ -73,8 +71,7 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailu
 
 def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
     """A set of what a superset names, as a set of that superset."""
-    op = producer(set_)
-    if op is not None and op.name in ("gml_st.full", "gml_st.space"):
+    if is_whole(set_):
         return superset
     emitter = Emitter()
     subset = subset_of(set_, IndexReader())

@@ -34,6 +34,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.errors import ArgumentError
+from linalg_ext.gml_st.rules.bodies import reads_positions
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.maps import collapsed_tensor, groups_of
 from linalg_ext.structured.operands import producer
@@ -106,7 +107,7 @@ def _reason_against(op: ir.Operation, maps: Sequence[list[int] | None], count: i
     kinds = {str(kind) for kind in _iterators(op, count)}
     if len(kinds) > 1:
         return "some of the leading dimensions are reduced"
-    if _asks_for_indices(op):
+    if reads_positions(op):
         return "the body reads its indices"
     return None
 
@@ -118,21 +119,6 @@ def _iterators(op: ir.Operation, count: int) -> list[str]:
     if op.name == "linalg.generic":
         return [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])][:count]
     return ["parallel"]
-
-
-def _asks_for_indices(op: ir.Operation) -> bool:
-    found = False
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = found or inner.name == "linalg.index"
-        return ir.WalkResult.ADVANCE
-
-    for region in op.regions:
-        for block in region:
-            for inner in block:
-                inner.operation.walk(visit)
-    return found
 
 
 def _groups(dims: list[int] | None, count: int) -> Groups:
@@ -160,12 +146,10 @@ def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
         if source.type == type_ and groups_of(maker) == groups:
             return source
     elif maker is not None and maker.name == "linalg.fill":
-        filled: ir.Value = linalg.fill(
-            maker.operands[0], outs=[_collapsed(maker.operands[1], groups)]
-        )
+        below = _collapsed(maker.operands[1], groups)
+        filled: ir.Value = linalg.fill(maker.operands[0], outs=[below])
         return filled
-    view: ir.Value = tensor.CollapseShapeOp(type_, value, groups).result
-    return view
+    return tensor.CollapseShapeOp(type_, value, groups).result
 
 
 def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
@@ -175,8 +159,7 @@ def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
         size_at([(like, dim)]) if type_.is_dynamic_dim(dim) else None for dim in range(type_.rank)
     ]
     dynamic = [size for size in sizes if isinstance(size, ir.Value)]
-    view: ir.Value = tensor.ExpandShapeOp(type_, value, groups, dynamic, list(type_.shape)).result
-    return view
+    return tensor.ExpandShapeOp(type_, value, groups, dynamic, list(type_.shape)).result
 
 
 def _rebuilt(
@@ -188,7 +171,8 @@ def _rebuilt(
     """The same op on collapsed operands, with the body of the old one."""
     attributes: dict[str, Any] = {name: op.attributes[name] for name in op.attributes}
     if op.name == "linalg.generic":
-        attributes["indexing_maps"] = _collapsed_maps(maps, count, _rank_of(op))
+        rank = len(ir.ArrayAttr(op.attributes["iterator_types"]))
+        attributes["indexing_maps"] = _collapsed_maps(maps, count, rank)
         kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
         attributes["iterator_types"] = ir.ArrayAttr.get([kinds[0], *kinds[count:]])
     elif "dimensions" in attributes:
@@ -205,10 +189,6 @@ def _rebuilt(
     )
     op.regions[0].blocks[0].append_to(made.operation.regions[0])
     return made.operation
-
-
-def _rank_of(op: ir.Operation) -> int:
-    return len(ir.ArrayAttr(op.attributes["iterator_types"]))
 
 
 def _collapsed_maps(maps: Sequence[list[int] | None], count: int, rank: int) -> ir.ArrayAttr:

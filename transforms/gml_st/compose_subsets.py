@@ -27,15 +27,25 @@ is known becomes a tile. The origin is `gml-compose-set-ops` of tensorflow/mlir-
 
 from __future__ import annotations
 
+from linalg_ext import gml_st
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, SubsetError
-from linalg_ext.gml_st.ir.op_views import COMBINATIONS, PointView, TileView
-from linalg_ext.gml_st.ir.sets_of_values import subset_of
+from linalg_ext.gml_st.ir.op_views import (
+    COMBINATIONS,
+    DropDimsView,
+    PairView,
+    PointView,
+    TileView,
+    TransposeDimsView,
+)
+from linalg_ext.gml_st.ir.sets import ToNumber, called, root_of, subset_of
+from linalg_ext.gml_st.ir.types import is_container, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
-from linalg_ext.symbolic.index_sets import Filter
-
-from ._roots import is_known, is_root, set_at_root
+from linalg_ext.structured.operands import producer
+from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile, full
+from linalg_ext.symbolic.integers import Number
+from linalg_ext.transforms.gml_st._set_elements import sizes_as_typed
 
 NAME = "linalg-ext-compose-subsets"
 
@@ -71,3 +81,63 @@ def _is_of_root(op: ir.Operation) -> bool:
     if op.name == "gml_st.tile":
         return is_root(TileView.of(op).superset)
     return op.name == "gml_st.point" and is_root(PointView.of(op).superset)
+
+
+def is_root(value: ir.Value) -> bool:
+    """Return whether a superset is all there is: a tensor, a memref, a `gml_st.space`."""
+    op = producer(value)
+    return is_container(value.type) or (op is not None and op.name == "gml_st.space")
+
+
+def set_at_root(
+    set_: ir.Value, subset: Tile | Point, read: ToNumber, emitter: Emitter
+) -> ir.Value | None:
+    """A set as one op on its root, at the insertion point; None where types would not agree.
+
+    Where no value stands for the root, as after `gml_st.drop_dims`, it becomes a `gml_st.space`.
+
+    Args:
+        subset: what the set names.
+        read: what its numbers were read with.
+    """
+    root = root_of(set_)
+    if root is None:
+        sizes = _root_sizes(set_, read)
+        root = gml_st.space(emitter.mixed(sizes))
+        if subset == full(sizes) and root.type == set_.type:
+            return root
+    if isinstance(subset, Point):
+        return gml_st.point(root, emitter.mixed(subset.indices))
+    sizes_ = sizes_as_typed(subset.sizes, subset_shape(set_.type).sizes, emitter)
+    offsets, strides = emitter.mixed(subset.offsets), emitter.mixed(subset.strides)
+    made = gml_st.tile(root, offsets, sizes_, strides)
+    return made if made.type == set_.type else None
+
+
+def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:
+    root = root_of(set_)
+    if root is not None:
+        return list(as_tile(subset_of(root, read)).sizes)
+    op = producer(set_)
+    if op is None:
+        raise ArgumentError(f"a set is {called(set_)}", expected="the result of an op of gml_st")
+    match op.name:
+        case "gml_st.drop_dims":
+            drop = DropDimsView.of(op)
+            sizes = _root_sizes(drop.set, read)
+            return [sizes[dim] for dim in drop.remaining_dims]
+        case "gml_st.transpose_dims":
+            turned = TransposeDimsView.of(op)
+            sizes = _root_sizes(turned.set, read)
+            return [sizes[dim] for dim in turned.permutation]
+        case "gml_st.tile":
+            return _root_sizes(TileView.of(op).superset, read)
+        case "gml_st.point":
+            return _root_sizes(PointView.of(op).superset, read)
+    return _root_sizes(PairView.of(op).first, read)
+
+
+def is_known(subset: Tile | Point) -> bool:
+    """Return whether all numbers of a subset are known."""
+    tile = as_tile(subset)
+    return all(isinstance(n, int) for n in (*tile.offsets, *tile.sizes, *tile.strides))

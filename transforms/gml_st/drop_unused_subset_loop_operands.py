@@ -31,13 +31,12 @@ from __future__ import annotations
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import LoopView
-from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.gml_st.ir.op_views import LoopView
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
-from ._bodies import rename
-from ._rebuilding import rebuilt
+from ._loops import rebuilt
+from ._nest import rename
 
 NAME = "linalg-ext-drop-unused-subset-loop-operands"
 
@@ -50,9 +49,7 @@ def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
         report.matched[op.name] += 1
         view = LoopView.of(op)
         unchanged = _unchanged(view)
-        used = [
-            at for at, argument in enumerate(view.region_ins) if any(True for _ in argument.uses)
-        ]
+        used = [at for at, argument in enumerate(view.region_ins) if not is_unused(argument)]
         if not unchanged and len(used) == len(view.ins):
             continue
         report.changed[op.name] += 1
@@ -63,12 +60,12 @@ def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
 def _unchanged(view: LoopView) -> list[int]:
     """The outputs that are yielded as they came, by their positions."""
     end = view.terminator
-    if end.subsets:
+    if end.sets:
         return []
-    destinations = yield_destinations(end, view)
+    destinations = view.yield_destinations(end)
     return [
         view.region_outs.index(argument)
-        for value, argument in zip(end.values, destinations, strict=True)
+        for value, argument in zip(end.sources, destinations, strict=True)
         if value == argument
     ]
 
@@ -82,17 +79,16 @@ def _drop(view: LoopView, used: list[int], unchanged: list[int]) -> None:
     tensors = [at for at, out in enumerate(view.outs) if isinstance(out.type, ir.RankedTensorType)]
     end = view.terminator
     if unchanged:
-        values = [value for at, value in zip(tensors, end.values, strict=True) if at in kept]
+        values = [value for at, value in zip(tensors, end.sources, strict=True) if at in kept]
         with ir.InsertionPoint(end.op), end.op.location:
             gml_st.yield_(values)
         end.op.erase()
-    results = iter(
-        rebuilt(
-            view,
-            ins=[(at, view.ins[at]) for at in used],
-            outs=[(at, view.outs[at]) for at in kept],
-        )
+    new = rebuilt(
+        view,
+        ins=[(at, view.ins[at]) for at in used],
+        outs=[(at, view.outs[at]) for at in kept],
     )
+    results = iter(new.results)
     for at, old in zip(tensors, view.op.results, strict=True):
         old.replace_all_uses_with(next(results) if at in kept else view.outs[at])
     view.op.erase()

@@ -33,15 +33,12 @@ from __future__ import annotations
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, TileView
-from linalg_ext.gml_st.ir.types import is_container
+from linalg_ext.gml_st.ir.types import is_view_of, is_whole
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.operands import producer
 
 NAME = "linalg-ext-expand-materialize"
-
-_WHOLES = ("gml_st.full", "gml_st.space")
 
 
 @rewrite(NAME, on="gml_st.materialize")
@@ -52,8 +49,7 @@ def expand_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure
     if maker is None or maker.name not in ("gml_st.tile", "gml_st.point"):
         return False
     part = TileView.of(maker) if maker.name == "gml_st.tile" else PointView.of(maker)
-    outer = producer(part.superset)
-    if is_container(part.superset.type) or (outer is not None and outer.name in _WHOLES):
+    if is_whole(part.superset):
         return False
     try:
         whole = gml_st.materialize(view.source, part.superset)

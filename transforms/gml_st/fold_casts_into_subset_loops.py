@@ -48,13 +48,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView
-from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.gml_st.ir.op_views import LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._rebuilding import cast, rebuilt
+from ._loops import cast, rebuilt
 
 NAME = "linalg-ext-fold-casts-into-subset-loops"
 
@@ -67,10 +66,9 @@ def fold_casts_into_subset_loops(module: ir.Operation) -> Report:
     report = Report(NAME)
     for op in reversed(operations(module, {"gml_st.loop", "gml_st.for"})):
         report.matched[op.name] += 1
-        view = LoopView.of(op) if op.name == "gml_st.loop" else ForView.of(op)
-        ins = _uncast(view.ins, view.region_ins) if isinstance(view, LoopView) else []
-        outs = _uncast(view.outs, view.region_outs)
-        if ins == list(getattr(view, "ins", ())) and outs == list(view.outs):
+        view = LoopView.of(op)
+        ins, outs = _uncast(view.ins, view.region_ins), _uncast(view.outs, view.region_outs)
+        if ins == list(view.ins) and outs == list(view.outs):
             continue
         report.changed[op.name] += 1
         _fold(view, ins, outs)
@@ -109,13 +107,13 @@ def _says_more(one: ir.Type, other: ir.Type) -> bool:
     return all(said == gap or known != gap for known, said in pairs)
 
 
-def _fold(view: LoopView | ForView, ins: list[ir.Value], outs: list[ir.Value]) -> None:
-    if isinstance(view, LoopView) and not view.terminator.subsets:
+def _fold(view: LoopView, ins: list[ir.Value], outs: list[ir.Value]) -> None:
+    if view.op.name == "gml_st.loop" and not view.terminator.sets:
         _cast_whole_values(view, outs)
-    results = rebuilt(view, ins=list(enumerate(ins)), outs=list(enumerate(outs)))
+    new = rebuilt(view, ins=list(enumerate(ins)), outs=list(enumerate(outs)))
     with ir.InsertionPoint(view.op), view.op.location:
-        for old, new in zip(view.op.results, results, strict=True):
-            old.replace_all_uses_with(cast(new, old.type))
+        for old, result in zip(view.op.results, new.results, strict=True):
+            old.replace_all_uses_with(cast(result, old.type))
     view.op.erase()
 
 
@@ -124,5 +122,5 @@ def _cast_whole_values(view: LoopView, outs: Sequence[ir.Value]) -> None:
     end = view.terminator
     types = {arg: out.type for arg, out in zip(view.region_outs, outs, strict=True)}
     with ir.InsertionPoint(end.op), end.op.location:
-        for at, argument in enumerate(yield_destinations(end, view)):
-            end.op.operands[at] = cast(end.values[at], types[argument])
+        for at, argument in enumerate(view.yield_destinations(end)):
+            end.op.operands[at] = cast(end.sources[at], types[argument])

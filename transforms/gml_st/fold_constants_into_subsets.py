@@ -27,13 +27,19 @@ from collections.abc import Sequence
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.inference import materialized_type, static
-from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
-from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, SpaceView, TileView
+from linalg_ext.gml_st.ir.op_views import (
+    YIELDS,
+    MaterializeView,
+    PointView,
+    SpaceView,
+    TileView,
+    YieldView,
+)
+from linalg_ext.gml_st.ir.types import materialized_type, static
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.mixed import Index
 
-from ._rebuilding import cast
+from ._loops import cast
 
 NAME = "linalg-ext-fold-constants-into-subsets"
 
@@ -58,7 +64,6 @@ def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Mat
 
 
 def _folded(op: ir.Operation) -> ir.Value | None:
-    """Return the set with its constants as static numbers; None where none is new."""
     match op.name:
         case "gml_st.space":
             space = SpaceView.of(op)
@@ -112,20 +117,17 @@ def _adapt(user: ir.Operation, at: int, set_: ir.Value, rewriter: Rewriter) -> N
     view = _yield_view(user)
     if view is not None:
         position = _position(view, at)
-        value = (view.sources if isinstance(view, SetYieldView) else view.values)[position]
+        value = view.sources[position]
         if isinstance(value.type, ir.RankedTensorType):
             with ir.InsertionPoint(user), user.location:
                 user.operands[position] = cast(value, materialized_type(value.type, set_))
     user.operands[at] = set_
 
 
-def _yield_view(op: ir.Operation) -> YieldView | SetYieldView | None:
-    if op.name == "gml_st.yield":
-        return YieldView.of(op)
-    return SetYieldView.of(op) if op.name == "gml_st.set_yield" else None
+def _yield_view(op: ir.Operation) -> YieldView | None:
+    return YieldView.of(op) if op.name in YIELDS else None
 
 
-def _position(view: YieldView | SetYieldView, operand: int) -> int:
+def _position(view: YieldView, operand: int) -> int:
     """Return the position of the yielded value for a set operand: sets are the last operands."""
-    sets = view.sets if isinstance(view, SetYieldView) else view.subsets
-    return operand - (len(view.op.operands) - len(sets))
+    return operand - (len(view.op.operands) - len(view.sets))

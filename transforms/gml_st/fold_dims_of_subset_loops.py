@@ -41,13 +41,9 @@ inserted.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView
-from linalg_ext.gml_st.ir.op_views import LOOPS
-from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.operands import producer
-
-from ._rebuilding import AnyLoop, view_of
 
 NAME = "linalg-ext-fold-dims-of-subset-loops"
 
@@ -70,34 +66,34 @@ def _given(value: ir.Value) -> ir.Value | None:
         owner = value.owner.owner
         if not isinstance(owner, ir.Operation | ir.OpView) or owner.operation.name not in LOOPS:
             return None
-        return _given_for_argument(view_of(owner.operation), value)
+        return _given_for_argument(LoopView.of(owner.operation), value)
     op = producer(value)
     if op is None or op.name not in LOOPS:
         return None
-    view = view_of(op)
-    outs = view.terminator.destinations if isinstance(view, ParallelView) else view.outs
+    view = LoopView.of(op)
+    outs = view.destinations
     tensors = [at for at, out in enumerate(outs) if isinstance(out.type, ir.RankedTensorType)]
     at = tensors[ir.OpResult(value).result_number]
     return outs[at] if _keeps_sizes(view, at) else None
 
 
-def _given_for_argument(view: AnyLoop, value: ir.Value) -> ir.Value | None:
-    if isinstance(view, LoopView) and value in view.region_ins:
+def _given_for_argument(view: LoopView, value: ir.Value) -> ir.Value | None:
+    if value in view.region_ins:
         return view.ins[view.region_ins.index(value)]
-    if isinstance(view, ParallelView) or value not in view.region_outs:
+    if value not in view.region_outs:
         return None
     at = view.region_outs.index(value)
     return view.outs[at] if _keeps_sizes(view, at) else None
 
 
-def _keeps_sizes(view: AnyLoop, at: int) -> bool:
+def _keeps_sizes(view: LoopView, at: int) -> bool:
     """Return whether an output has the same sizes after each iteration."""
-    if not isinstance(view, LoopView):
+    if view.op.name != "gml_st.loop":
         return True
     end, argument = view.terminator, view.region_outs[at]
-    if end.subsets or isinstance(argument.type, ir.MemRefType):
+    if end.sets or isinstance(argument.type, ir.MemRefType):
         return True
-    value = end.values[yield_destinations(end, view).index(argument)]
+    value = end.sources[view.yield_destinations(end).index(argument)]
     # Each of these gives its destination with something in it.
     while (op := producer(value)) is not None and op.name in _INTO:
         value = op.operands[_INTO[op.name]]

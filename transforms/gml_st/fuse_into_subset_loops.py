@@ -22,8 +22,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.rewriting import Report, module_pass
 
-from .chosen_ops import Choice
 from .cleanup import resolve_dims, tidy
+from .op_tiling import Choice
 from .producer_fusion import Fusion, loops_in
 
 NAME = "linalg-ext-fuse-into-subset-loops"

@@ -50,23 +50,32 @@ What only the run knows is checked there: the indices of a filter, the steps of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from linalg_ext.bindings import arith, cf, ir, memref
+from linalg_ext.bindings import arith, cf, ir, memref, scf, tensor
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.executable.explanation import Told
-from linalg_ext.gml_st.ir.inference import static
 from linalg_ext.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
+from linalg_ext.gml_st.ir.sets import dependences, is_defined_inside, is_filter
+from linalg_ext.gml_st.ir.types import static
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter
+from linalg_ext.transforms.gml_st._nest import (
+    Nest,
+    for_nest,
+    is_same_set,
+    is_view_at,
+    lower_in_order,
+    makers,
+    may_move,
+    move_here,
+    rename,
+)
+from linalg_ext.transforms.gml_st._set_elements import Place
+from linalg_ext.transforms.gml_st.fold_subset_questions import QUESTIONS, answer
 from linalg_ext.transforms.ir_utils.walking import operations, place, replace_op, select
-
-from ._in_order import lower_in_order
-from ._in_parallel import lower_in_parallel, reason_for_order
-from ._nest import Nest
-from ._set_elements import Place
-from ._set_queries import QUESTIONS, answer
 
 NAME = "linalg-ext-lower-subset-loops"
 
@@ -147,3 +156,165 @@ def _at(op: ir.Operation) -> Iterator[None]:
         raise LoweringError(
             error.what, where=place(op), expected=error.expected, hint=error.hint
         ) from error
+
+
+def reason_for_order(nest: Nest) -> str | None:
+    """Return the reason for sequential iterations; None where `lower_in_parallel` may be used."""
+    view = nest.terminator
+    if not nest.parallel:
+        return "the loop has no parallel iterator"
+    if any(view.accumulated):
+        return "accumulated values are combined in order"
+    sequential = _sequential(nest)
+    block = nest.op.regions[0].blocks[0]
+    for set_ in nest.sets:
+        if set_ is None:
+            return "whole tensors are yielded"
+        if is_filter(set_):
+            return "a filter is written to element by element"
+        if dependences(set_, nest.ivs) & set(sequential):
+            return "a sequential iterator moves over the output"
+        if sequential and not all(may_move(op) for op in makers(set_, block)):
+            return "the place in the output is computed by ops that cannot be moved"
+    if sum(isinstance(target, int) for target in nest.targets) < len(nest.inits):
+        return "an output is not written to"
+    if not all(_is_read_where_written(nest, at) for at in range(len(nest.inits))):
+        return "other parts of the output are read than are written to"
+    return None
+
+
+def lower_in_parallel(nest: Nest) -> list[ir.Value]:
+    """Build an `scf.forall` with the body of the nest, sequential iterators inside; its results.
+
+    An iteration may read of an output what it writes to itself, and nothing else of it: the tile is
+    taken out before the sequential iterators, carried by them, and put back after them.
+    """
+    lower, upper, step = (
+        [_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)
+    )
+    forall = scf.ForallOp(lower, upper, step, list(nest.inits))
+    shared = list(forall.inner_iter_args)
+    with ir.InsertionPoint(forall.body):
+        rename([nest.ivs[dim] for dim in nest.parallel], list(forall.induction_variables))
+        write = _carry_tiles if _sequential(nest) else _write_once
+        written = write(nest, shared)
+        ends = [(*_as_tensor(value, place), at) for at, (value, place) in written.items()]
+        with ir.InsertionPoint(scf.InParallelOp().block):
+            for value, geometry, at in ends:
+                tensor.ParallelInsertSliceOp(value, shared[at], *geometry)
+    return list(forall.results)
+
+
+def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
+    """Move the body to the insertion point; what goes to each output, and where."""
+    _rename_outputs(nest, shared)
+    _read_own_places(nest, shared)
+    move_here(nest.body)
+    written: dict[int, tuple[ir.Value, Place]] = {}
+    for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
+        place = Place.of(set_)
+        if isinstance(target, int):
+            written[target] = (value, place)
+        elif not is_view_at(value, target, set_):
+            place.write_in_place(value, target)
+    return written
+
+
+def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
+    """The same with the sequential iterators around the body, which carry a tile each."""
+    _rename_outputs(nest, shared)
+    sets = {target: nest.own_sets[at] for at, target in _tensor_targets(nest)}
+    block = nest.op.regions[0].blocks[0]
+    needed = [op for set_ in nest.own_sets for op in makers(set_, block)]
+    move_here([op for op in nest.body if op in needed])
+    order = sorted(sets)
+    places = {at: Place.of(sets[at]) for at in order}
+
+    def body(ivs: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        rename([nest.ivs[dim] for dim in _sequential(nest)], ivs)
+        for at, tile in zip(order, carried, strict=True):
+            for op in _readers(shared[at]):
+                replace_op(op, tile)
+        move_here(nest.body)
+        results = dict(zip(order, carried, strict=True))
+        for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
+            if isinstance(target, int):
+                results[target] = value
+            elif not is_view_at(value, target, set_):
+                Place.of(set_).write_in_place(value, target)
+        return [results[at] for at in order]
+
+    bounds = [nest.bounds[dim] for dim in _sequential(nest)]
+    tiles = [places[at].read(shared[at]) for at in order]
+    results = for_nest(bounds, tiles, body)
+    return {at: (value, places[at]) for at, value in zip(order, results, strict=True)}
+
+
+def _as_tensor(value: ir.Value, place: Place) -> tuple[ir.Value, tuple[Any, ...]]:
+    """A value as a slice that can be put in place, and the place as operands."""
+    geometry = place.parallel_geometry()
+    if not isinstance(value.type, ir.RankedTensorType):
+        type_ = ir.RankedTensorType.get([1] * place.subset.rank, value.type)
+        value = tensor.FromElementsOp(type_, [value]).result
+    return value, geometry
+
+
+def _is_read_where_written(nest: Nest, at: int) -> bool:
+    argument = nest.arguments[at]
+    if argument is None:
+        return True
+    (set_,) = (
+        nest.own_sets[position] for position, target in _tensor_targets(nest) if target == at
+    )
+    for use in argument.uses:
+        user = use.owner.operation
+        match user.name:
+            case "gml_st.tile" | "gml_st.point" | "gml_st.full" | "tensor.dim":
+                continue
+            case "gml_st.materialize" if is_same_set(MaterializeView.of(user).set, set_):
+                continue
+            case "gml_st.set_yield" if argument not in nest.values:
+                continue
+        return False
+    return True
+
+
+def _readers(shared: ir.Value) -> list[ir.Operation]:
+    owners = [use.owner.operation for use in shared.uses]
+    return [op for op in owners if op.name == "gml_st.materialize"]
+
+
+def _rename_outputs(nest: Nest, shared: Sequence[ir.Value]) -> None:
+    for argument, value in zip(nest.arguments, shared, strict=True):
+        if argument is not None:
+            argument.replace_all_uses_with(value)
+
+
+def _read_own_places(nest: Nest, shared: Sequence[ir.Value]) -> None:
+    """Read what is shared where a tensor from outside is read that the body has no name for.
+
+    What it held at the place that an iteration writes to is there until that iteration is done.
+    Reading the tensor itself would take a copy of all of it.
+    """
+    block = nest.op.regions[0].blocks[0]
+    for at, target in _tensor_targets(nest):
+        if nest.arguments[target] is not None:
+            continue
+        for op in _readers(nest.inits[target]):
+            is_own = is_same_set(MaterializeView.of(op).set, nest.own_sets[at])
+            if is_own and is_defined_inside(op.results[0], block):
+                op.operands[0] = shared[target]
+
+
+def _tensor_targets(nest: Nest) -> list[tuple[int, int]]:
+    """The positions of the values that go to tensors, each with that of its tensor."""
+    return [(at, target) for at, target in enumerate(nest.targets) if isinstance(target, int)]
+
+
+def _sequential(nest: Nest) -> list[int]:
+    return [dim for dim in range(len(nest.bounds)) if dim not in nest.parallel]
+
+
+def _bound(value: ir.Value) -> ir.Value | int:
+    number = static(value)
+    return value if number is None else number

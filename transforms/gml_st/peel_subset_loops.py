@@ -22,20 +22,20 @@ stays one; so does one whose range is shorter than its step.
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir
+from linalg_ext import gml_st
+from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.loop_views import ParallelView
-from linalg_ext.gml_st.ir.op_views import LOOPS
+from linalg_ext.gml_st.ir.op_views import LOOPS, YIELDS, LoopView, MaterializeView, TileView
+from linalg_ext.gml_st.ir.types import subset_shape
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.sizes import as_number, value_of
-from linalg_ext.transforms.ir_utils.walking import operations
-
-from ._covering import view_of
-from ._loops import with_bounds, with_destinations
-from ._static_sizes import make_sizes_static
-from .cleanup import erase_all_dead
+from linalg_ext.transforms.gml_st._loops import with_bounds, with_destinations
+from linalg_ext.transforms.gml_st.cleanup import erase_all_dead
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
 
 NAME = "linalg-ext-peel-subset-loops"
 
@@ -61,7 +61,7 @@ def peel_subset_loops(
         report.matched[loop.name] += 1
         name = loop.name
         try:
-            changed = _peel(loop, list(dims or range(view_of(loop).rank)), skip_partial)
+            changed = _peel(loop, list(dims or range(LoopView.of(loop).rank)), skip_partial)
         except Unserved as error:
             report.leave(name, error.reason)
             continue
@@ -75,7 +75,7 @@ def peel_subset_loops(
 def _peel(loop: ir.Operation, dims: list[int], skip_partial: bool) -> bool:
     """Peel iterators one after the other: the first one's parts, then what is left of them."""
     for place, dim in enumerate(dims):
-        if dim >= view_of(loop).rank or not _has_remainder(loop, dim):
+        if dim >= LoopView.of(loop).rank or not _has_remainder(loop, dim):
             continue
         main, rest = _split(loop, dim)
         later = dims[place + 1 :]
@@ -88,7 +88,7 @@ def _peel(loop: ir.Operation, dims: list[int], skip_partial: bool) -> bool:
 
 
 def _has_remainder(loop: ir.Operation, dim: int) -> bool:
-    view = view_of(loop)
+    view = LoopView.of(loop)
     if not len(loop.results):
         raise Unserved("the loop writes to memrefs")
     lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
@@ -102,24 +102,99 @@ def _has_remainder(loop: ir.Operation, dim: int) -> bool:
 
 def _split(loop: ir.Operation, dim: int) -> tuple[ir.Operation, ir.Operation]:
     """A loop over the whole steps, and one over what is left, which begins with its results."""
-    view = view_of(loop)
+    view = LoopView.of(loop)
     lower, upper, step = (as_number(each[dim]) for each in (view.lower, view.upper, view.step))
     with loop.location, ir.InsertionPoint(loop):
         middle = value_of(lower + (upper - lower) // step * step)
         main = loop.clone().operation
     uppers = [middle if at == dim else each for at, each in enumerate(view.upper)]
     lowers = [middle if at == dim else each for at, each in enumerate(view.lower)]
-    outs = [] if isinstance(view, ParallelView) else list(view.outs)
     # The clone first: it has no users yet.
-    main = with_bounds(main, view_of(main).lower, uppers, outs)
+    main = with_bounds(main, LoopView.of(main).lower, uppers, view.outs)
     begun = list(main.results)
-    if isinstance(view, ParallelView):
+    if loop.name == "gml_st.parallel":
         try:
             with_destinations(view.terminator, begun)
         except Unserved:
             main.erase()
             raise
-    rest = with_bounds(loop, lowers, view_of(loop).upper, begun)
+    rest = with_bounds(loop, lowers, LoopView.of(loop).upper, begun)
     make_sizes_static(main)
     make_sizes_static(rest)
     return main, rest
+
+
+_COMPUTED = ("affine.", "arith.")
+
+
+def make_sizes_static(root: ir.Operation) -> None:
+    """Numbers in the bodies of an op that can be one alone are that one.
+
+    A part that has a static shape then is cast back to the type that its users know; upstream's
+    canonicalization takes the shape further.
+    """
+    read = IndexReader()
+    for op in select(root, lambda op: op.name.startswith(_COMPUTED) and len(op.results) == 1):
+        if op.name == "arith.constant" or not isinstance(op.results[0].type, ir.IndexType):
+            continue
+        number = read(op.results[0])
+        if isinstance(number, int):
+            with op.location, ir.InsertionPoint(op):
+                known = integer_constant(ir.IndexType.get(), number)
+            op.results[0].replace_all_uses_with(known)
+    for op in operations(root, ["gml_st.tile"]):
+        _make_static(op, read)
+
+
+def _make_static(op: ir.Operation, read: IndexReader) -> None:
+    view = TileView.of(op)
+    groups = [
+        [number if isinstance(number := read(each), int) else each for each in group]
+        for group in (view.offsets, view.sizes, view.strides)
+    ]
+    if groups == [list(view.offsets), list(view.sizes), list(view.strides)]:
+        return
+    with op.location, ir.InsertionPoint(op):
+        new = gml_st.tile(view.superset, *groups)
+    old = op.results[0]
+    if new.type == old.type:
+        old.replace_all_uses_with(new)
+        return
+    # A set of this set keeps to the one whose type it was made for.
+    for user in [use.owner.operation for use in old.uses]:
+        if user.name == "gml_st.materialize":
+            _rematerialize(user, new)
+        elif user.name in YIELDS:
+            _yield_static(user, old, new)
+
+
+def _rematerialize(op: ir.Operation, set_: ir.Value) -> None:
+    view = MaterializeView.of(op)
+    with op.location, ir.InsertionPoint(op):
+        part = gml_st.materialize(view.source, set_)
+        known = tensor.CastOp(op.results[0].type, part).result
+    replace_op(op, known)
+
+
+def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
+    """Let a terminator write to the static set what it wrote to the open one."""
+    loop = op.parent
+    if loop is None or loop.operation.name not in LOOPS:
+        return  # it ends the region of an accumulator, and yields no subset
+    terminator = LoopView.of(loop.operation).terminator
+    operands = list(op.operands)
+    for number, (value, set_, accumulated) in enumerate(
+        zip(terminator.sources, terminator.sets, terminator.accumulated, strict=True)
+    ):
+        if set_ != old or accumulated:
+            continue
+        shape = subset_shape(new.type).sizes
+        dynamic = ir.ShapedType.get_dynamic_size()
+        type_ = ir.RankedTensorType.get(
+            [dynamic if size is None else size for size in shape],
+            ir.ShapedType(value.type).element_type,
+        )
+        with op.location, ir.InsertionPoint(op):
+            known = tensor.CastOp(type_, value).result
+        op.operands[number] = known
+        op.operands[len(operands) - len(terminator.sets) + number] = new

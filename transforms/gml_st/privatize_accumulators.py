@@ -65,15 +65,14 @@ from typing import Any
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.ir.loop_views import ParallelView, SetYieldView
-from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS
-from linalg_ext.gml_st.ir.roots import is_filter
+from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS, LoopView, YieldView
+from linalg_ext.gml_st.ir.sets import is_filter
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import operations, replace_each
 
-from ._bodies import makers, may_move, move_operations, rename
+from ._nest import makers, may_move, move_here, rename
 
 NAME = "linalg-ext-privatize-accumulators"
 
@@ -81,24 +80,18 @@ NAME = "linalg-ext-privatize-accumulators"
 @module_pass(NAME, on="gml_st.parallel")
 def privatize_accumulators(module: ir.Operation) -> Report:
     """Split accumulating parallel loops into one without and a sequential one that combines."""
-    report = Report(NAME)
-    for op in operations(module, {"gml_st.parallel"}):
-        report.matched[op.name] += 1
-        view = ParallelView.of(op)
-        if not any(view.terminator.accumulated):
-            continue
-        reason = _reason_against(view)
-        if reason is not None:
-            report.leave(op.name, reason)
-            continue
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            results = _split(view)
-        replace_op(op, *results)
-    return report
+    return replace_each(NAME, operations(module, {"gml_st.parallel"}), _privatized)
 
 
-def _reason_against(view: ParallelView) -> str | None:
+def _privatized(op: ir.Operation) -> list[ir.Value] | str | None:
+    """The results of both loops; a text says why a loop that accumulates stays."""
+    view = LoopView.of(op)
+    if not any(view.terminator.accumulated):
+        return None
+    return _reason_against(view) or _split(view)
+
+
+def _reason_against(view: LoopView) -> str | None:
     end = view.terminator
     for at, flag in enumerate(end.accumulated):
         if not isinstance(end.destinations[at].type, ir.RankedTensorType):
@@ -115,7 +108,7 @@ def _reason_against(view: ParallelView) -> str | None:
     return None
 
 
-def _split(view: ParallelView) -> list[ir.Value]:
+def _split(view: LoopView) -> list[ir.Value]:
     """Both loops at the insertion point; the results, one for each destination."""
     end = view.terminator
     own = [at for at, flag in enumerate(end.accumulated) if flag]
@@ -126,9 +119,9 @@ def _split(view: ParallelView) -> list[ir.Value]:
     with gml_st.parallel(*bounds, distribution=view.distribution) as first:
         rename(view.ivs, first.ivs)
         body = [op.operation for op in list(view.body.operations)[:-1]]
-        move_operations(body, ir.InsertionPoint.current.block)
+        move_here(body)
         # A value may be an argument of the body: it has another name now.
-        end = SetYieldView.of(end.op)
+        end = YieldView.of(end.op)
         here = _position(view, first.ivs)
         private = [_put(end.sources[at], here, at_) for at, at_ in zip(own, partials, strict=True)]
         gml_st.set_yield(
@@ -151,7 +144,7 @@ def _split(view: ParallelView) -> list[ir.Value]:
     return [given[at] for at in range(len(end.sources))]
 
 
-def _accumulate(end: SetYieldView) -> None:
+def _accumulate(end: YieldView) -> None:
     """Move the combiner of a `gml_st.set_yield` to the one that was just built."""
     built = list(ir.InsertionPoint.current.block.operations)[-1].operation
     if end.combiner is not None:
@@ -160,8 +153,7 @@ def _accumulate(end: SetYieldView) -> None:
     built.attributes[ACCUMULATOR_FLAGS] = ir.DenseBoolArrayAttr.get(flags)
 
 
-def _counts(view: ParallelView) -> list[int | ir.Value]:
-    """Return the trip count of each iterator."""
+def _counts(view: LoopView) -> list[int | ir.Value]:
     read, emitter = IndexReader(), Emitter()
     return emitter.mixed(
         [
@@ -171,8 +163,7 @@ def _counts(view: ParallelView) -> list[int | ir.Value]:
     )
 
 
-def _position(view: ParallelView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
-    """The number of an iteration along each iterator."""
+def _position(view: LoopView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
     read, emitter = IndexReader(), Emitter()
     numbers: list[Number] = [
         floordiv(read(iv) - read(lower), read(step))

@@ -41,16 +41,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import LOOPS
+from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import is_le
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import operations, replace_each
 
-from ._bodies import rename
-from ._in_order import lower_in_order
-from ._nest import Nest
-from ._rebuilding import AnyLoop, rebuilt, view_of
+from ._loops import rebuilt
+from ._nest import Nest, lower_in_order, rename
 
 NAME = "linalg-ext-remove-trivial-subset-loops"
 
@@ -58,35 +56,27 @@ NAME = "linalg-ext-remove-trivial-subset-loops"
 @module_pass(NAME, on=LOOPS)
 def remove_trivial_subset_loops(module: ir.Operation) -> Report:
     """Remove loops that never run, and iterators that run once."""
-    report = Report(NAME)
     # From the inside out: a loop that is erased takes none with it that is still to be looked at.
-    for op in reversed(operations(module, LOOPS)):
-        report.matched[op.name] += 1
-        results = _simplified(view_of(op))
-        if results is None:
-            continue
-        report.changed[op.name] += 1
-        replace_op(op, *results)
-    return report
+    return replace_each(NAME, reversed(operations(module, LOOPS)), _simplified)
 
 
-def _simplified(view: AnyLoop) -> list[ir.Value] | None:
+def _simplified(op: ir.Operation) -> list[ir.Value] | None:
     """Simplify a loop and return the new values of its results; None where nothing applies."""
+    view = LoopView.of(op)
     counts = [_count(view, dim) for dim in range(view.rank)]
-    with ir.InsertionPoint(view.op), view.op.location:
-        if 0 in counts:
-            return list(Nest.of(view.op).inits)
-        once = [dim for dim, count in enumerate(counts) if count == 1]
-        if not once:
-            return None
-        rename([view.ivs[dim] for dim in once], [view.lower[dim] for dim in once])
-        if len(once) == view.rank:
-            return lower_in_order(replace(Nest.of(view.op), bounds=(), ivs=()))
+    if 0 in counts:
+        return list(Nest.of(op).inits)
+    once = [dim for dim, count in enumerate(counts) if count == 1]
+    if not once:
+        return None
+    rename([view.ivs[dim] for dim in once], [view.lower[dim] for dim in once])
+    if len(once) == view.rank:
+        return lower_in_order(replace(Nest.of(op), bounds=(), ivs=()))
     more = [dim for dim in range(view.rank) if dim not in once]
-    return list(rebuilt(view, iterators=more))
+    return list(rebuilt(view, iterators=more).results)
 
 
-def _count(view: AnyLoop, dim: int) -> int | None:
+def _count(view: LoopView, dim: int) -> int | None:
     """0 or 1 where an iterator is known to run so often, else None."""
     read = IndexReader()
     lower, upper, step = (read(each[dim]) for each in (view.lower, view.upper, view.step))

@@ -19,15 +19,15 @@ the pass `scalarize` of tensorflow/mlir-hlo.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.operands import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused
 
-from ._bodies import move_here, rename
+from ._nest import move_here
 
 NAME = "linalg-ext-scalarize"
 
@@ -57,7 +57,6 @@ _INSERT = "tensor.insert_slice"
 
 
 def _is_single(type_: ir.Type) -> bool:
-    """Return whether a type is that of a tensor of one element."""
     return isinstance(type_, ir.RankedTensorType) and all(size == 1 for size in type_.shape)
 
 
@@ -70,12 +69,10 @@ def _element(value: ir.Value) -> ir.Value:
         whole, indices = slice_.source, _offsets(slice_)
     else:
         whole, indices = value, [Emitter().value(0)] * value.type.rank
-    element: ir.Value = tensor.ExtractOp(whole, indices).result
-    return element
+    return tensor.ExtractOp(whole, indices).result
 
 
 def _offsets(slice_: Any) -> list[ir.Value]:
-    """Return the offsets of a slice along all dimensions of its source."""
     gap = ir.ShapedType.get_dynamic_size()
     given, emitter = iter(slice_.offsets), Emitter()
     return [
@@ -86,8 +83,7 @@ def _offsets(slice_: Any) -> list[ir.Value]:
 def _tensor(element: ir.Value, type_: ir.Type) -> ir.Value:
     if element.type == type_:
         return element
-    made: ir.Value = tensor.FromElementsOp(type_, [element]).result
-    return made
+    return tensor.FromElementsOp(type_, [element]).result
 
 
 def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:
@@ -105,12 +101,12 @@ def _scalar_body(op: ir.Operation, rewriter: Rewriter) -> list[ir.Value] | None:
         return None
     given = operands[: len(block.arguments)]
     elements = [
-        _element(value) if any(True for _ in argument.uses) else None
+        _element(value) if not is_unused(argument) else None
         for value, argument in zip(given, block.arguments, strict=True)
     ]
     for argument, element in zip(block.arguments, elements, strict=True):
         if element is not None:
-            rename([argument], [element])
+            argument.replace_all_uses_with(element)
     move_here(body[:-1])
     for each in body[:-1]:
         _drop_indices(each, rewriter)
@@ -139,7 +135,7 @@ def _scalar_if(op: ir.Operation) -> list[ir.Value] | None:
     for old, new in zip(op.regions, made.operation.regions, strict=True):
         old.blocks[0].append_to(new)
         _yield_elements(new.blocks[0])
-    return [_tensor(*each) for each in zip(made.results, _types(op.results), strict=True)]
+    return [_tensor(new, old.type) for new, old in zip(made.results, op.results, strict=True)]
 
 
 def _scalar_for(op: ir.Operation) -> list[ir.Value] | None:
@@ -160,7 +156,7 @@ def _scalar_for(op: ir.Operation) -> list[ir.Value] | None:
         for argument, type_ in zip(list(block.arguments)[1:], types, strict=True):
             _hold_as_tensor(argument, type_)
     _yield_elements(block)
-    return [_tensor(*each) for each in zip(made.results, _types(op.results), strict=True)]
+    return [_tensor(new, old.type) for new, old in zip(made.results, op.results, strict=True)]
 
 
 def _hold_as_tensor(argument: ir.BlockArgument, type_: ir.Type) -> None:
@@ -186,10 +182,6 @@ def _scalar(value: ir.Value) -> ir.Value:
 
 def _scalar_type(type_: ir.Type) -> ir.Type:
     return ir.RankedTensorType(type_).element_type if _is_single(type_) else type_
-
-
-def _types(values: Sequence[ir.Value]) -> list[ir.Type]:
-    return [value.type for value in values]
 
 
 def _inserted(op: Any) -> list[ir.Value] | None:

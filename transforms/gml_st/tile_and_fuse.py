@@ -29,14 +29,12 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
-from .chosen_ops import Choice
 from .cleanup import resolve_dims, tidy
 from .fuse_into_subset_loops import fuse_all
 from .lower_subset_loops import lower_subset_loops
-from .op_tiling import Tiled
+from .op_tiling import Choice, Request, Tiled, meant_ops
 from .producer_fusion import Fusion
 from .tile_into_subset_loops import tile_one
-from .tiling_request import Request, meant_ops
 
 NAME = "linalg-ext-tile-and-fuse"
 

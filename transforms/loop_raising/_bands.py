@@ -1,20 +1,31 @@
 """Bands: perfect nests of `scf.for` that run a number of times that none of them changes.
 
 Between two loops may stand what computes, and what reads elements that the nest does not write.
+Here are the index values as such loops see them, and the memory that their statements access.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linalg_ext.bindings import ir
+from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices import IndexReader
-from linalg_ext.symbolic.integers import Number, ceildiv, maximum
-
-from ._accesses import Memory, is_load, is_pure
-from ._indices import along, counts_in_indices
+from linalg_ext.structured.operands import producer
+from linalg_ext.symbolic.integers import Expression, Number, Symbol, ceildiv, maximum, symbols_of
+from linalg_ext.transforms.analysis.buffers import (
+    ALLOCATIONS,
+    TOUCH_NOTHING,
+    Aliases,
+    Buffer,
+    buffer_of,
+    is_memory,
+    may_write,
+)
+from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 
 FOR = "scf.for"
 
@@ -43,7 +54,6 @@ class Band:
 
     @property
     def outermost(self) -> ir.Operation:
-        """The loop that all others are in."""
         return self.levels[0].loop
 
 
@@ -116,3 +126,209 @@ def _is_fixed(number: Number, loops: Sequence[ir.Operation], read: IndexReader) 
     """Return whether a number is the same in all iterations."""
     seen = linear(number, loops, read)
     return seen is not None and not any(seen.factors)
+
+
+_READS, _WRITES = "memref.load", "memref.store"
+_PURE = ("arith", "math", "index", "complex", "vector", "scf", "ub")
+_PURE_OPS = (TOUCH_NOTHING - ALLOCATIONS) | {
+    *("affine.apply", "affine.min", "affine.max", "linalg.index", "linalg.yield")
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """An access of one op to one element, or to any part, of a buffer.
+
+    Attributes:
+        buffer: the buffer behind all views; None for unknown memory.
+        indices: the indices of the one element; None for any part.
+    """
+
+    buffer: Buffer | None
+    indices: tuple[Number, ...] | None
+    is_written: bool
+
+    def is_by_name_of(self, other: Access) -> bool:
+        """Return whether both accesses are to the same buffer through the same SSA value."""
+        mine, its = self.buffer, other.buffer
+        return mine is not None and its is not None and mine.value == its.value
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Return whether an op only computes, so that it may be repeated, moved or left out."""
+    return all(
+        each.name in _PURE_OPS
+        or (each.name.partition(".")[0] in _PURE and not any(map(is_memory, each.operands)))
+        for each in nested(op)
+    )
+
+
+def is_load(op: ir.Operation) -> bool:
+    return op.name == _READS
+
+
+class Memory:
+    """The memory that the statements of one function access."""
+
+    def __init__(self) -> None:
+        self.read = IndexReader()
+        self._aliases = Aliases()
+
+    def accesses(self, statement: ir.Operation) -> list[Access]:
+        return [access for op in nested(statement) for access in self._of_op(op)]
+
+    def may_meet(self, first: Access, second: Access, loop: ir.Operation, *, same: bool) -> bool:
+        """Return whether `first` may conflict in some iteration with `second` in a later one.
+
+        Two accesses conflict where they touch the same memory and one of them writes it.
+
+        Args:
+            first, second: accesses of statements in the body of `loop`.
+            loop: the loop of the iterations.
+            same: whether a second access in the same iteration counts too.
+        """
+        if not (first.is_written or second.is_written):
+            return False
+        if not self._may_alias(first.buffer, second.buffer):
+            return False
+        if not first.is_by_name_of(second) or first.indices is None or second.indices is None:
+            return True
+        for one, other in zip(first.indices, second.indices, strict=True):
+            a, b = along(one, loop, self.read), along(other, loop, self.read)
+            if a is None or b is None or a.factor != b.factor:
+                continue
+            distance = a.rest - b.rest
+            if not isinstance(distance, int):
+                continue
+            if a.factor == 0:
+                if distance != 0:
+                    return False  # never one element
+                continue
+            # The second comes `distance / factor` iterations behind the first.
+            behind = distance / a.factor
+            if behind < 0 or (behind == 0 and not same):
+                return False
+        return True
+
+    def may_share(self, first: ir.Operation, second: ir.Operation) -> bool:
+        """Return whether two statements may touch the same buffer, even at different elements."""
+        return any(
+            self._may_alias(one.buffer, other.buffer)
+            for one in self.accesses(first)
+            for other in self.accesses(second)
+        )
+
+    def may_overwrite(self, first: ir.Operation, second: ir.Operation) -> bool:
+        """Return whether the first statement may write to a buffer that the second touches."""
+        return any(
+            one.is_written and self._may_alias(one.buffer, other.buffer)
+            for one in self.accesses(first)
+            for other in self.accesses(second)
+        )
+
+    def is_read_only(self, load: ir.Operation, loop: ir.Operation) -> bool:
+        """Return whether no statement of a loop writes the elements that a load in it reads."""
+        (read,) = self.accesses(load)
+        body = loop.regions[0].blocks[0].operations
+        written = [a for each in body for a in self.accesses(each.operation) if a.is_written]
+        return not any(
+            self.may_meet(a, read, loop, same=True) or self.may_meet(read, a, loop, same=True)
+            for a in written
+        )
+
+    def _of_op(self, op: ir.Operation) -> Iterator[Access]:
+        if op.name in (_READS, _WRITES):
+            buffer, *indices = list(op.operands)[1 if op.name == _WRITES else 0 :]
+            behind = buffer_of(buffer)
+            # The indices of a view are not those of what it is a view of.
+            known = tuple(map(self.read, indices)) if behind.value == buffer else None
+            yield Access(behind, known, op.name == _WRITES)
+        elif op.name in _PURE_OPS:
+            return
+        elif any(map(is_memory, op.operands)):
+            for number, value in enumerate(op.operands):
+                if is_memory(value):
+                    yield Access(buffer_of(value), None, may_write(op, number))
+        elif op.name.partition(".")[0] not in _PURE:
+            yield Access(None, None, True)
+
+    def _may_alias(self, one: Buffer | None, other: Buffer | None) -> bool:
+        return one is None or other is None or self._aliases.may_alias(one, other)
+
+
+class Along(NamedTuple):
+    """`factor * iv + rest`, of which the rest is the same in every iteration."""
+
+    factor: int
+    rest: Number
+
+
+def induction_variable(loop: ir.Operation) -> ir.Value:
+    return loop.regions[0].blocks[0].arguments[0]
+
+
+def counts_in_indices(loop: ir.Operation) -> bool:
+    """Return whether a loop counts in values of type index, compared with signs."""
+    return (
+        isinstance(induction_variable(loop).type, ir.IndexType)
+        and "unsignedCmp" not in loop.attributes
+    )
+
+
+def along(number: Number, loop: ir.Operation, read: IndexReader) -> Along | None:
+    """A number as a loop sees it; None where it is not linear in it, or the rest changes too."""
+    if isinstance(number, int):
+        return Along(0, number)
+    body = loop.regions[0].blocks[0]
+    iv = induction_variable(loop)
+    factor = 0
+    for atom, times in number.terms:
+        if isinstance(atom, Symbol) and atom.key == iv:
+            factor += times
+            continue
+        keys = [symbol.key for symbol in symbols_of(Expression(0, ((atom, 1),)))]
+        if any(isinstance(key, ir.Value) and is_defined_inside(key, body) for key in keys):
+            return None
+    return Along(factor, number - read(iv) * factor)
+
+
+def nested(op: ir.Operation) -> list[ir.Operation]:
+    return select(op, lambda _: True)
+
+
+def read_values(ops: Iterable[ir.Operation]) -> list[ir.Value]:
+    """Return the operands of ops and of all ops in their regions."""
+    return [value for op in ops for each in nested(op) for value in each.operands]
+
+
+def computed_from(
+    values: Iterable[ir.Value],
+    among: Collection[ir.Operation],
+    *,
+    is_end: Callable[[ir.Operation], bool] = lambda _: False,
+) -> set[ir.Operation]:
+    """Return the ops among some that values are computed from.
+
+    Args:
+        is_end: an op whose operands are not followed.
+    """
+    ops: set[ir.Operation] = set()
+    waiting = list(values)
+    while waiting:
+        op = producer(waiting.pop())
+        if op is not None and op in among and op not in ops:
+            ops.add(op)
+            waiting += [] if is_end(op) else read_values([op])
+    return ops
+
+
+def copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Copy an op to the insertion point.
+
+    Args:
+        values: the values that replace those of the op; its results are added.
+    """
+    clone = op.clone().operation
+    replace_operands(clone, values)
+    values.update(zip(op.results, clone.results, strict=True))
+    return clone

@@ -36,15 +36,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from linalg_ext.bindings import ir, memref, scf
-from linalg_ext.gml_st.ir.roots import is_defined_inside
+from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.operands import producer
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 
-from ._accesses import Memory, is_load, is_pure
-from ._bands import FOR
-from ._indices import induction_variable
+from ._bands import FOR, Memory, induction_variable, is_load, is_pure
 from .raising import ON_TENSORS, is_on_tensors, told
 
 NAME = "linalg-ext-accumulate-in-memory"
@@ -81,7 +79,7 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
         _rewrite(loop, places)
         report.changed[FOR] += 1
     for load in operations(module, ["memref.load"]):
-        if not any(True for _ in load.results[0].uses):
+        if is_unused(load.results[0]):
             load.erase()
 
 
@@ -94,11 +92,9 @@ class _Place:
     store: ir.Operation | None = None
 
     def load(self) -> ir.Value:
-        """The element, at the insertion point."""
         return memref.LoadOp(self.buffer, list(self.indices)).result
 
     def keep(self, value: ir.Value) -> None:
-        """Store a value at the insertion point."""
         memref.StoreOp(value, self.buffer, list(self.indices))
 
     def holds(self, value: ir.Value, loop: ir.Operation) -> bool:
@@ -239,7 +235,7 @@ def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
         for place, result in zip(places, loop.results, strict=True):
             if place.store is not None and place.store.operands[0] == result:
                 place.store.erase()
-            if any(True for _ in result.uses):
+            if not is_unused(result):
                 result.replace_all_uses_with(place.load())
     loop.erase()
 

@@ -39,11 +39,10 @@ from collections.abc import Iterable, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.operands import producer
-from linalg_ext.transforms.ir_utils.walking import operations, select
+from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.loop_raising._bands import computed_from, read_values
 
-from ._accesses import Access, Memory, is_load, is_pure
-from ._bands import FOR
+from ._bands import FOR, Access, Memory, is_load, is_pure
 from .raising import told
 
 NAME = "linalg-ext-distribute-loops"
@@ -147,18 +146,8 @@ class _Body:
         return self._memory.accesses(self._ops[at])
 
     def _with_needs(self, part: Iterable[int]) -> Part:
-        """A part with the ops that it computes from."""
-        found: set[int] = set()
-        open_ = list(part)
-        while open_:
-            at = open_.pop()
-            if at in found:
-                continue
-            found.add(at)
-            for op in select(self._ops[at], lambda _: True):
-                makers = (producer(value) for value in op.operands)
-                open_ += [self._places[m] for m in makers if m is not None and m in self._places]
-        return sorted(found)
+        needed = computed_from(read_values(self._ops[at] for at in part), self._places)
+        return sorted({*part, *(self._places[op] for op in needed)})
 
 
 def _holds_loop(op: ir.Operation) -> bool:

@@ -52,13 +52,11 @@ from contextlib import contextmanager
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices import IndexReader
-from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.integers import is_le
-from linalg_ext.transforms.ir_utils.walking import operations, select
+from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.loop_raising._bands import computed_from, nested, read_values
 
-from ._accesses import Memory, is_load, is_pure
-from ._bands import FOR
-from ._indices import counts_in_indices, induction_variable
+from ._bands import FOR, Memory, counts_in_indices, induction_variable, is_load, is_pure
 
 NAME = "linalg-ext-embed-conditionals"
 
@@ -100,7 +98,7 @@ def _embed(loop: ir.Operation) -> bool | MatchFailure:
         return MatchFailure("a loop carries values: store them, so that predicates can guard them")
     if not counts_in_indices(inner):
         return MatchFailure("the inner loop counts in integers, or without signs")
-    shared = _shared(before, [inner, *after])
+    shared = _computed_from(read_values([inner, *after]), before)
     memory = Memory()
     for op in [*stays, *shared]:
         if not is_pure(op) and not (is_load(op) and memory.is_read_only(op, loop)):
@@ -179,15 +177,15 @@ def _can_be_guarded(inner: ir.Operation) -> bool:
     *own, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
     groups = [list(group) for _, group in itertools.groupby(own, lambda op: op.name == FOR)]
     return all(
-        any(use.owner.operation in _nested(group) for group in groups if op in group)
+        any(
+            use.owner.operation in {each for one in group for each in nested(one)}
+            for group in groups
+            if op in group
+        )
         for op in own
         for result in op.results
         for use in result.uses
     )
-
-
-def _nested(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
-    return [each for op in ops for each in select(op, lambda _: True)]
 
 
 @contextmanager
@@ -204,7 +202,6 @@ def _move(ops: Sequence[ir.Operation], place: ir.Operation) -> None:
 
 
 def _runs(loop: ir.Operation) -> bool:
-    """Return whether a loop is known to run once at least."""
     read = IndexReader()
     lower, upper, _ = list(loop.operands)[:3]
     return is_le(read(lower) + 1, read(upper)) is True
@@ -212,18 +209,5 @@ def _runs(loop: ir.Operation) -> bool:
 
 def _computed_from(values: Sequence[ir.Value], among: Sequence[ir.Operation]) -> list[ir.Operation]:
     """Return the ops among some that values are computed from, in order."""
-    found: set[ir.Operation] = set()
-    open_ = list(values)
-    while open_:
-        op = producer(open_.pop())
-        if op is None or op not in among or op in found:
-            continue
-        found.add(op)
-        open_ += [value for each in select(op, lambda _: True) for value in each.operands]
+    found = computed_from(values, among)
     return [op for op in among if op in found]
-
-
-def _shared(before: Sequence[ir.Operation], users: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The ops in front of a loop that the loop, or what is behind it, computes from."""
-    used = [value for user in users for op in select(user, lambda _: True) for value in op.operands]
-    return _computed_from(used, before)

@@ -30,7 +30,8 @@ from typing import Protocol
 from linalg_ext.bindings import ir, scf
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.mixed import segments
-from linalg_ext.transforms.ir_utils.walking import operations, replace_op, replace_operands
+from linalg_ext.transforms.ir_utils.tensor_loops import inlined
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 from ._bands import FOR
 from .raising import PARALLEL, WAS_PARALLEL, told
@@ -133,16 +134,7 @@ def _nest(loop: ir.Operation) -> None:
 
 
 def _combined(reducing: ir.Operation, carried: list[ir.Value]) -> list[ir.Value]:
-    """Inline a `scf.reduce` at the insertion point; return its results for the values carried."""
-    found: list[ir.Value] = []
-    for value, was, region in zip(reducing.operands, carried, reducing.regions, strict=True):
-        block = region.blocks[0]
-        given: dict[ir.Value, ir.Value] = dict(zip(block.arguments, (was, value), strict=True))
-        *ops, returning = [each.operation for each in block.operations]
-        for op in ops:
-            clone = op.clone().operation
-            replace_operands(clone, given)
-            given.update(zip(op.results, clone.results, strict=True))
-        (result,) = returning.operands
-        found.append(given.get(result, result))
-    return found
+    return [
+        inlined(region.blocks[0], (was, value))[0]
+        for value, was, region in zip(reducing.operands, carried, reducing.regions, strict=True)
+    ]

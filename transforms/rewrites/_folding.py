@@ -9,18 +9,32 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineMap
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter
-from linalg_ext.structured.extension import COMPUTE_TYPE, forget_memoized_maps
-from linalg_ext.structured.maps import indexing_maps, split_operands
+from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over, forget_memoized_maps
+from linalg_ext.structured.maps import indexing_maps, is_valid, maps_attribute, split_operands
 from linalg_ext.structured.operands import producer
-
-from ._destinations import reads_destination, rearranged, squeezed
-from ._structured import LIBRARY_CALL
-from ._targets import has_body, may_take_maps, why_not, with_maps
-from ._views import Reading, View, ViewKind, is_unit, readings, view_of
+from linalg_ext.transforms.rewrites._arrangements import (
+    Reading,
+    View,
+    ViewKind,
+    is_unit,
+    readings,
+    reads_destination,
+    rearranged,
+    squeezed,
+    unsqueezed,
+    view_of,
+)
+from linalg_ext.transforms.rewrites._structured import (
+    LIBRARY_CALL,
+    has_body,
+    may_take_maps,
+    why_not,
+    with_maps,
+)
 
 _KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
@@ -59,7 +73,7 @@ def fold_operands(
     if not folding.changed:
         reason = folding.reason or _why_no_view(inputs, kinds)
         return MatchFailure(reason) if reason else False
-    given = [_squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
+    given = [squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
     new = with_maps(op, given, outputs, folding.maps)
     if new is None:
         return MatchFailure("the op does not take the maps that this makes")
@@ -194,7 +208,7 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
         return "a broadcast result would repeat the reduction"
     if any(shape.is_dynamic_dim(axis) for axis in added):
         return "the result is broadcast to a size that is not known before"
-    dims = (*old, *_fresh(old, len(added)))
+    dims = (*old, *(f"d{len(old) + i}" for i in range(len(added))))
     order = [view.axes.index(axis) for axis in range(view.rank) if axis in view.axes]
     indices = [result[axis] for axis in order]
     for axis, dim in zip(added, dims[len(old) :], strict=True):
@@ -211,10 +225,6 @@ def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Ope
         return "the destination would have to be arranged like the result"
     outputs[position] = destination
     return with_maps(op, inputs, outputs, maps) or "the op does not take the maps that this makes"
-
-
-def _fresh(dims: Sequence[str], count: int) -> list[str]:
-    return [f"d{len(dims) + i}" for i in range(count)]
 
 
 def _put_in_place(
@@ -254,10 +264,6 @@ def _maps(op: ir.Operation) -> list[AffineMap] | None:
         forget_memoized_maps(op)
 
 
-def _squeezed(value: ir.Value, units: Sequence[int]) -> ir.Value:
-    return squeezed(value, units) if units else value
-
-
 def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str | None:
     """Return the reason that an input that looks like a view of some kinds is none, if any."""
     for value in inputs:
@@ -273,3 +279,97 @@ def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str
         if is_reshape and ViewKind.RESHAPE in kinds and view_of(value) is None:
             return "a reshape of it splits or joins dimensions of several elements"
     return None
+
+
+_BATCHED = ("linalg.batch_matmul", "linalg.batch_reduce_matmul")
+
+
+def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
+    """A batched matrix product of one matrix each is a matrix product."""
+    if op.name not in _BATCHED or len(op.results) == 0:
+        return False
+    inputs, (output,) = split_operands(op)
+    maps = indexing_maps(op)
+    batch = AffineDim(maps[0].dims[0])
+    axes = [map.results.index(batch) if batch in map.results else None for map in maps]
+    values = [*inputs, output]
+    held = [(value, axis) for value, axis in zip(values, axes, strict=True) if axis is not None]
+    if not any(is_unit(value, axis) for value, axis in held):
+        return False
+    if not all(is_unit(value, axis) for value, axis in held):
+        return False  # a dynamic size next to a static one: it is not known to be 1
+    given = [
+        v if axis is None else squeezed(v, [axis]) for v, axis in zip(inputs, axes, strict=False)
+    ]
+    destination = _squeezed_destination(op, output, [axes[-1]] if axes[-1] is not None else [])
+    new = linalg.MatmulOp(
+        [destination.type],
+        given,
+        [destination],
+        indexing_maps=maps_attribute([_without_first(map) for map in maps]),
+    ).operation
+    if "cast" in op.attributes:
+        new.attributes["cast"] = op.attributes["cast"]
+    linalg.fill_builtin_region(new)
+    if not is_valid(new):
+        new.erase()
+        return False
+    carry_over(op, new)
+    result = new.results[0]
+    rewriter.replace_op(
+        op, [result if axes[-1] is None else unsqueezed(result, output, [axes[-1]])]
+    )
+    return True
+
+
+def _without_first(map: AffineMap) -> AffineMap:
+    """The map over the iteration space without its first dimension."""
+    first, *others = map.dims
+    names = tuple(f"d{i}" for i in range(len(others)))
+    renamed: dict[AffineExpr, AffineExpr | int] = {
+        AffineDim(old): AffineDim(new) for old, new in zip(others, names, strict=True)
+    }
+    kept = (r.substitute(renamed) for r in map.results if r != AffineDim(first))
+    return AffineMap(names, (), tuple(kept))
+
+
+def drop_units_of_results(op: ir.Operation, rewriter: Rewriter) -> bool:
+    """Have a generic write what it writes at the index 0 of a dimension of one without that."""
+    if op.name != "linalg.generic" or len(op.results) == 0:
+        return False
+    inputs, outputs = split_operands(op)
+    maps = indexing_maps(op)
+    units = [
+        units_read_by_zero(value, map.results)
+        for value, map in zip(outputs, maps[len(inputs) :], strict=True)
+    ]
+    if not any(units):
+        return False
+    destinations = [
+        _squeezed_destination(op, value, dropped, position)
+        for position, (value, dropped) in enumerate(zip(outputs, units, strict=True))
+    ]
+    for position, dropped in enumerate(units, start=len(inputs)):
+        kept = [r for axis, r in enumerate(maps[position].results) if axis not in dropped]
+        maps[position] = AffineMap(maps[position].dims, (), tuple(kept))
+    new = with_maps(op, inputs, destinations, maps)
+    if new is None:
+        return False
+    results = [
+        unsqueezed(result, value, dropped)
+        for result, value, dropped in zip(new.results, outputs, units, strict=True)
+    ]
+    rewriter.replace_op(op, results)
+    return True
+
+
+def _squeezed_destination(
+    op: ir.Operation, value: ir.Value, units: list[int], position: int = 0
+) -> ir.Value:
+    """A destination without some unit axes: made without them if possible, else reshaped."""
+    if not units:
+        return value
+    rank = ir.ShapedType(value.type).rank
+    kept = [axis for axis in range(rank) if axis not in units]
+    made = rearranged(value, kept, is_read=reads_destination(op, position))
+    return squeezed(value, units) if made is None else made

@@ -11,7 +11,7 @@ read for one place of the result, and the image needs only another shape. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import arith, ir, tensor
@@ -21,6 +21,7 @@ from linalg_ext.definition.affine import (
 )
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.structured.constants import integer_constant
+from linalg_ext.transforms.rewrites._arrangements import expanded, squeezed
 
 Indices = tuple[AffineExpr, ...]
 Labels = tuple[str, ...]
@@ -96,15 +97,12 @@ class Extents:
         return frozenset(dim for dim in self.windowed if self.static.get(dim) == 1)
 
     def size(self, dim: str) -> ir.Value | int:
-        """Return the extent of a dimension: a number, or a value made at the insertion point."""
         if dim in self.static:
             return self.static[dim]
         value, axis = self._owners[dim]
-        size: ir.Value = tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
-        return size
+        return tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
 
     def is_known(self, dim: str) -> bool:
-        """Return whether some operand has the dimension as a plain index, and so its extent."""
         return dim in self._owners
 
 
@@ -168,7 +166,7 @@ def viewed(value: ir.Value, view: View, extents: Extents) -> ir.Value:
     if view.is_identity:
         return value
     value = _sliced(value, view, extents)
-    value = dropped(value, [i for i, axis in enumerate(view.axes) if not axis.dims])
+    value = squeezed(value, [i for i, axis in enumerate(view.axes) if not axis.dims])
     return _split(value, [axis for axis in view.axes if axis.dims], extents)
 
 
@@ -190,48 +188,13 @@ def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
         ir.RankedTensorType.get(_static(sizes), shape.element_type),
         value,
         [],
-        _dynamic(sizes),
+        [size for size in sizes if isinstance(size, ir.Value)],
         [],
         [axis.offset for axis in view.axes],
         _static(sizes),
         [axis.stride for axis in view.axes],
     )
-    result: ir.Value = slice_.result
-    return result
-
-
-def dropped(value: ir.Value, axes: Collection[int]) -> ir.Value:
-    """Collapse some dimensions of size 1 of a tensor, and return the result."""
-    if not axes:
-        return value
-    shape = ir.ShapedType(value.type)
-    kept = [axis for axis in range(shape.rank) if axis not in axes]
-    sizes = [_size(shape, axis) for axis in kept]
-    result = ir.RankedTensorType.get(sizes, shape.element_type)
-    collapsed: ir.Value = tensor.CollapseShapeOp(result, value, _groups(shape.rank, kept)).result
-    return collapsed
-
-
-def restored(value: ir.Value, like: ir.Value, axes: Collection[int]) -> ir.Value:
-    """Restore the dimensions of size 1 that `dropped` removed.
-
-    Args:
-        value: a tensor of the shape of `dropped(like, axes)`.
-        like: a tensor of the wanted type.
-        axes: the dimensions to restore.
-    """
-    if not axes:
-        return value
-    shape = ir.ShapedType(like.type)
-    kept = [axis for axis in range(shape.rank) if axis not in axes]
-    sizes: list[ir.Value | int] = []
-    for axis in range(shape.rank):
-        is_dynamic = shape.is_dynamic_dim(axis)
-        position = integer_constant(ir.IndexType.get(), axis) if is_dynamic else None
-        sizes.append(
-            shape.get_dim_size(axis) if position is None else tensor.DimOp(like, position).result
-        )
-    return _expanded(value, like.type, _groups(shape.rank, kept), sizes)
+    return slice_.result
 
 
 def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
@@ -244,25 +207,7 @@ def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
         first = sum(map(len, groups))
         groups.append(list(range(first, first + len(axis.dims))))
     element = ir.ShapedType(value.type).element_type
-    return _expanded(value, ir.RankedTensorType.get(_static(sizes), element), groups, sizes)
-
-
-def _expanded(
-    value: ir.Value, result: ir.Type, groups: list[list[int]], sizes: Sequence[ir.Value | int]
-) -> ir.Value:
-    expanded: ir.Value = tensor.ExpandShapeOp(
-        result, value, groups, _dynamic(sizes), _static(sizes)
-    ).result
-    return expanded
-
-
-def _groups(rank: int, kept: Sequence[int]) -> list[list[int]]:
-    """Return for each dimension that is kept the dimensions that collapse into it."""
-    if not kept:
-        return []
-    starts = [0, *kept[1:]]
-    ends = [*kept[1:], rank]
-    return [list(range(start, end)) for start, end in zip(starts, ends, strict=True)]
+    return expanded(value, ir.RankedTensorType.get(_static(sizes), element), groups, sizes)
 
 
 def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
@@ -274,22 +219,9 @@ def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
         integer_constant(ir.IndexType.get(), each) if isinstance(each, int) else each
         for each in (x, y)
     ]
-    product: ir.Value = arith.MulIOp(*values).result
-    return product
-
-
-def _size(shape: ir.ShapedType, axis: int) -> int:
-    return _unknown() if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+    return arith.MulIOp(*values).result
 
 
 def _static(sizes: Sequence[ir.Value | int]) -> list[int]:
-    return [size if isinstance(size, int) else _unknown() for size in sizes]
-
-
-def _dynamic(sizes: Sequence[ir.Value | int]) -> list[ir.Value]:
-    return [size for size in sizes if isinstance(size, ir.Value)]
-
-
-def _unknown() -> int:
-    unknown: int = ir.ShapedType.get_dynamic_size()
-    return unknown
+    dynamic = ir.ShapedType.get_dynamic_size()
+    return [size if isinstance(size, int) else dynamic for size in sizes]

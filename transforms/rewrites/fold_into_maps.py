@@ -23,10 +23,9 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
-from ._folding import fold
-from ._targets import may_take_maps
-from ._unit_dims import drop_batch_of_one, drop_units_of_results
-from ._views import ViewKind
+from ._arrangements import ViewKind
+from ._folding import drop_batch_of_one, drop_units_of_results, fold
+from ._structured import may_take_maps
 
 
 @rewrite("linalg-ext-fold-into-maps", on=may_take_maps)

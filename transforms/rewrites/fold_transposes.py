@@ -24,9 +24,9 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 
+from ._arrangements import ViewKind
 from ._folding import fold
-from ._targets import may_take_maps
-from ._views import ViewKind
+from ._structured import may_take_maps
 
 
 @rewrite("linalg-ext-fold-transposes", on=may_take_maps)

@@ -39,12 +39,10 @@ def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | MatchFailure:
         for view in views:
             other = placement(view, read, found.base)
             if (other.base, other.tile, other.dims) == (found.base, found.tile, found.dims):
-                rewriter.replace_op(op, [_cast(view, made.results[0].type)])
+                type_ = made.results[0].type
+                same = view if view.type == type_ else memref.CastOp(type_, view).result
+                rewriter.replace_op(op, [same])
                 return True
     except ArgumentError as error:
         return MatchFailure(error.what)
     return False
-
-
-def _cast(view: ir.Value, type_: ir.Type) -> ir.Value:
-    return view if view.type == type_ else memref.CastOp(type_, view).result

@@ -51,6 +51,5 @@ def generalize(module: ir.Operation) -> Report:
 
 
 def _named(module: ir.Operation) -> Counter[str]:
-    """Count the ops of linalg by name, without generics."""
     ops = select(module, lambda op: op.name.startswith("linalg.") and op.name not in _OF_BODIES)
     return Counter(op.name for op in ops)

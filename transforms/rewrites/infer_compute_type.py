@@ -102,9 +102,7 @@ def _computes(definition: OpDefinition) -> bool:
 
 def _accumulator(recognized: RecognizedOp, table: Mapping[str, str]) -> str | None:
     """The type to compute in; None where there is nothing to say."""
-    definition, types = recognized.definition, recognized.types
-    inputs = [types[o.type_var.name] for o in definition.inputs if o.type_var is not None]
-    outputs = [types[o.type_var.name] for o in definition.outputs if o.type_var is not None]
+    inputs, outputs = element_types_of(recognized)
     elements = [*inputs, *outputs]
     for kind in ("float", "integer"):
         found = [table.get(e, e) for e in elements if family(e) == kind]
@@ -114,12 +112,19 @@ def _accumulator(recognized: RecognizedOp, table: Mapping[str, str]) -> str | No
     return None
 
 
+def element_types_of(recognized: RecognizedOp) -> tuple[list[str], list[str]]:
+    """The element types of the inputs and of the outputs."""
+    definition, types = recognized.definition, recognized.types
+    inputs, outputs = (
+        [types[o.type_var.name] for o in operands if o.type_var is not None]
+        for operands in (definition.inputs, definition.outputs)
+    )
+    return inputs, outputs
+
+
 def _lost_integer(recognized: RecognizedOp, wanted: str) -> str:
     """An integer type of an op into integers that the accumulators do not hold; none is no name."""
-    outputs, inputs = (
-        [recognized.types[o.type_var.name] for o in operands if o.type_var is not None]
-        for operands in (recognized.definition.outputs, recognized.definition.inputs)
-    )
+    inputs, outputs = element_types_of(recognized)
     if family(wanted) != "float" or not any(map(is_integer, outputs)):
         return ""  # of an op into floats upstream makes floats of its integers, too
     integers = filter(is_integer, (*outputs, *inputs))

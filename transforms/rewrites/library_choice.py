@@ -78,7 +78,6 @@ def choose(op: Any, libraries: Sequence[Library], asked: Collection[str]) -> Cho
 
 
 def _asked(op: Any) -> str | None:
-    """Return the name of the function in the `library_call` attribute of an op, if any."""
     if ASKS not in op.attributes:
         return None
     attribute = op.attributes[ASKS]
@@ -94,14 +93,11 @@ def operand_type(type_: ir.Type) -> OperandType:
         for axis in range(type_.rank)
     )
     strides: tuple[bool, ...] | None = None
-    if isinstance(type_, ir.MemRefType) and not _is_dense(type_):
+    if isinstance(type_, ir.MemRefType):
         known, _ = type_.get_strides_and_offset()
-        strides = tuple(stride == 1 for stride in known)
+        is_dense = type_ == ir.MemRefType.get(type_.shape, type_.element_type)
+        strides = None if is_dense else tuple(stride == 1 for stride in known)
     return OperandType(str(type_.element_type), shape, strides)
-
-
-def _is_dense(type_: ir.MemRefType) -> bool:
-    return type_ == ir.MemRefType.get(type_.shape, type_.element_type)
 
 
 def _input_count(op: Any) -> int | None:
@@ -210,7 +206,6 @@ def _fitting(
 
 
 def _matrix_product(recognized: RecognizedOp) -> Contraction | None:
-    """An op as a product of two matrices, each of them transposed or not."""
     product = contraction_of(recognized)
     if product is None or product.batch or product.lone:
         return None

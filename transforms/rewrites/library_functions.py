@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import func, ir, linalg
+from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.libraries import Gemm
 from linalg_ext.structured.contraction import fill_number
-
-from ._adoption import adopt
-from ._library_body import CallBody
-from .library_choice import Chosen
-from .library_stub import stub
+from linalg_ext.structured.contraction_form import Contraction
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.generics import iterators
+from linalg_ext.transforms.ir_utils.walking import element_type, operations
+from linalg_ext.transforms.rewrites.call_stubs import adopt, stub
+from linalg_ext.transforms.rewrites.library_choice import Chosen, operand_type
 
 PREFIX = "lx.library.call"
 """Begins the names of these functions."""
@@ -105,3 +106,308 @@ def _buffer_type(type_: Any, number: int, chosen: Chosen) -> Any:
     if number >= chosen.inputs or not layout:
         return ir.MemRefType.get(type_.shape, type_.element_type)
     return ir.MemRefType.get(type_.shape, type_.element_type, ir.Attribute.parse(layout))
+
+
+_CHECKS = "builtin.module(generate-runtime-verification)"
+_CONVERSION = "builtin.module(convert-linalg-to-std)"
+
+
+class CallBody:
+    """The function on memrefs for one op: it checks their shapes, copies them, and calls.
+
+    Attributes:
+        copied: the operands that are copied at each call.
+    """
+
+    def __init__(self, symbol: str, chosen: Chosen, types: Sequence[Any], maps: Any) -> None:
+        self.copied: list[int] = []
+        self._symbol = symbol
+        self._chosen = chosen
+        self._types = types
+        self._maps = maps
+        self._affine_maps = [ir.AffineMapAttr(map_).value for map_ in maps]
+
+    def module(self, *, overwrites: bool) -> ir.Module:
+        """A module of the function and those that it calls."""
+        module = ir.Module.create()
+        outer, given = _function(module, self._symbol, self._types)
+        with ir.InsertionPoint(outer):
+            self._generic(given)
+            func.ReturnOp([])
+        (generic,) = operations(module, {"linalg.generic"})
+        with ir.InsertionPoint(generic):
+            self._check_sizes(given)
+        if not all(map_.is_projected_permutation for map_ in self._affine_maps):
+            _run(module, _CHECKS)
+            (generic,) = operations(module, {"linalg.generic"})
+        inner = f"{self._symbol}.native"
+        with ir.InsertionPoint(generic):
+            given = list(generic.operands)
+            fitted = [self._fitted(number, value) for number, value in enumerate(given)]
+            passed = [self._opened(number, value) for number, value in enumerate(fitted)]
+            func.CallOp([], inner, passed)
+            for number in self.copied:
+                if number >= self._chosen.inputs:
+                    memref.copy(fitted[number], given[number])
+        generic.erase()
+        native = self._native(inner, [value.type for value in passed], overwrites)
+        adopt(module.operation, native)
+        return module
+
+    def _check_sizes(self, given: Sequence[Any]) -> None:
+        """Check that sizes agree which one dimension of the op gives.
+
+        Upstream's checks leave out what a loop nest of no iterations would not read; but a library
+        relies on the sizes that it is given.
+        """
+        first: dict[str, tuple[int, int]] = {}
+        for number, map_ in enumerate(self._affine_maps):
+            for axis, place in enumerate(map_.results):
+                if not isinstance(place, ir.AffineDimExpr):
+                    continue
+                other, other_axis = first.setdefault(str(place), (number, axis))
+                one, another = given[other], given[number]
+                if (number, axis) == (other, other_axis) or not (
+                    one.type.is_dynamic_dim(other_axis) or another.type.is_dynamic_dim(axis)
+                ):
+                    continue
+                equal = arith.cmpi(
+                    arith.CmpIPredicate.eq, _size(one, other_axis), _size(another, axis)
+                )
+                cf.AssertOp(
+                    equal,
+                    f"axis {axis} of operand {number} of `{self._chosen.native.function.symbol}` "
+                    f"is not as long as axis {other_axis} of operand {other}",
+                )
+
+    def _native(self, name: str, types: Sequence[Any], overwrites: bool) -> ir.Module:
+        """The call itself: by upstream's conversion, or as CBLAS wants it."""
+        native = self._chosen.native
+        if isinstance(native.function, Gemm) and self._chosen.product is not None:
+            return ir.Module.parse(
+                gemm_function(
+                    name,
+                    native.linked_name,
+                    native.function,
+                    self._chosen.product,
+                    overwrites=overwrites,
+                )
+            )
+        module = ir.Module.create()
+        block, given = _function(module, name, types)
+        with ir.InsertionPoint(block):
+            self._generic(given, native.symbol)
+            func.ReturnOp([])
+        _run(module, _CONVERSION)
+        return module
+
+    def _generic(self, operands: Sequence[Any], library_call: str | None = None) -> None:
+        """The op with its operands' shapes alone: its body computes nothing."""
+        inputs = self._chosen.inputs
+        maps = self._affine_maps
+        # An iterator is what its use in the outputs makes it; the shapes hang on nothing else.
+        written = {str(expr) for map_ in maps[inputs:] for expr in map_.results}
+        kinds = [
+            "parallel" if f"d{dim}" in written else "reduction" for dim in range(maps[0].n_dims)
+        ]
+        generic = linalg.GenericOp(
+            result_tensors=[],
+            inputs=operands[:inputs],
+            outputs=operands[inputs:],
+            indexing_maps=self._maps,
+            iterator_types=iterators(kinds),
+            library_call=library_call,
+        )
+        block = generic.regions[0].blocks.append(*(element_type(value.type) for value in operands))
+        with ir.InsertionPoint(block):
+            linalg.YieldOp(list(block.arguments)[inputs:])
+
+    def _fitted(self, number: int, value: Any) -> Any:
+        """An operand that lies as the function takes it: itself, or a dense copy."""
+        type_ = value.type
+        taken = self._chosen.native.function.operands[number]
+        if not isinstance(type_, ir.MemRefType) or taken.takes_layout_of(operand_type(type_)):
+            return value
+        self.copied.append(number)
+        sizes = [_size(value, axis) for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
+        fresh = memref.alloc(ir.MemRefType.get(type_.shape, type_.element_type), sizes, [])
+        memref.copy(value, fresh)
+        return fresh
+
+    def _opened(self, number: int, value: Any) -> Any:
+        """An operand of the very type that the function takes: one function has one declaration."""
+        taken = ir.Type.parse(str(self._chosen.native.function.operands[number]))
+        return value if value.type == taken else memref.cast(taken, value)
+
+
+def _function(module: ir.Module, name: str, types: Sequence[Any]) -> tuple[ir.Block, list[Any]]:
+    """A function without results in a module: its block and its arguments."""
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp(name, (list(types), []))
+    function.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    block = function.add_entry_block()
+    return block, list(block.arguments)
+
+
+def _size(value: Any, axis: int) -> Any:
+    return memref.dim(value, index(axis))
+
+
+def _run(module: ir.Module, pipeline: str) -> None:
+    passmanager.PassManager.parse(pipeline).run(module.operation)
+
+
+_ROW_MAJOR, _COLUMN_MAJOR = 101, 102
+_PLAIN, _TRANSPOSED = 111, 112
+"""The values of the transpose arguments in <cblas.h>."""
+
+_MATRIX = "memref<?x?x{element}, strided<[?, ?], offset: ?>>"
+
+
+def gemm_function(
+    name: str, native: str, gemm: Gemm, product: Contraction, *, overwrites: bool
+) -> str:
+    """The text of a function on three matrices of any strides, and of what it calls.
+
+    Args:
+        name: of the function.
+        native: the linked name of CBLAS's.
+        gemm: what that takes.
+        product: how the matrices are indexed: by a row, a column and what is summed over.
+        overwrites: whether the result is not read, for it would be zero.
+    """
+    (m,), (k,) = product.rows, product.contracted
+    size = f"i{gemm.integer_bits}"
+    matrix = _MATRIX.format(element=gemm.element)
+    a, b, c = (
+        _Matrix(letter, matrix, gemm.element, rows=dims.index(row), size=size)
+        for letter, dims, row in (("a", product.a, m), ("b", product.b, k), ("c", product.c, m))
+    )
+    kinds = f"i32, i32, i32, {size}, {size}, {size}, {gemm.element}, !llvm.ptr, {size}, "
+    kinds += f"!llvm.ptr, {size}, {gemm.element}, !llvm.ptr, {size}"
+    beta = "0.0" if overwrites else "1.0"
+    return f"""
+func.func private @{native}({kinds})
+func.func private @{name}(%a0: {matrix}, %b0: {matrix}, %c0: {matrix}) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %alpha = arith.constant 1.0 : {gemm.element}
+  %beta = arith.constant {beta} : {gemm.element}
+  %by_rows = arith.constant {_ROW_MAJOR} : i32
+  %by_columns = arith.constant {_COLUMN_MAJOR} : i32
+  %plain = arith.constant {_PLAIN} : i32
+  %transposed = arith.constant {_TRANSPOSED} : i32
+  {a.fitted()}
+  {b.fitted()}
+  {c.fitted()}
+  {a.described()}
+  {b.described()}
+  {c.described()}
+  %order = arith.select %c_by_rows, %by_rows, %by_columns : i32
+  %a_as_c = arith.cmpi eq, %a_by_rows, %c_by_rows : i1
+  %b_as_c = arith.cmpi eq, %b_by_rows, %c_by_rows : i1
+  %a_turn = arith.select %a_as_c, %plain, %transposed : i32
+  %b_turn = arith.select %b_as_c, %plain, %transposed : i32
+  %m = arith.index_cast %c_rows : index to {size}
+  %n = arith.index_cast %c_columns : index to {size}
+  %k = arith.index_cast %a_columns : index to {size}
+  {_checked(gemm)}
+  call @{native}(%order, %a_turn, %b_turn, %m, %n, %k, %alpha, %a_pointer, %a_leading, %b_pointer,
+    %b_leading, %beta, %c_pointer, %c_leading) : ({kinds}) -> ()
+  scf.if %c_is_copied {{
+    memref.copy %c, %c0 : {matrix} to {matrix}
+  }}
+  return
+}}
+"""
+
+
+def _checked(gemm: Gemm) -> str:
+    """Nothing, or the check that 32 bits hold the sizes."""
+    if gemm.integer_bits == 64:
+        return ""
+    lines = ["%most = arith.constant 2147483647 : index"]
+    for name in ("%c_rows", "%c_columns", "%a_columns", "%a_step", "%b_step", "%c_step"):
+        lines += [
+            f"{name}_fits = arith.cmpi sle, {name}, %most : index",
+            f'cf.assert {name}_fits, "a matrix is too large for 32-bit sizes of {gemm.symbol}"',
+        ]
+    return "\n  ".join(lines)
+
+
+class _Matrix:
+    """One matrix in the text: the names of what is known of it begin with its letter."""
+
+    def __init__(self, letter: str, type_: str, element: str, *, rows: int, size: str) -> None:
+        self._letter = letter
+        self._type = type_
+        self._element = element
+        self._axes = (rows, 1 - rows)
+        self._size = size
+
+    def fitted(self) -> str:
+        """`%a` of `%a0`: itself where one of its strides is 1, else a dense copy."""
+        x, kind = self._letter, self._type
+        dense = f"memref<?x?x{self._element}>"
+        copied = ""
+        if x == "c":
+            copied = "%c_is_copied = arith.xori %c0_fits, %true : i1\n  "
+            copied = "%true = arith.constant true\n  " + copied
+        return f"""{self._metadata(x + "0")}
+  {self._directions(x + "0")}
+  %{x}0_fits = arith.ori %{x}0_by_rows, %{x}0_by_columns : i1
+  {copied}%{x} = scf.if %{x}0_fits -> ({kind}) {{
+    scf.yield %{x}0 : {kind}
+  }} else {{
+    %fresh = memref.alloc(%{x}0_sizes#0, %{x}0_sizes#1) : {dense}
+    %copy = memref.cast %fresh : {dense} to {kind}
+    memref.copy %{x}0, %copy : {kind} to {kind}
+    scf.yield %copy : {kind}
+  }}"""
+
+    def described(self) -> str:
+        """Return the text for the sizes, order, leading dimension and pointer of `%a`."""
+        x, bytes_ = self._letter, int(self._element[1:]) // 8
+        return f"""{self._metadata(x)}
+  {self._directions(x)}
+  %{x}_far_row = arith.maxsi %{x}_row_stride, %{x}_least_row : index
+  %{x}_far_column = arith.maxsi %{x}_column_stride, %{x}_least_column : index
+  %{x}_step = arith.select %{x}_by_rows, %{x}_far_row, %{x}_far_column : index
+  %{x}_leading = arith.index_cast %{x}_step : index to {self._size}
+  %{x}_address = memref.extract_aligned_pointer_as_index %{x} : {self._type} -> index
+  %{x}_width = arith.constant {bytes_} : index
+  %{x}_skipped = arith.muli %{x}_offset, %{x}_width : index
+  %{x}_first = arith.addi %{x}_address, %{x}_skipped : index
+  %{x}_number = arith.index_cast %{x}_first : index to i64
+  %{x}_pointer = llvm.inttoptr %{x}_number : i64 to !llvm.ptr"""
+
+    def _metadata(self, x: str) -> str:
+        rows, columns = self._axes
+        return f"""%{x}_base, %{x}_offset, %{x}_sizes:2, %{x}_strides:2 =
+    memref.extract_strided_metadata %{x} : {self._type}
+    -> memref<{self._element}>, index, index, index, index, index
+  %{x}_rows = arith.addi %{x}_sizes#{rows}, %zero : index
+  %{x}_columns = arith.addi %{x}_sizes#{columns}, %zero : index
+  %{x}_row_stride = arith.addi %{x}_strides#{rows}, %zero : index
+  %{x}_column_stride = arith.addi %{x}_strides#{columns}, %zero : index"""
+
+    def _directions(self, x: str) -> str:
+        """Return whether it lies by rows, or by columns: along an axis of one element any stride
+        will do.
+
+        The stride of the other axis must leave room for a row, or a column.
+        """
+        return f"""%{x}_least_row = arith.maxsi %{x}_columns, %one : index
+  %{x}_least_column = arith.maxsi %{x}_rows, %one : index
+  %{x}_has_one_row = arith.cmpi sle, %{x}_rows, %one : index
+  %{x}_has_one_column = arith.cmpi sle, %{x}_columns, %one : index
+  %{x}_near_column = arith.cmpi eq, %{x}_column_stride, %one : index
+  %{x}_near_row = arith.cmpi eq, %{x}_row_stride, %one : index
+  %{x}_wide_row = arith.cmpi sge, %{x}_row_stride, %{x}_least_row : index
+  %{x}_wide_column = arith.cmpi sge, %{x}_column_stride, %{x}_least_column : index
+  %{x}_row_dense = arith.ori %{x}_near_column, %{x}_has_one_column : i1
+  %{x}_column_dense = arith.ori %{x}_near_row, %{x}_has_one_row : i1
+  %{x}_row_apart = arith.ori %{x}_wide_row, %{x}_has_one_row : i1
+  %{x}_column_apart = arith.ori %{x}_wide_column, %{x}_has_one_column : i1
+  %{x}_by_rows = arith.andi %{x}_row_dense, %{x}_row_apart : i1
+  %{x}_by_columns = arith.andi %{x}_column_dense, %{x}_column_apart : i1"""

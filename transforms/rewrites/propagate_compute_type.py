@@ -56,6 +56,7 @@ from linalg_ext.structured.compute_type import (
     ops_with_compute_type,
 )
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.transforms.rewrites.infer_compute_type import element_types_of
 
 PASS = "linalg-ext-propagate-compute-type"
 
@@ -142,12 +143,9 @@ def _accept(op: ir.Operation, element: str) -> str:
 
 def _only_rounds(recognized: RecognizedOp) -> bool:
     """Return whether an op is a cast that loses something."""
-    definition, types = recognized.definition, recognized.types
-    functions = {e.function.kind for e in definition.expressions() if isinstance(e, Apply)}
-    inputs, outputs = (
-        [types[o.type_var.name] for o in operands if o.type_var is not None]
-        for operands in (definition.inputs, definition.outputs)
-    )
+    expressions = recognized.definition.expressions()
+    functions = {e.function.kind for e in expressions if isinstance(e, Apply)}
+    inputs, outputs = element_types_of(recognized)
     loses = any(not holds(wide, narrow) for wide in outputs for narrow in inputs)
     return functions == {FunctionKind.TYPE} and loses
 
@@ -222,7 +220,6 @@ class _Chain:
             self._build_wide(changed, inputs, crossing)
 
     def erase_replaced(self) -> None:
-        """Erase the ops that were rebuilt, users first."""
         for op in reversed(self._replaced):
             op.erase()
 
@@ -255,15 +252,12 @@ class _Chain:
 
     def _crosses(self, result: ir.Value, element: str) -> bool:
         """Return whether another op with the compute type reads a result."""
-        return _fits_either_way(result, element) and any(
+        # A wider tensor is read in the compute type all the same.
+        own = str(ir.ShapedType(result.type).element_type)
+        return family(own) == family(element) and any(
             self._stays(use, element) for use in result.uses
         )
 
     def _stays(self, use: ir.OpOperand, element: str) -> bool:
         """Return whether a use is an input of an op with the compute type."""
         return _is_read(use) and self.compute.get(use.owner.operation.results[0]) == element
-
-
-def _fits_either_way(value: ir.Value, element: str) -> bool:
-    """A wider tensor is read in the compute type all the same."""
-    return family(str(ir.ShapedType(value.type).element_type)) == family(element)

@@ -176,8 +176,7 @@ def _transposed(
     init = tensor.EmptyOp(sizes, shape.element_type)
     transpose = _transpose(value, init.result, permutation)
     built += [init.operation, transpose]
-    result: ir.Value = transpose.results[0]
-    return result
+    return transpose.results[0]
 
 
 def _transpose(value: ir.Value, init: ir.Value, permutation: list[int]) -> ir.Operation:

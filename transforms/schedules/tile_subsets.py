@@ -29,11 +29,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ScheduleError
 from linalg_ext.gml_st.rules import REDUCTION, Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
-from linalg_ext.transforms.gml_st.chosen_ops import Choice
 from linalg_ext.transforms.gml_st.fuse_into_subset_loops import fuse_all
-from linalg_ext.transforms.gml_st.op_tiling import Cut, tile_op
+from linalg_ext.transforms.gml_st.op_tiling import FORMS, Choice, Cut, tile_op
 from linalg_ext.transforms.gml_st.producer_fusion import Fusion
-from linalg_ext.transforms.gml_st.tiling_request import FORMS
 from linalg_ext.transforms.ir_utils.walking import place
 
 from ._checks import check_choice, check_sizes, check_tensors, refusal

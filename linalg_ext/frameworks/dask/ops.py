@@ -37,7 +37,6 @@ from linalg_ext.frameworks.dask.blocks import (
     refuse_out,
     threads_of_blocks,
 )
-from linalg_ext.frameworks.dask.splitting import split, with_numbers
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     take_operand_maps,

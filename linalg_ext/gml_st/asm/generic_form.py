@@ -1,17 +1,55 @@
-"""Ops in the generic form, as MLIR prints them, taken apart, and written another way."""
+"""Ops in MLIR's generic form: taken apart, written another way, and written so."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeAlias
 
 from linalg_ext.errors import ParseError
-from linalg_ext.gml_st.asm.layout import ACCUMULATOR_FLAGS, DYNAMIC, GENERATED
+from linalg_ext.gml_st.ir.op_views import (
+    ACCUMULATOR_FLAGS,
+    DISTRIBUTION,
+    ITERATOR_TYPES,
+    PERMUTATION,
+    REMAINING_DIMS,
+    RESULT_SEGMENTS,
+    STATIC_INDICES,
+)
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span, apply_edits
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.mixed import (
+    OPERAND_SEGMENTS,
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+)
+
+DYNAMIC = -(2**63)
+"""Stands in an array of numbers for one that an operand gives."""
+
+GENERATED = frozenset(
+    (
+        STATIC_OFFSETS,
+        STATIC_SIZES,
+        STATIC_STRIDES,
+        STATIC_INDICES,
+        REMAINING_DIMS,
+        PERMUTATION,
+        ITERATOR_TYPES,
+        DISTRIBUTION,
+        ACCUMULATOR_FLAGS,
+        OPERAND_SEGMENTS,
+        RESULT_SEGMENTS,
+    )
+)
+"""The attributes that stand elsewhere in the readable form."""
+
+
+Piece: TypeAlias = Span | str
+"""A part of the source, or new text."""
 
 _ARRAY = re.compile(r"array<i\w+(?::\s*([^>]*))?>")
 
@@ -172,7 +210,6 @@ def read_generic(source: SourceText, start: int, name: str) -> GenericOp:
 
 
 def _block(reader: Reader) -> Block | None:
-    """The block between braces."""
     text = reader.source.text
     begin = reader.peek().end
     end = reader.balanced() - 1
@@ -191,13 +228,10 @@ def _block(reader: Reader) -> Block | None:
         inner.expect(":", "a block")
         begin = inner.position
     body = text[begin:end]
-    if re.search(r"^\s*\^", _outside_brackets(reader.source, begin, end), re.MULTILINE):
+    outside = "".join(text for text, _ in statements(reader.source, begin, end))
+    if re.search(r"^\s*\^", outside, re.MULTILINE):
         raise ValueError("blocks")
     return Block(arguments, Span(body, begin, end))
-
-
-def _outside_brackets(source: SourceText, begin: int, end: int) -> str:
-    return "".join(text for text, _ in statements(source, begin, end))
 
 
 def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span]]:
@@ -230,7 +264,6 @@ def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span
 
 
 def _attributes(reader: Reader) -> dict[str, str]:
-    """The entries between braces."""
     reader.expect("{", "attributes")
     found: dict[str, str] = {}
     while not reader.accepts("}"):
@@ -249,7 +282,6 @@ def _attributes(reader: Reader) -> dict[str, str]:
 
 
 def _list(reader: Reader) -> list[Span]:
-    """Values or types between parentheses."""
     reader.expect("(", "a list")
     found: list[Span] = []
     while not reader.accepts(")"):
@@ -260,7 +292,6 @@ def _list(reader: Reader) -> list[Span]:
 
 
 def _type(reader: Reader) -> Span:
-    """A value, or a type."""
     token = reader.peek()
     end = reader.balanced() if token.text == "(" else reader.next().end
     if token.text == "(" and reader.accepts("->"):
@@ -268,3 +299,79 @@ def _type(reader: Reader) -> Span:
     elif reader.peek().text == "<":
         end = reader.balanced()
     return reader.span(token.start, end)
+
+
+def generic(
+    name: str,
+    operands: Sequence[Piece],
+    attributes: Sequence[Piece | None],
+    operand_types: Sequence[Piece],
+    result_types: Sequence[Piece],
+    *,
+    region: str = "",
+) -> list[Piece]:
+    """An op in MLIR's generic form."""
+    return [
+        f'"gml_st.{name}"(',
+        *listed(operands),
+        f"){region}",
+        *ending(attributes, operand_types, result_types),
+    ]
+
+
+def ending(
+    attributes: Sequence[Piece | None],
+    operand_types: Sequence[Piece],
+    result_types: Sequence[Piece],
+) -> list[Piece]:
+    """Return the text behind the regions of an op: attributes, operand types and result types."""
+    given = listed(attribute for attribute in attributes if attribute is not None)
+    return [
+        *([" {", *given, "}"] if given else []),
+        " : (",
+        *listed(operand_types),
+        ") -> (",
+        *listed(result_types),
+        ")",
+    ]
+
+
+def listed(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces with commas between them."""
+    return joined([piece] for piece in pieces)
+
+
+def joined(items: Iterable[Sequence[Piece]]) -> list[Piece]:
+    """Items of several pieces each, with commas between them."""
+    pieces: list[Piece] = []
+    for item in items:
+        pieces += [", ", *item] if pieces else item
+    return pieces
+
+
+def block_head(arguments: Iterable[tuple[Piece, Piece]]) -> list[Piece]:
+    """The label of the one block of a region with its typed arguments; nothing without any."""
+    typed = joined([name, ": ", type_] for name, type_ in arguments)
+    return [" ^bb0(", *typed, "):"] if typed else []
+
+
+def slots(count: int, room: int) -> list[int]:
+    """The segments of `count` values in optional slots."""
+    return [1] * count + [0] * (room - count)
+
+
+def segment_array(name: str, sizes: Iterable[int]) -> str:
+    """`operandSegmentSizes = array<i32: 1, 2>`."""
+    return f"{name} = array<i32: {', '.join(map(str, sizes))}>"
+
+
+def number_array(name: str, numbers: Iterable[int | str]) -> str:
+    """`static_sizes = array<i64: 4, 8>`."""
+    listed = ", ".join(map(str, numbers))
+    return f"{name} = array<i64{': ' if listed else ''}{listed}>"
+
+
+def flag_array(flags: Iterable[bool]) -> str:
+    """`accumulator_flags = array<i1: true, false>`."""
+    listed = ", ".join("true" if flag else "false" for flag in flags)
+    return f"{ACCUMULATOR_FLAGS} = array<i1{': ' if listed else ''}{listed}>"

@@ -6,26 +6,28 @@ An op that does not have the layout that it must is left in the generic form, wh
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
-from linalg_ext.gml_st.asm.generic_form import GenericOp, Printer, rewritten
-from linalg_ext.gml_st.asm.layout import (
-    DISTRIBUTION,
-    INPUT_SLOTS,
-    ITERATOR_TYPES,
-    OUTPUT_SLOTS,
-    PERMUTATION,
-    REMAINING_DIMS,
-    STATIC_INDICES,
+from linalg_ext.gml_st.asm.generic_form import (
+    Block,
+    GenericOp,
+    Piece,
+    Printer,
+    read_generic,
+    rewritten,
+    statements,
 )
-from linalg_ext.gml_st.asm.op_reader import Piece
-from linalg_ext.gml_st.asm.printed_yields import print_yield
-from linalg_ext.gml_st.asm.types import pretty_types
+from linalg_ext.gml_st.asm.reading import pretty_types
+from linalg_ext.gml_st.asm.sets import FORMS, print_set_op
+from linalg_ext.gml_st.ir.op_views import DISTRIBUTION, INPUT_SLOTS, ITERATOR_TYPES, OUTPUT_SLOTS
+from linalg_ext.notations.mlir_text import Span
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.mixed import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES
 
 _GENERIC = re.compile(r'"gml_st\.(\w+)"(?=\()')
+_NAME = re.compile(r"%[\w$.-]+")
+_DEFINED = re.compile(r"\s*((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=(?!=)")
 _STEP = 4
-"""By how many blanks the clauses of a loop stand behind the line that it begins in."""
+"""By how many blanks clauses of a loop, and further yielded values, are indented."""
 
 
 def pretty(text: str) -> str:
@@ -33,65 +35,6 @@ def pretty(text: str) -> str:
     if "gml_st." not in text:
         return text
     return pretty_types(rewritten(text, _GENERIC, _PRINTERS))
-
-
-def _space(source: SourceText, op: GenericOp) -> list[Piece]:
-    return [f"gml_st.space {op.mixed(STATIC_SIZES, op.operands)}{op.notes} : {_one(op)}"]
-
-
-def _full(source: SourceText, op: GenericOp) -> list[Piece]:
-    (value,), (type_,) = op.operands, op.types
-    return [f"gml_st.full {value}{op.notes} : {type_} to {_one(op)}"]
-
-
-def _tile(source: SourceText, op: GenericOp) -> list[Piece]:
-    ((value, type_),), *groups = op.segments(1, 1, 1, 1)
-    place = [
-        op.mixed(name, [each for each, _ in group])
-        for name, group in zip((STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES), groups, strict=True)
-    ]
-    return [f"gml_st.tile {value} {' '.join(place)}{op.notes} : {type_} to {_one(op)}"]
-
-
-def _filter(source: SourceText, op: GenericOp) -> list[Piece]:
-    (value, indices), (of, by) = op.operands, op.types
-    return [f"gml_st.filter {value}[{indices}]{op.notes} : {of}[{by}] to {_one(op)}"]
-
-
-def _point(source: SourceText, op: GenericOp) -> list[Piece]:
-    value, *indices = op.operands
-    place = op.mixed(STATIC_INDICES, indices)
-    return [f"gml_st.point {value} {place}{op.notes} : {op.types[0]} to {_one(op)}"]
-
-
-def _dims(source: SourceText, op: GenericOp) -> list[Piece]:
-    (value,), (type_,) = op.operands, op.types
-    dims = ", ".join(op.array(REMAINING_DIMS if op.name == "drop_dims" else PERMUTATION))
-    return [f"gml_st.{op.name} {value}, [{dims}]{op.notes} : {type_} to {_one(op)}"]
-
-
-def _query(source: SourceText, op: GenericOp) -> list[Piece]:
-    (value, dim), (type_, _) = op.operands, op.types
-    return [f"gml_st.{op.name} {value}[{dim}]{op.notes} : {type_}"]
-
-
-def _pair(source: SourceText, op: GenericOp) -> list[Piece]:
-    (first, second), (one, other) = op.operands, op.types
-    results = "" if op.name == "contains" else f" to {', '.join(op.results)}"
-    if not op.results:
-        raise ValueError(op.name)
-    return [f"gml_st.{op.name} {first}, {second}{op.notes} : {one}, {other}{results}"]
-
-
-def _is_empty(source: SourceText, op: GenericOp) -> list[Piece]:
-    (value,), (type_,) = op.operands, op.types
-    return [f"gml_st.is_empty {value}{op.notes} : {type_}"]
-
-
-def _materialize(source: SourceText, op: GenericOp) -> list[Piece]:
-    (value, of_set), (type_, set_type) = op.operands, op.types
-    types = f"{type_}[{set_type}] to {_one(op)}"
-    return [f"gml_st.materialize {value}[{of_set}]{op.notes} : {types}"]
 
 
 def _loop(source: SourceText, op: GenericOp) -> list[Piece]:
@@ -134,32 +77,94 @@ def _loop(source: SourceText, op: GenericOp) -> list[Piece]:
     return [f"{head} {{", op.block.body, f"}}{op.notes}{types}"]
 
 
-def _one(op: GenericOp) -> str:
-    """The type of the one result."""
-    (result,) = op.results
-    return result
+def _yield(source: SourceText, op: GenericOp) -> list[Piece]:
+    """In the generic form one region combines for all accumulators; here each has its own body."""
+    is_set = op.name == "set_yield"
+    values, *others = op.segments(*[OUTPUT_SLOTS] * (3 if is_set else 2))
+    destinations, subsets = others if is_set else ([], others[0])
+    if (is_set and len(destinations) != len(values)) or len(subsets) not in (0, len(values)):
+        raise ValueError(op.name)
+    if op.results or (is_set and len(subsets) != len(values)):
+        raise ValueError(op.name)
+    bodies = iter(_bodies(source, op.block, sum(op.flags(len(values)))))
+    line = source.text[source.text.rfind("\n", 0, op.start) + 1 : op.start]
+    between = ",\n" + " " * (len(line) + _STEP)
+    pieces: list[Piece] = [f"gml_st.{op.name}{op.notes}{' ' if values else ''}"]
+    for number, (value, destination, subset, flag) in enumerate(
+        zip_longest(values, destinations, subsets, op.flags(len(values)))
+    ):
+        pieces.append(f"{between if number else ''}{value[0]}")
+        if destination is not None:
+            pieces.append(f" into {destination[0]}[{subset[0]}]")
+        elif subset is not None:
+            pieces.append(f" to {subset[0]}")
+        if flag:
+            pieces += next(bodies)
+        pieces.append(f" : {value[1]}")
+        if destination is not None:
+            pieces.append(f" into {destination[1]}[{subset[1]}]")
+        elif subset is not None:
+            pieces.append(f" to {subset[1]}")
+    return pieces
+
+
+def _bodies(source: SourceText, block: Block | None, count: int) -> list[list[Piece]]:
+    """` acc (%new, %old: T) { ... }` for each accumulator."""
+    if block is None:
+        return []
+    if len(block.arguments) != 2 * count:
+        raise ValueError("acc")
+    pairs = [*zip(block.arguments[::2], block.arguments[1::2], strict=True)]
+    heads: list[str] = []
+    for (new, type_), (old, old_type) in pairs:
+        if type_ != old_type:
+            raise ValueError("acc")
+        heads.append(f" acc ({new}, {old}: {type_}) {{")
+    if count == 1:
+        return [[heads[0], block.body, "}"]]
+    *ops, last = statements(source, block.body.start, block.body.end)
+    start = source.text.index('"gml_st.yield"', last[1].start, last[1].end)
+    combined = read_generic(source, start, "yield")
+    values, subsets = combined.segments(OUTPUT_SLOTS, OUTPUT_SLOTS)
+    if len(values) != count or subsets:
+        raise ValueError("acc")
+    indent = source.text[source.text.rfind("\n", 0, start) : start]
+    ending = source.text[source.text.rfind("\n", 0, block.body.end) : block.body.end]
+    needed = [_needed([span for _, span in ops], value) for value, _ in values]
+    unused = [span for _, span in ops if not any(span in each for each in needed)]
+    needed[0] = [span for _, span in ops if span in needed[0] or span in unused]
+    own = [{new, old} for (new, _), (old, _) in pairs]
+    for number, each in enumerate(needed):
+        used = {values[number][0], *(name for span in each for name in _NAME.findall(span.text))}
+        if any(used & names for other, names in enumerate(own) if other != number):
+            raise ValueError("acc")  # it has no body of its own
+    return [
+        [
+            head,
+            *needed[number],
+            f"{indent}gml_st.yield {value} : {type_}",
+            ending,
+            "}",
+        ]
+        for number, (head, (value, type_)) in enumerate(zip(heads, values, strict=True))
+    ]
+
+
+def _needed(ops: list[Span], value: str) -> list[Span]:
+    """The ops that a value is computed by, in their order."""
+    wanted = {value.partition("#")[0]}
+    found: list[Span] = []
+    for op in reversed(ops):
+        defined = _DEFINED.match(op.text)
+        names = set(_NAME.findall(defined[1])) if defined else set()
+        if names & wanted:
+            wanted |= set(_NAME.findall(op.text))
+            found.insert(0, op)
+    return found
 
 
 _PRINTERS: dict[str, Printer] = {
-    "space": _space,
-    "full": _full,
-    "tile": _tile,
-    "filter": _filter,
-    "point": _point,
-    "drop_dims": _dims,
-    "transpose_dims": _dims,
-    "offset": _query,
-    "size": _query,
-    "stride": _query,
-    "intersection": _pair,
-    "convex_union": _pair,
-    "difference": _pair,
-    "contains": _pair,
-    "is_empty": _is_empty,
-    "materialize": _materialize,
-    "loop": _loop,
-    "for": _loop,
-    "parallel": _loop,
-    "yield": print_yield,
-    "set_yield": print_yield,
+    **dict.fromkeys(FORMS, print_set_op),
+    **dict.fromkeys(("loop", "for", "parallel"), _loop),
+    **dict.fromkeys(("yield", "set_yield"), _yield),
 }

@@ -23,11 +23,10 @@ import re
 from dataclasses import dataclass, field
 
 from linalg_ext.errors import ParseError
-from linalg_ext.gml_st.asm.loops import open_body, read_head
-from linalg_ext.gml_st.asm.op_reader import Mixed, Op, Piece, Reading
-from linalg_ext.gml_st.asm.sets import tile_pieces
-from linalg_ext.gml_st.asm.types import shaped, subset_type
-from linalg_ext.gml_st.asm.yields import empty_yield, yield_pieces
+from linalg_ext.gml_st.asm.generic_form import Piece
+from linalg_ext.gml_st.asm.loops import empty_yield, open_body, read_head, yield_pieces
+from linalg_ext.gml_st.asm.reading import Mixed, Op, Reading, TypeText, shaped, subset_type
+from linalg_ext.gml_st.asm.sets import set_op
 from linalg_ext.notations.mlir_text import Reader, Span
 
 _NAME = re.compile(r"%[\w$.-]+")
@@ -172,13 +171,10 @@ def _yield(reading: Reading, body: Body, reader: Reader) -> None:
     while reader.accepts(","):
         body.values.append(reading.value(reader, "linalg.yield"))
     reader.expect(":", "linalg.yield")
-    body.types.append(reading.type(reader, "linalg.yield"))
-    while reader.accepts(","):
-        body.types.append(reading.type(reader, "linalg.yield"))
+    body.types = reading.types(reader, "linalg.yield")
 
 
 def _is_tile(reading: Reading, each: Slice) -> bool:
-    """Return whether a slice has the rank of what it is of."""
     part, whole = (shaped(reading.canonical(type_)) for type_ in (each.part_type, each.type))
     return part is not None and whole is not None and len(part.sizes) == len(whole.sizes)
 
@@ -229,26 +225,24 @@ def _materialize(reading: Reading, extract: Slice) -> None:
     """A tile and what it holds, in the place of a slice."""
     tile = _tile_name(reading, extract)
     subset = _subset(reading, extract)
+    operands: dict[str, Piece] = {"source": extract.of, "set": tile}
+    types: dict[str, TypeText] = {"source": extract.type, "set": subset}
     pieces: list[Piece] = [
-        f"{tile} = ",
-        *tile_pieces(extract.of, extract.type, extract.place, subset),
-        " ",
-        extract.result,
-        ' = "gml_st.materialize"(',
-        extract.of,
-        f", {tile}) : (",
-        extract.type,
-        f", {subset}) -> (",
-        extract.part_type,
-        ")",
+        *(f"{tile} = ", *_tile_of(extract, subset), " ", extract.result, " = "),
+        *set_op("materialize", operands, {}, types, [extract.part_type]),
     ]
     reading.change(extract.start, extract.end, pieces)
+
+
+def _tile_of(each: Slice, subset: str) -> list[Piece]:
+    lists = dict(zip(("offsets", "sizes", "strides"), each.place, strict=True))
+    return set_op("tile", {"superset": each.of}, lists, {"superset": each.type}, [subset])
 
 
 def _tile(reading: Reading, update: Slice, name: str, *, is_kept: bool) -> None:
     """A tile in the place of the op that inserts there, or before it if it has other users."""
     subset = _subset(reading, update)
-    pieces = [f"{name} = ", *tile_pieces(update.of, update.type, update.place, subset), " "]
+    pieces = [f"{name} = ", *_tile_of(update, subset), " "]
     reading.change(update.start, update.start if is_kept else update.end, pieces)
 
 

@@ -4,59 +4,53 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from linalg_ext.errors import ParseError
-from linalg_ext.gml_st.asm.loops import read_loop
-from linalg_ext.gml_st.asm.materialize import read_materialize
-from linalg_ext.gml_st.asm.op_reader import Op, Reading
-from linalg_ext.gml_st.asm.scope import Known, Region
-from linalg_ext.gml_st.asm.sets import (
-    ReadOp,
-    read_dims,
-    read_filter,
-    read_full,
-    read_is_empty,
-    read_pair,
-    read_point,
-    read_query,
-    read_space,
-    read_tile,
-)
+from linalg_ext.gml_st.asm.loops import read_loop, read_yield
+from linalg_ext.gml_st.asm.reading import Known, Op, Reading, Region
+from linalg_ext.gml_st.asm.sets import read_set_op
 from linalg_ext.gml_st.asm.tiled_loop import read_tiled_loop
-from linalg_ext.gml_st.asm.yields import read_yield
 from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
+ReadOp = Callable[[Reading, Op, Reader], int]
+"""Reads an op whose name was taken, changes it, and gives the offset behind it."""
+
 _BOUNDS = "(%i) = (%lower) to (%upper) step (%step)"
-_OPS: dict[str, tuple[ReadOp, str]] = {
-    "space": (read_space, "[64, %n] : !gml_st.tile<64x?>"),
-    "full": (read_full, "%x : T to S"),
-    "tile": (read_tile, "%x [offsets] [sizes] [strides] : T to S"),
-    "filter": (read_filter, "%x[%indices] : T[I] to S"),
-    "point": (read_point, "%x [indices] : T to !gml_st.point"),
-    "drop_dims": (read_dims, "%set, [0, 2] : S to S2"),
-    "transpose_dims": (read_dims, "%set, [1, 0] : S to S2"),
-    "offset": (read_query, "%set[%dim] : S"),
-    "size": (read_query, "%set[%dim] : S"),
-    "stride": (read_query, "%set[%dim] : S"),
-    "intersection": (read_pair, "%a, %b : S, S to S2"),
-    "convex_union": (read_pair, "%a, %b : S, S to S2"),
-    "difference": (read_pair, "%a, %b : S, S to S2, S2, ..."),
-    "contains": (read_pair, "%a, %b : S, S"),
-    "is_empty": (read_is_empty, "%set : S"),
-    "materialize": (read_materialize, "%x[%set] : T[S] to T2, or: %set : S to T2"),
-    "loop": (read_loop, f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}"),
-    "for": (read_loop, f"{_BOUNDS} outs (%y_ = %y: T) {{...}}"),
-    "parallel": (read_loop, f"{_BOUNDS} {{...}} : T"),
-    "yield": (read_yield, "%value to %set : T to S, or: %value : T"),
-    "set_yield": (read_yield, "%value into %y[%set] acc (%new, %old: T) {...} : T into T2[S]"),
-    "tiled_loop": (
-        read_tiled_loop,
-        f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}",
-    ),
+_HINTS = {
+    "space": "[64, %n] : !gml_st.tile<64x?>",
+    "full": "%x : T to S",
+    "tile": "%x [offsets] [sizes] [strides] : T to S",
+    "filter": "%x[%indices] : T[I] to S",
+    "point": "%x [indices] : T to !gml_st.point",
+    "drop_dims": "%set, [0, 2] : S to S2",
+    "transpose_dims": "%set, [1, 0] : S to S2",
+    "offset": "%set[%dim] : S",
+    "size": "%set[%dim] : S",
+    "stride": "%set[%dim] : S",
+    "intersection": "%a, %b : S, S to S2",
+    "convex_union": "%a, %b : S, S to S2",
+    "difference": "%a, %b : S, S to S2, S2, ...",
+    "contains": "%a, %b : S, S",
+    "is_empty": "%set : S",
+    "materialize": "%x[%set] : T[S] to T2, or: %set : S to T2",
+    "loop": f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}",
+    "for": f"{_BOUNDS} outs (%y_ = %y: T) {{...}}",
+    "parallel": f"{_BOUNDS} {{...}} : T",
+    "yield": "%value to %set : T to S, or: %value : T",
+    "set_yield": "%value into %y[%set] acc (%new, %old: T) {...} : T into T2[S]",
+    "tiled_loop": f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}",
 }
-"""The reader of each op, and its syntax for messages."""
+"""The syntax of each op for messages."""
+
+_READERS: dict[str, ReadOp] = {
+    **dict.fromkeys(("loop", "for", "parallel"), read_loop),
+    **dict.fromkeys(("yield", "set_yield"), read_yield),
+    "tiled_loop": read_tiled_loop,
+}
+"""The reader of each op that is not about sets alone."""
 
 _OLDER = {
     "collapse_tile": "drop_dims",
@@ -176,22 +170,22 @@ class _Scanner:
         follows = reader.peek().text
         if follows == "=" or (follows in (",", "}") and not name.endswith("yield")):
             return place.end  # an attribute of that name
-        if name not in _OPS:
+        if name not in _HINTS:
             self._unknown(name, place)
         results = self._names if self._names_end == place.start else ()
-        read, form = _OPS[name]
+        read = _READERS.get(name, read_set_op)
         try:
             return read(self.reading, Op(name, written, place, results), reader)
         except ParseError as error:
             if error.hint is None:
-                error.hint = f"write {written} {form}"
+                error.hint = f"write {written} {_HINTS[name]}"
             raise
 
     def _unknown(self, name: str, place: Span) -> NoReturn:
-        close = _OLDER.get(name) or next(iter(difflib.get_close_matches(name, _OPS)), None)
+        close = _OLDER.get(name) or next(iter(difflib.get_close_matches(name, _HINTS)), None)
         self.reading.refuse(
             f"gml_st.{name} is no op of gml_st",
             place,
-            f"one of {', '.join(each for each in _OPS if each != 'tiled_loop')}",
+            f"one of {', '.join(each for each in _HINTS if each != 'tiled_loop')}",
             f"write gml_st.{close}" if close else None,
         )

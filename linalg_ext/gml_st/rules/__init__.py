@@ -5,7 +5,7 @@
     rule.operand_parts(part)
     rule.build(part, take)
 
-`protocol.py` says what a rule answers. A family of ops is a file of its own, and a line here.
+`protocol.py` says what a rule answers. A family of ops is a file, and a line for each op here.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.rules.concatenation import ConcatenateRule
+from linalg_ext.gml_st.rules.concatenation import ConcatenateRule, ConcatRule
 from linalg_ext.gml_st.rules.creation import ConstantRule, EmptyRule, GenerateRule, SplatRule
-from linalg_ext.gml_st.rules.dynamic_broadcasting import DynamicBroadcastRule
-from linalg_ext.gml_st.rules.gathering import GatherRowsRule
-from linalg_ext.gml_st.rules.joining import ConcatRule, GatherRule
-from linalg_ext.gml_st.rules.padding import PadRule
+from linalg_ext.gml_st.rules.gather_scatter import (
+    GatherRowsRule,
+    GatherRule,
+    ScatterRowsRule,
+    ScatterRule,
+)
+from linalg_ext.gml_st.rules.moving import DynamicBroadcastRule, ReverseRule
 from linalg_ext.gml_st.rules.protocol import (
     PARALLEL,
     REDUCTION,
@@ -31,13 +34,9 @@ from linalg_ext.gml_st.rules.protocol import (
     Unserved,
 )
 from linalg_ext.gml_st.rules.reshapes import CastRule, CollapseShapeRule, ExpandShapeRule
-from linalg_ext.gml_st.rules.reversal import ReverseRule
-from linalg_ext.gml_st.rules.scanning import ScanRule
-from linalg_ext.gml_st.rules.scattering import ScatterRowsRule, ScatterRule
-from linalg_ext.gml_st.rules.slices import ExtractSliceRule, InsertSliceRule
-from linalg_ext.gml_st.rules.softmax import SoftmaxRule
-from linalg_ext.gml_st.rules.sorting import SortRule
+from linalg_ext.gml_st.rules.slices import ExtractSliceRule, InsertSliceRule, PadRule
 from linalg_ext.gml_st.rules.structured import StructuredRule, maps_tensors
+from linalg_ext.gml_st.rules.whole_dimensions import ScanRule, SoftmaxRule, SortRule
 
 __all__ = [
     "PARALLEL",

@@ -8,7 +8,6 @@ from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
 from linalg_ext.structured.maps import maps_attribute
-from linalg_ext.structured.operands import producer
 from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
@@ -80,15 +79,20 @@ def shift_positions(op: ir.Operation, part: Tile) -> None:
     """Let the body of an op on a part of the domain see the positions of the whole."""
     for index in list(_positions(op.regions[0].blocks[0])):
         dim = ir.IntegerAttr(index.attributes["dim"]).value
-        offset, stride = part.offset(dim), part.stride(dim)
-        if offset == 0 and stride == 1:
-            continue
-        own = index.results[0]
-        with ir.InsertionPoint(_after(index)):
-            scaled = own if stride == 1 else arith.MulIOp(own, value_of(stride)).result
-            shifted = arith.AddIOp(scaled, value_of(offset)).result
-        made = shifted if stride == 1 else scaled
-        own.replace_all_uses_except(shifted, _owner(made))
+        ops = [each.operation for each in index.block.operations]
+        with ir.InsertionPoint(ops[ops.index(index) + 1]):
+            _shift(index.results[0], part, dim)
+
+
+def _shift(position: ir.Value, part: Tile, dim: int) -> None:
+    """Give the users of a position in a part the position in the whole, at the insertion point."""
+    offset, stride = part.offset(dim), part.stride(dim)
+    if offset == 0 and stride == 1:
+        return
+    scaled = position if stride == 1 else arith.MulIOp(position, value_of(stride)).result
+    shifted = arith.AddIOp(scaled, value_of(offset)).result
+    made = shifted if stride == 1 else scaled
+    position.replace_all_uses_except(shifted, ir.OpResult(made).owner.operation)
 
 
 def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> list[ir.Value]:
@@ -132,11 +136,6 @@ def _positions(block: ir.Block) -> list[ir.Operation]:
     return found
 
 
-def _after(op: ir.Operation) -> ir.Operation:
-    ops = [each.operation for each in op.block.operations]
-    return ops[ops.index(op) + 1]
-
-
 def given_positions(op: ir.Operation, new: ir.Operation, part: Tile) -> None:
     """Give `new`, an op on a part, the body of `op`, whose arguments are positions in the whole."""
     clone = op.clone().operation
@@ -146,18 +145,5 @@ def given_positions(op: ir.Operation, new: ir.Operation, part: Tile) -> None:
     body = new.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(body):
         for dim, argument in enumerate(body.arguments):
-            offset, stride = part.offset(dim), part.stride(dim)
-            if (offset == 0 and stride == 1) or not list(argument.uses):
-                continue
-            scaled = argument if stride == 1 else arith.MulIOp(argument, value_of(stride)).result
-            shifted = arith.AddIOp(scaled, value_of(offset)).result
-            made = shifted if stride == 1 else scaled
-            argument.replace_all_uses_except(shifted, _owner(made))
-
-
-def _owner(value: ir.Value) -> ir.Operation:
-    """The op that gives a value that was just built."""
-    owner = producer(value)
-    if owner is None:
-        raise TypeError("an argument was taken for a result")
-    return owner
+            if list(argument.uses):
+                _shift(argument, part, dim)

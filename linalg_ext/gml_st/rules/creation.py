@@ -5,12 +5,12 @@ The domain is the indices of the result, and there is no operand that a part wou
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.gml_st.rules.bodies import given_positions
-from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, TakeElement, Unserved
-from linalg_ext.structured.sizes import mixed_sizes, sizes_of, tensor_type
+from linalg_ext.gml_st.rules.protocol import Rule, Take, TakeElement, Unserved
+from linalg_ext.structured.sizes import mixed_sizes, tensor_type
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number
 
@@ -18,15 +18,8 @@ from linalg_ext.symbolic.integers import Number
 class _CreationRule(Rule):
     """An op whose result has no source."""
 
-    @cached_property
-    def domain(self) -> Domain:
-        """The indices of the result."""
-        sizes = sizes_of(self.op.results[0])
-        return Domain(sizes, (PARALLEL,) * len(sizes))
-
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return None for each operand: none is needed in parts."""
-        return (None,) * len(self.op.operands)
+    def _parts(self, part: Tile) -> Sequence[None]:
+        return [None] * len(self.op.operands)
 
     def _type(self, part: Tile) -> ir.Type:
         return tensor_type(part.sizes, self.op.results[0].type)
@@ -35,8 +28,7 @@ class _CreationRule(Rule):
 class EmptyRule(_CreationRule):
     """`tensor.empty`: a part is an empty tensor of its shape."""
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         type_ = ir.RankedTensorType(self.op.results[0].type)
         sizes = mixed_sizes(part.sizes)
         return [tensor.EmptyOp(sizes, type_.element_type, encoding=type_.encoding).result]
@@ -45,12 +37,10 @@ class EmptyRule(_CreationRule):
 class SplatRule(_CreationRule):
     """`tensor.splat`: one scalar everywhere."""
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         return [_splat(self.op.operands[0], self._type(part), part.sizes)]
 
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value]:
-        """The op at one point, on scalars."""
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         return [self.op.operands[0]]
 
 
@@ -64,15 +54,13 @@ class ConstantRule(_CreationRule):
             raise Unserved("a constant of several numbers is read where it lies")
         self._number = value.get_splat_value()
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         type_ = self._type(part)
         if all(isinstance(size, int) for size in part.sizes):
             return [_constant(ir.DenseElementsAttr.get_splat(type_, self._number))]
         return [_splat(self._scalar(), type_, part.sizes)]
 
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value]:
-        """The op at one point, on scalars."""
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         return [self._scalar()]
 
     def _scalar(self) -> ir.Value:
@@ -82,8 +70,7 @@ class ConstantRule(_CreationRule):
 class GenerateRule(_CreationRule):
     """`tensor.generate`: a body that computes an element of its indices."""
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         dynamic = [size for size in mixed_sizes(part.sizes) if not isinstance(size, int)]
         new = ir.Operation.create(
             "tensor.generate", results=[self._type(part)], operands=dynamic, regions=1
@@ -94,11 +81,9 @@ class GenerateRule(_CreationRule):
 
 def _constant(value: ir.Attribute) -> ir.Value:
     op = ir.Operation.create("arith.constant", results=[value.type], attributes={"value": value})
-    constant: ir.Value = op.results[0]
-    return constant
+    return op.results[0]
 
 
 def _splat(scalar: ir.Value, type_: ir.Type, sizes: tuple[Number, ...]) -> ir.Value:
     dynamic = [size for size in mixed_sizes(sizes) if not isinstance(size, int)]
-    value: ir.Value = tensor.SplatOp(type_, scalar, dynamic).result
-    return value
+    return tensor.SplatOp(type_, scalar, dynamic).result

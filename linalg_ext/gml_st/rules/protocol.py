@@ -9,7 +9,7 @@ index vectors, and answers four questions:
     what op computes just that?                                 `build`
 
 Parts are tiles of `linalg_ext.symbolic.index_sets`, whose numbers may be values of the IR. A family
-of ops is one file: a class derived from `Rule`, and its line in the table of `__init__.py`.
+of ops is one file: classes derived from `Rule`, and their lines in the table of `__init__.py`.
 
 A query that has no exact answer raises `Unserved` with the reason. A rule never answers with
 a part that is too small, and never builds an op that computes something else.
@@ -18,13 +18,16 @@ a part that is too small, and never builds an op that computes something else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, cf, ir
+from linalg_ext.gml_st.rules.bodies import on_operands
+from linalg_ext.structured.sizes import sizes_of, value_of
 from linalg_ext.symbolic.index_sets import Point, Tile, full
-from linalg_ext.symbolic.integers import Number, is_eq
+from linalg_ext.symbolic.integers import Number, is_eq, is_le
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 
@@ -33,6 +36,8 @@ Take: TypeAlias = Callable[[int, Tile], ir.Value]
 
 It is the caller's: a materialize in a loop over subsets, a slice where slices are wanted.
 """
+
+Pair: TypeAlias = tuple[Number, Number]
 
 TakeElement: TypeAlias = Callable[[int, Point], ir.Value]
 """`take_element(position, point)` gives one element of an operand as a scalar."""
@@ -97,6 +102,8 @@ class Accumulation:
 class Rule(ABC):
     """The computation of one op part by part.
 
+    A rule of a family answers by the methods that begin with an underscore.
+
     Attributes:
         op: the op. A rule reads it and never changes it.
         destinations: for each result the position of the operand that it overwrites, or None where
@@ -111,20 +118,31 @@ class Rule(ABC):
         self.op = op
         self.destinations: tuple[int | None, ...] = (None,) * len(op.results)
 
-    @property
-    @abstractmethod
+    @cached_property
     def domain(self) -> Domain:
         """The domain; for most ops that are not structured, the indices of the result."""
+        sizes = tuple(self._sizes())
+        return Domain(sizes, (PARALLEL,) * len(sizes), frozenset(self._whole(sizes)))
 
-    @abstractmethod
+    def _sizes(self) -> Sequence[Number]:
+        return sizes_of(self.op.results[0])
+
+    def _whole(self, sizes: Sequence[Number]) -> Iterable[int]:
+        """The dimensions of these sizes that no part may cut."""
+        return ()
+
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
         """The part of each operand that a part of the domain needs; None for scalars and sizes.
 
         Raises:
             Unserved: it has no exact answer.
         """
+        self.check_part(part)
+        return tuple(self._parts(part))
 
     @abstractmethod
+    def _parts(self, part: Tile) -> Sequence[Tile | None]: ...
+
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
         """Build the op on a part of the domain, at the current insertion point.
 
@@ -134,6 +152,40 @@ class Rule(ABC):
         Raises:
             Unserved: it has no exact answer; nothing was taken then.
         """
+        parts = self.operand_parts(part)
+        self._demand_fit()
+        return self._build(part, parts, take)
+
+    def _demand_fit(self) -> None:
+        """Assert what the types do not tell: that the operands fit each other."""
+        demand(self.op, equal=self._equal_sizes(), at_most=self._ordered_sizes())
+
+    def _equal_sizes(self) -> Iterable[Pair]:
+        return ()
+
+    def _ordered_sizes(self) -> Iterable[Pair]:
+        """Pairs of sizes of which the first must be no greater than the second."""
+        return ()
+
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
+        """Build the same op on parts of its operands, with the types of its destinations."""
+        operands = taken(parts, self.op.operands, take)
+        types = [operands[at].type for at in self.destinations if at is not None]
+        return list(on_operands(self.op, operands, types).results)
+
+    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """Build the op at one point of the domain, on scalars, at the current insertion point.
+
+        Returns:
+            A scalar for each result; None where this op has no form on scalars.
+
+        Raises:
+            Unserved: as `build`.
+        """
+        return self._element(point, take)
+
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        return None
 
     def part_of_result(self, part: Tile, number: int = 0) -> Tile:
         """The part of a result that a part of the domain computes."""
@@ -145,22 +197,12 @@ class Rule(ABC):
         Raises:
             Unserved: it has no exact answer.
         """
+        self.check_part(wanted)
         return wanted
 
     def result_sizes(self, number: int = 0) -> tuple[Number, ...]:
         """The sizes of a result, from what the op is given."""
         return self.part_of_result(self.domain.all, number).sizes
-
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
-        """Build the op at one point of the domain, on scalars, at the current insertion point.
-
-        Returns:
-            A scalar for each result; None where this op has no form on scalars.
-
-        Raises:
-            Unserved: as `build`.
-        """
-        return None
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
         """Return the combination of partial results; None where unknown or nothing is reduced."""
@@ -193,3 +235,41 @@ def taken(parts: Sequence[Tile | None], operands: Sequence[ir.Value], take: Take
         value if tile is None else take(position, tile)
         for position, (value, tile) in enumerate(zip(operands, parts, strict=True))
     ]
+
+
+_EQUAL, _AT_MOST = arith.CmpIPredicate.eq, arith.CmpIPredicate.sle
+
+
+def demand(
+    op: ir.Operation,
+    *,
+    equal: Iterable[Pair],
+    at_most: Iterable[Pair],
+) -> None:
+    """Assert at the insertion point what is not known already of sizes.
+
+    An op on whole tensors asserts that its sizes fit where it is lowered. Parts fit by
+    construction, so the requirement on the whole needs an assertion of its own.
+
+    Raises:
+        Unserved: it is known not to hold. Then nothing was built.
+    """
+    asked = [(pair, is_eq(*pair), _EQUAL) for pair in equal]
+    asked += [(pair, is_le(*pair), _AT_MOST) for pair in at_most]
+    if any(known is False for _, known, _ in asked):
+        raise Unserved(f"the sizes of {op.name} do not fit")
+    open_ = [(pair, predicate) for pair, known, predicate in asked if known is None]
+    truths = [
+        arith.CmpIOp(predicate, value_of(left), value_of(right)).result
+        for (left, right), predicate in dict.fromkeys(open_)
+    ]
+    if truths:
+        all_hold, *others = truths
+        for other in others:
+            all_hold = arith.AndIOp(all_hold, other).result
+        cf.AssertOp(all_hold, f"{op.name}: the sizes do not fit")
+
+
+def known_size(*sizes: Number) -> Number:
+    """One of sizes that ought to be equal: a number where there is one."""
+    return next((size for size in sizes if isinstance(size, int)), sizes[0])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, TakeElement, Unserved
+from linalg_ext.gml_st.rules.protocol import Rule, Take, TakeElement, Unserved
 from linalg_ext.structured.maps import collapsed_tensor, groups_of
 from linalg_ext.structured.mixed import mixed_attribute
 from linalg_ext.structured.sizes import mixed_sizes, sizes_of, tensor_type
@@ -21,22 +21,13 @@ from linalg_ext.symbolic.integers import Number, floordiv, is_eq, modulo, produc
 class CastRule(Rule):
     """`tensor.cast`: a part is a part of the source; its sizes are known as well as before."""
 
-    @cached_property
-    def domain(self) -> Domain:
-        """The indices of the result."""
-        sizes = sizes_of(self.op.results[0])
-        return Domain(sizes, (PARALLEL,) * len(sizes))
-
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return the part of each operand that a part of the domain needs."""
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
         return (part,)
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         return [take(0, part)]
 
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value]:
-        """The op at one point, on scalars."""
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         return [take(0, point)]
 
 
@@ -48,15 +39,6 @@ class _ReshapeRule(Rule):
         self._groups = groups_of(op)
         if not self._groups:
             raise Unserved(f"{op.name} of a tensor of rank 0 has one part")
-
-    @cached_property
-    def domain(self) -> Domain:
-        """The indices of the result."""
-        return Domain(self._result_sizes, (PARALLEL,) * len(self._result_sizes))
-
-    @cached_property
-    def _result_sizes(self) -> tuple[Number, ...]:
-        return sizes_of(self.op.results[0])
 
     def _refuse(self, group: list[int]) -> Unserved:
         dims = ", ".join(map(str, group))
@@ -78,19 +60,17 @@ class ExpandShapeRule(_ReshapeRule):
             raise self._refuse(group)
         if long and is_eq(part.stride(outer), 1) is not True:
             raise self._refuse(group)
-        sizes = self._result_sizes
+        sizes = self.domain.sizes
         offset: Number = 0
         for dim in group:
             offset = offset * sizes[dim] + part.offset(dim)
         length = part.size(outer) * product([sizes[dim] for dim in inner])
         return offset, length
 
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return the part of each operand that a part of the domain needs."""
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
         return (self._source(part), *[None] * (len(self.op.operands) - 1))
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         source = self._source(part)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         return [_expanded(take(0, source), part.sizes, type_, self._groups)]
@@ -103,8 +83,7 @@ class CollapseShapeRule(_ReshapeRule):
     def _source_sizes(self) -> tuple[Number, ...]:
         return sizes_of(self.op.operands[0])
 
-    @cached_property
-    def _result_sizes(self) -> tuple[Number, ...]:
+    def _sizes(self) -> Sequence[Number]:
         return tuple(product([self._source_sizes[dim] for dim in g]) for g in self._groups)
 
     def _source(self, part: Tile) -> Tile:
@@ -140,12 +119,10 @@ class CollapseShapeRule(_ReshapeRule):
                 raise self._refuse(group)
         raise self._refuse(group)
 
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return the part of each operand that a part of the domain needs."""
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
         return (self._source(part),)
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         source = self._source(part)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         value = take(0, source)
@@ -161,8 +138,7 @@ def _expanded(
     dynamic = [size for size in mixed if not isinstance(size, int)]
     source = _agreeing(source, type_, groups)
     static = mixed_attribute(mixed)
-    value: ir.Value = tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
-    return value
+    return tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
 
 
 def _agreeing(source: ir.Value, type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Value:

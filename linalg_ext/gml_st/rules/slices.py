@@ -1,30 +1,32 @@
-"""`tensor.extract_slice` and `tensor.insert_slice`: slices of slices, and what slices meet."""
+"""Slices of tensors, and what parts meet of them: `extract_slice`, `insert_slice` and `pad`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from linalg_ext.bindings import ir
+from linalg_ext.gml_st.rules.bodies import given_positions
 from linalg_ext.gml_st.rules.protocol import (
-    PARALLEL,
-    Domain,
     Rule,
     Take,
     TakeElement,
     Unserved,
     require_unit_strides,
 )
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS, mixed_attribute
 from linalg_ext.structured.sizes import (
     insert_slice,
     kept_axes,
     met,
+    mixed_sizes,
+    pad_numbers,
     reduced,
     sizes_of,
     slice_numbers,
+    tensor_type,
 )
 from linalg_ext.symbolic.index_sets import Point, Tile, compose
-from linalg_ext.symbolic.integers import Number, equal, is_eq, maximum, select
+from linalg_ext.symbolic.integers import Number, clamped, equal, is_eq, maximum, select
 
 
 class _SliceRule(Rule):
@@ -35,12 +37,6 @@ class _SliceRule(Rule):
         offsets, sizes, strides = slice_numbers(op, before)
         self._slice = Tile(offsets, sizes, strides)
         self._kept = kept_axes(op, sliced.type)
-
-    @cached_property
-    def domain(self) -> Domain:
-        """The indices of the result."""
-        sizes = sizes_of(self.op.results[0])
-        return Domain(sizes, (PARALLEL,) * len(sizes))
 
     def _others(self) -> tuple[None, ...]:
         return (None,) * len(self.op.operands)
@@ -62,17 +58,14 @@ class ExtractSliceRule(_SliceRule):
             numbers[places[axis]] if axis in places else else_ for axis in range(self._slice.rank)
         ]
 
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return the part of each operand that a part of the domain needs."""
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
         return (self._of_source(part), *self._others()[1:])
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         taken = take(0, self._of_source(part))
         return [reduced(taken, self._of_source(part).sizes, self._kept)]
 
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value]:
-        """The op at one point, on scalars."""
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         tile = self._of_source(Tile(point.indices, (1,) * point.rank))
         return [take(0, Point(tile.offsets))]
 
@@ -109,13 +102,62 @@ class InsertSliceRule(_SliceRule):
             [run.offset(axis) for axis in self._kept], [run.size(axis) for axis in self._kept]
         )
 
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return the part of each operand that a part of the domain needs."""
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
         run, _ = self._met(part)
         return (self._of_source(run), part, *self._others()[2:])
 
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         run, places = self._met(part)
         source = self._of_source(run)
         return [insert_slice(take(0, source), take(1, part), places, run.sizes)]
+
+
+class PadRule(Rule):
+    """`tensor.pad`: along each axis `low` padding, the source, `high` padding."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        super().__init__(op)
+        self._low, self._high = pad_numbers(op)
+        self._source_sizes = sizes_of(op.operands[0])
+
+    def _source(self, part: Tile) -> Tile:
+        """The part of the source that a part of the result meets; of size 0 where it does not."""
+        require_unit_strides(self.op, part)
+        runs = [
+            met(part.offset(axis) - low, part.size(axis), size)
+            for axis, (low, size) in enumerate(zip(self._low, self._source_sizes, strict=True))
+        ]
+        return Tile([run[0] for run in runs], [run[1] for run in runs])
+
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
+        return (self._source(part), *[None] * (len(self.op.operands) - 1))
+
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
+        source = self._source(part)
+        lows = [
+            clamped(low - offset, 0, size)
+            for low, offset, size in zip(self._low, part.offsets, part.sizes, strict=True)
+        ]
+        highs = [
+            size - low - inner
+            for size, low, inner in zip(part.sizes, lows, source.sizes, strict=True)
+        ]
+        taken = take(0, source)
+        low, high = mixed_sizes(lows), mixed_sizes(highs)
+        dynamic = [[each for each in side if not isinstance(each, int)] for side in (low, high)]
+        attributes = {
+            "static_low": mixed_attribute(low),
+            "static_high": mixed_attribute(high),
+            OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(dynamic[0]), len(dynamic[1])]),
+        }
+        if "nofold" in self.op.attributes:
+            attributes["nofold"] = self.op.attributes["nofold"]
+        new = ir.Operation.create(
+            self.op.name,
+            results=[tensor_type(part.sizes, self.op.results[0].type)],
+            operands=[taken, *dynamic[0], *dynamic[1]],
+            attributes=attributes,
+            regions=1,
+        )
+        given_positions(self.op, new, part)
+        return list(new.results)

@@ -6,12 +6,23 @@ indexed by; the image of the maps gives the parts of the operands.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineMap, constant_value
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineMap,
+    constant_value,
+)
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.errors import LinalgExtError
@@ -22,7 +33,6 @@ from linalg_ext.gml_st.rules.bodies import (
     reads_positions,
     shift_positions,
 )
-from linalg_ext.gml_st.rules.indexing import axes_of_dims, local_map
 from linalg_ext.gml_st.rules.protocol import (
     PARALLEL,
     REDUCTION,
@@ -43,7 +53,16 @@ from linalg_ext.structured.payload import Scalar, emit_function
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.sizes import size_of
 from linalg_ext.symbolic.index_sets import Point, Tile
-from linalg_ext.symbolic.integers import Number, is_eq
+from linalg_ext.symbolic.integers import (
+    Number,
+    ceildiv,
+    floordiv,
+    is_eq,
+    is_le,
+    maximum,
+    minimum,
+    modulo,
+)
 
 _GENERIC = "linalg.generic"
 
@@ -85,7 +104,7 @@ class StructuredRule(Rule):
         iterators = self._iterators()
         # A parallel dimension that some result lacks: which iteration writes last is not ours to
         # choose. A sum that is rounded, or written over, between two parts is another sum.
-        written = [axes_of_dims(map) for map in self.maps[self._first_output :]]
+        written = [_axes_of_dims(map) for map in self.maps[self._first_output :]]
         no_sums_in_parts = OVERWRITE in self.op.attributes or COMPUTE_TYPE in self.op.attributes
         whole = {
             dim
@@ -103,7 +122,7 @@ class StructuredRule(Rule):
         """The size of a dimension: a static one where there is one, else that of a result."""
         places = [
             (at, axes[position])
-            for at, axes in enumerate(map(axes_of_dims, self.maps))
+            for at, axes in enumerate(map(_axes_of_dims, self.maps))
             if position in axes
         ]
         if not places:
@@ -117,7 +136,7 @@ class StructuredRule(Rule):
                 REDUCTION if "reduction" in str(each) else PARALLEL
                 for each in ir.ArrayAttr(self.op.attributes["iterator_types"])
             )
-        written = {dim for map in self.maps[self._first_output :] for dim in axes_of_dims(map)}
+        written = {dim for map in self.maps[self._first_output :] for dim in _axes_of_dims(map)}
         rank = len(self.maps[0].dims)
         return tuple(PARALLEL if dim in written else REDUCTION for dim in range(rank))
 
@@ -131,16 +150,15 @@ class StructuredRule(Rule):
     def _local_of(self, position: int, part: Tile) -> tuple[Tile, AffineMap]:
         own = self.maps[position]
         may_change = self.op.name == _GENERIC
-        tile, local = local_map(own, part, may_change=may_change)
+        tile, local = _local_map(own, part, may_change=may_change)
         # Along a dimension that is whole the operand's own size says the same and is shorter.
         sizes = list(tile.sizes)
-        for dim, axis in axes_of_dims(own).items():
+        for dim, axis in _axes_of_dims(own).items():
             if self.domain.spans(part, dim):
                 sizes[axis] = size_of(self.operands[position], axis)
         return Tile(tile.offsets, sizes, tile.strides), local
 
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """Return the part of each operand that a part of the domain needs."""
+    def _parts(self, part: Tile) -> Sequence[Tile | None]:
         return tuple(None if found is None else found[0] for found in self._local(part))
 
     def part_of_result(self, part: Tile, number: int = 0) -> Tile:
@@ -196,8 +214,7 @@ class StructuredRule(Rule):
             shift_positions(generic, part)
         return list(generic.results)
 
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
-        """The op at one point, on scalars."""
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
         if REDUCTION in self.domain.iterators or self.op.name in EXTENSION_OPS:
             return None
         parts = self.operand_parts(Tile(point.indices, (1,) * point.rank))
@@ -216,7 +233,7 @@ class StructuredRule(Rule):
         return on_scalars(self.op, scalars, point)
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
-        """By what the body does to its destination."""
+        """Return how partial results are combined, by what the body does to its destination."""
         return _accumulation_of(self.op, number)
 
 
@@ -255,3 +272,166 @@ def _neutral(function: Function, element: ir.Type) -> complex | None:
         return None
     number: complex = value.item()
     return number
+
+
+@dataclass(frozen=True)
+class _LocalIndex:
+    """The index of one axis of an operand over a part of the domain.
+
+    Attributes:
+        offset, size, stride: the part of the operand along this axis.
+        expr: the index into that part.
+    """
+
+    offset: Number
+    size: Number
+    stride: Number
+    expr: AffineExpr
+
+
+def _local_map(map: AffineMap, part: Tile, *, may_change: bool) -> tuple[Tile, AffineMap]:
+    """The part of an operand that a map reads over a part of the domain, and the map into it.
+
+    With `d = offset + stride * d'` an index `d * 2 + k` is a base plus an index into a part of the
+    operand that begins at that base. The op on the part then reads its operand by the latter.
+
+    Args:
+        map: from the domain to the operand, without symbols.
+        part: of the domain.
+        may_change: whether the op can hold another map; else the map stays as it is if
+            possible, though it may then read a longer part than it needs.
+
+    Raises:
+        Unserved: no map without symbols reads it so.
+    """
+    reader = _Reader(map.dims, part, may_change=may_change)
+    found = [reader.index(expr) for expr in map.results]
+    tile = Tile(
+        [each.offset for each in found],
+        [each.size for each in found],
+        [each.stride for each in found],
+    )
+    return tile, AffineMap(map.dims, (), tuple(each.expr for each in found))
+
+
+class _Reader:
+    """The index expressions of one map over one part of the domain."""
+
+    def __init__(self, dims: Sequence[str], part: Tile, *, may_change: bool) -> None:
+        self.place = {name: position for position, name in enumerate(dims)}
+        self.part = part
+        self.may_change = may_change
+
+    def index(self, expr: AffineExpr) -> _LocalIndex:
+        if isinstance(expr, AffineDim):
+            at = self.place[expr.name]
+            return _LocalIndex(self.part.offset(at), self.part.size(at), self.part.stride(at), expr)
+        common = self._common_stride(expr)
+        base, local = self._split(expr, by=common)
+        lowest, highest = self._range(local)
+        if not isinstance(lowest, int):
+            raise Unserved(f"the index {expr} runs backwards over a number of places that is open")
+        base, local, stride = base + lowest * common, local - lowest, common
+        if self.may_change and (factor := _common_factor(local)) > 1:
+            local, stride = local // factor, stride * factor
+            highest, lowest = floordiv(highest - lowest, factor), 0
+        # Without an element in a dimension there is none to read, however wide the window is.
+        return _LocalIndex(base, maximum(highest - lowest + 1, 0), stride, local)
+
+    def _common_stride(self, expr: AffineExpr) -> int:
+        """The stride of all dimensions of an expression, where they have one."""
+        strides = {self.part.stride(self.place[name]) for name in expr.dims}
+        if len(strides) == 1 and isinstance(stride := strides.pop(), int) and stride > 1:
+            return stride if _is_linear(expr) else 1
+        return 1
+
+    def _split(self, expr: AffineExpr, by: int) -> tuple[Number, AffineExpr]:
+        """`(base, local)` such that the expression is `base + by * local`."""
+        if isinstance(expr, AffineConst):
+            return expr.value, AffineConst(0)
+        if isinstance(expr, AffineDim):
+            at = self.place[expr.name]
+            stride = self.part.stride(at)
+            if not isinstance(stride, int):
+                raise Unserved(f"the stride of {expr.name} is not known, and it is no plain index")
+            return self.part.offset(at), expr * (stride // by)
+        if not isinstance(expr, AffineBinary):
+            raise Unserved(f"the index {expr} has a symbol")
+        if expr.kind is AffineKind.ADD:
+            first, other = self._split(expr.lhs, by), self._split(expr.rhs, by)
+            return first[0] + other[0], first[1] + other[1]
+        if not isinstance(expr.rhs, AffineConst):
+            raise Unserved(f"the index {expr} has a symbol")
+        base, local = self._split(expr.lhs, by)
+        if expr.kind is AffineKind.MUL:
+            return base * expr.rhs.value, local * expr.rhs
+        return _divided(expr, expr.kind, base, local, expr.rhs.value)
+
+    def _range(self, expr: AffineExpr) -> tuple[Number, Number]:
+        if isinstance(expr, AffineConst):
+            return expr.value, expr.value
+        if isinstance(expr, AffineDim):
+            return 0, self.part.size(self.place[expr.name]) - 1
+        if not isinstance(expr, AffineBinary):
+            raise Unserved(f"the index {expr} has a symbol")
+        low, high = self._range(expr.lhs)
+        other_low, other_high = self._range(expr.rhs)
+        match expr.kind:
+            case AffineKind.ADD:
+                return low + other_low, high + other_high
+            case AffineKind.MUL:
+                ends = (low * other_low, high * other_low)
+                return ends if is_le(0, other_low) else (ends[1], ends[0])
+            case AffineKind.FLOORDIV:
+                return floordiv(low, other_low), floordiv(high, other_low)
+            case AffineKind.CEILDIV:
+                return ceildiv(low, other_low), ceildiv(high, other_low)
+        if is_le(0, low):
+            return 0, minimum(high, other_low - 1)
+        return 0, other_low - 1
+
+
+def _divided(
+    whole: AffineExpr, kind: AffineKind, base: Number, local: AffineExpr, divisor: int
+) -> tuple[Number, AffineExpr]:
+    if kind is AffineKind.CEILDIV:
+        base, kind = base + divisor - 1, AffineKind.FLOORDIV
+    if isinstance(local, AffineConst):
+        # Nothing of it moves inside the part.
+        divide = floordiv if kind is AffineKind.FLOORDIV else modulo
+        return divide(base, divisor), AffineConst(0)
+    rest = modulo(base, divisor)
+    if not isinstance(rest, int):
+        raise Unserved(
+            f"the index {whole} at a part that does not begin at a multiple of {divisor}"
+        )
+    if kind is AffineKind.FLOORDIV:
+        return floordiv(base, divisor), (local + rest) // divisor
+    return 0, (local + rest) % divisor
+
+
+def _is_linear(expr: AffineExpr) -> bool:
+    if not isinstance(expr, AffineBinary):
+        return True
+    return expr.kind in (AffineKind.ADD, AffineKind.MUL) and all(
+        map(_is_linear, (expr.lhs, expr.rhs))
+    )
+
+
+def _common_factor(expr: AffineExpr) -> int:
+    """The greatest number that all of a linear expression's factors are multiples of."""
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
+        return gcd(_common_factor(expr.lhs), _common_factor(expr.rhs))
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.MUL:
+        return abs(expr.rhs.value) if isinstance(expr.rhs, AffineConst) else 1
+    return abs(expr.value) if isinstance(expr, AffineConst) else 1
+
+
+def _axes_of_dims(map: AffineMap) -> Mapping[int, int]:
+    """For each dimension that some index is by itself, the axis of that index."""
+    places = {name: position for position, name in enumerate(map.dims)}
+    return {
+        places[expr.name]: axis
+        for axis, expr in reversed(list(enumerate(map.results)))
+        if isinstance(expr, AffineDim)
+    }

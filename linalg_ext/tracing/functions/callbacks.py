@@ -22,7 +22,7 @@ from linalg_ext.tracing.values.tensor_ops import empty
 from linalg_ext.tracing.values.trace import at_users_line, running, untraced
 from linalg_ext.tracing.values.traced import Traced, current_trace
 from linalg_ext.tracing.values.unsupported import refuse
-from linalg_ext.transforms.rewrites.python_calls import call_python
+from linalg_ext.transforms.rewrites.call_stubs import call_python
 from linalg_ext.utils.logs import logger
 
 Array = np.ndarray[Any, Any]

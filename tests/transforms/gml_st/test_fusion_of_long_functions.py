@@ -11,8 +11,8 @@ import linalg_ext as lx
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st import definitions
 from linalg_ext.structured.maps import line_of
-from linalg_ext.transforms.gml_st import _worklist
-from linalg_ext.transforms.gml_st._parts import part_of
+from linalg_ext.transforms.gml_st import producer_fusion
+from linalg_ext.transforms.gml_st.op_tiling import part_of
 from linalg_ext.transforms.ir_utils.walking import operations
 from long_modules import chain
 
@@ -31,7 +31,7 @@ def test_a_part_is_read_once(length: int, monkeypatch: pytest.MonkeyPatch) -> No
         asked.append(set_)
         return part_of(set_)
 
-    monkeypatch.setattr(_worklist, "part_of", noted)
+    monkeypatch.setattr(producer_fusion, "part_of", noted)
     module = tiled(chain(length))
     (loop,) = operations(module.ir, ["gml_st.parallel"])
     assert len(operations(loop, ["linalg.map"])) == length

@@ -7,13 +7,19 @@ from any place of the new text to that of the old, so that every message is abou
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from linalg_ext.asm.spelled.indexed_generic import translate_indexed_generic
-from linalg_ext.asm.spelled.syntax import COMPUTE_TYPE, SpelledOp, parse_op
+from linalg_ext.asm import groups
+from linalg_ext.asm.indexed_generic import translate_indexed_generic
+from linalg_ext.asm.spelled import COMPUTE_TYPE, SpelledOp, parse_op
+from linalg_ext.bindings import ir
 from linalg_ext.errors import ParseError
+from linalg_ext.gml_st import asm
+from linalg_ext.gml_st.asm.generic_form import listed
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations.mlir_text import (
     CodeFilter,
     Edit,
@@ -145,7 +151,6 @@ class _Collector:
         self.end = end
 
     def op(self, op: SpelledOp) -> None:
-        """Translate one op."""
         if op.name in _SAME_SYNTAX:
             self.replace(op.start, op.end, _in_upstream_syntax(self._source, op))
             return
@@ -196,7 +201,7 @@ def _placeholder(op: SpelledOp, number: int) -> list[Span | str]:
     operands = [*op.inputs, *op.outputs]
     present = ["1"] * len(op.inputs) + ["0"] * (MAX_INPUTS - len(op.inputs)) + ["1"]
     pieces: list[Span | str] = ['"linalg_ext.spelled"(']
-    pieces += _listed([operand.name for operand in operands])
+    pieces += listed([operand.name for operand in operands])
     pieces.append(f") {{number = {number} : i64, operandSegmentSizes = array<i32: ")
     pieces.append(", ".join(present) + ">, said = {")
     said: list[Span | str] = []
@@ -208,9 +213,9 @@ def _placeholder(op: SpelledOp, number: int) -> list[Span | str]:
             is_kind = clause.name == "kind" and not clause.value.text.startswith(("#", '"'))
             said += [" = ", '"', _word(clause.value), '"'] if is_kind else [" = ", clause.value]
     pieces += [*said, "}} : ("]
-    pieces += _listed([operand.type for operand in operands])
+    pieces += listed([operand.type for operand in operands])
     pieces.append(") -> (")
-    pieces += _listed(op.results)
+    pieces += listed(op.results)
     pieces.append(")")
     return pieces
 
@@ -219,13 +224,6 @@ def _word(value: Span) -> Span:
     """The word of `add` or of `<add>`."""
     inner = value.text.strip("<> ")
     return Span(inner, value.start + value.text.find(inner), value.end)
-
-
-def _listed(spans: list[Span]) -> list[Span | str]:
-    pieces: list[Span | str] = []
-    for span in spans:
-        pieces += [", ", span] if pieces else [span]
-    return pieces
 
 
 def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
@@ -241,8 +239,8 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
             )
     pieces: list[Span | str] = [op.name]
     for keyword, operands in (("ins", op.inputs), ("outs", op.outputs)):
-        pieces += [f" {keyword}(", *_listed([operand.name for operand in operands]), " : "]
-        pieces += [*_listed([operand.type for operand in operands]), ")"]
+        pieces += [f" {keyword}(", *listed([operand.name for operand in operands]), " : "]
+        pieces += [*listed([operand.type for operand in operands]), ")"]
     attributes: list[Span | str] = []
     for clause in op.clauses:
         if clause.name == word and clause.value and _INTEGERS.fullmatch(clause.value.text):
@@ -264,3 +262,44 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
 
 def _bare(text: str) -> str:
     return "".join(flat(text).split())
+
+
+TRANSPOSED = {
+    "matmul_transpose_a": "matmul",
+    "matmul_transpose_b": "matmul",
+    "batch_matmul_transpose_a": "batch_matmul",
+    "batch_matmul_transpose_b": "batch_matmul",
+}
+"""Variants that upstream removed in 2025, and the op whose maps say them."""
+
+_ELEMENTWISE = (
+    "abs add ceil copy div div_unsigned elemwise_binary elemwise_unary erf exp floor log max min "
+    "mul negf powf reciprocal round rsqrt select sqrt square sub tanh"
+)
+"""Element-wise ops that upstream removed in 2025 and 2026, or may."""
+
+
+def translated(text: str, filename: str) -> Translation:
+    """A text as the parser at hand reads it: structured ops, and those of `gml_st`, groups.
+
+    Raises:
+        ParseError: a mistake in an op that is spelled otherwise; points at it.
+    """
+    source = SourceText(text, filename)
+    own = [*asm.changes(source), *groups.changes(source)]
+    return translate(text, filename, _unknown(), own)
+
+
+def is_linalg_op(name: str, context: ir.Context) -> bool:
+    """Return whether an op is one of linalg, in this version of it or in another."""
+    return name in _ONCE or context.is_registered_operation(name)
+
+
+_ONCE = frozenset(f"linalg.{name}" for name in (*TRANSPOSED, *_ELEMENTWISE.split()))
+
+
+@functools.cache
+def _unknown() -> frozenset[str]:
+    """Return the legacy ops that are not registered in this build of MLIR."""
+    context = new_context()
+    return frozenset(name for name in _ONCE if not context.is_registered_operation(name))

@@ -1,14 +1,36 @@
-"""Groups as people write them: what must change in a text for MLIR to read them."""
+"""Groups as people write them, turned into MLIR that this build's parser reads, and back.
+
+    %r = linalg_ext.group "softmax" tiling [8, 0] preserve
+           ins(%a = %x: tensor<4x4xf32>) outs(%o = %e: tensor<4x4xf32>) {
+      %s = linalg.softmax dimension(1) ins(%a : tensor<4x4xf32>)
+                                       outs(%o : tensor<4x4xf32>) -> tensor<4x4xf32>
+      linalg_ext.group_yield %s : tensor<4x4xf32>
+    }
+
+What stands before the equals sign in `ins` and `outs` is the argument of the block. All clauses may
+be left out: the label, the tiling, `preserve`, further `attributes {name = value}`, `ins`, `outs`,
+and `: tensor<4x4xf32>` behind the body, which says the results once more: they are of the types of
+`outs`. `linalg_ext.isolated_group` is written alike.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from linalg_ext.errors import ParseError
-from linalg_ext.gml_st.asm.layout import number_array, segment_array, slots
+from linalg_ext.gml_st.asm.generic_form import (
+    GenericOp,
+    Piece,
+    block_head,
+    listed,
+    number_array,
+    rewritten,
+    segment_array,
+    slots,
+)
 from linalg_ext.gml_st.asm.loops import Assignments, read_assignments
-from linalg_ext.gml_st.asm.op_reader import Piece, Reading, listed, named
+from linalg_ext.gml_st.asm.reading import Reading, named
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.structured.group import GROUP_NAMES as GROUPS
@@ -19,9 +41,13 @@ from linalg_ext.structured.group import (
     OPERAND_SEGMENTS,
     PRESERVE,
     RESULT_SEGMENTS,
+    SAID,
     TILING,
     YIELD,
 )
+
+__all__ = ["changes", "pretty"]
+
 
 _NAME = re.compile(rf'(?<![\w$.#!%@^"-])linalg_ext\.({"|".join((*GROUPS, YIELD))})\b(?!\s*=)')
 _YIELD = f"linalg_ext.{YIELD}"
@@ -67,9 +93,7 @@ def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
         while reader.accepts(","):
             values.append(reading.value(reader, _YIELD))
         reader.expect(":", _YIELD)
-        types = [reading.type(reader, _YIELD)]
-        while reader.accepts(","):
-            types.append(reading.type(reader, _YIELD))
+        types = reading.types(reader, _YIELD)
         end = reader.position
     if len(types) != len(values) or len(values) > INIT_SLOTS:
         reader.refuse(
@@ -101,11 +125,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
     end = reader.balanced()
     types = [*ins.types, *outs.types]
     head: list[Piece] = [f'"linalg_ext.{name}"(', *listed([*ins.operands, *outs.operands])]
-    head.append(") ({")
-    typed = zip([*ins.arguments, *outs.arguments], types, strict=True)
-    arguments: list[list[Piece]] = [[argument, ": ", type_] for argument, type_ in typed]
-    if arguments:
-        head += [" ^bb0(", *_joined(arguments), "):"]
+    head += [") ({", *block_head(zip([*ins.arguments, *outs.arguments], types, strict=True))]
     yield Edit(start, opening.end, head)
     closing = end - 1
     if not _is_ended(reader.source, opening.end, closing):
@@ -122,8 +142,15 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
         ),
         segment_array(RESULT_SEGMENTS, slots(len(outs.types), INIT_SLOTS)),
     ]
-    given: list[list[Piece]] = [[each] for each in (*said, *counted)]
-    tail = ["}) {", *_joined(given), "} : (", *listed(types), ") -> (", *listed(outs.types), ")"]
+    tail = [
+        "}) {",
+        *listed([*said, *counted]),
+        "} : (",
+        *listed(types),
+        ") -> (",
+        *listed(outs.types),
+        ")",
+    ]
     yield Edit(closing, results, tail)
 
 
@@ -183,9 +210,7 @@ def _results(reading: Reading, reader: Reader, outs: Assignments, name: str) -> 
     end = reader.position
     if not reader.accepts(":"):
         return end
-    types = [reading.type(reader, name)]
-    while reader.accepts(","):
-        types.append(reading.type(reader, name))
+    types = reading.types(reader, name)
     for type_, expected in zip(types, outs.types, strict=False):
         if _bare(type_) != _bare(expected):
             reader.refuse(
@@ -204,8 +229,64 @@ def _bare(type_: Span) -> str:
     return "".join(type_.text.split())
 
 
-def _joined(items: Sequence[Sequence[Piece]]) -> list[Piece]:
-    pieces: list[Piece] = []
-    for item in items:
-        pieces += [", ", *item] if pieces else item
-    return pieces
+_GENERIC = re.compile(rf'"linalg_ext\.({"|".join((*GROUPS, YIELD))})"(?=\()')
+_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_WIDE = 100
+"""Columns of a line; operands that need more have a line each."""
+
+_STEP = 4
+"""By how many blanks the clauses stand behind the line that a group begins in."""
+
+
+def pretty(text: str) -> str:
+    """A text as MLIR prints it, its groups as people write them."""
+    if '"linalg_ext.' not in text:
+        return text
+    return rewritten(
+        text, _GENERIC, {**dict.fromkeys(GROUPS, _printed_group), YIELD: _printed_yield}
+    )
+
+
+def _printed_yield(_: SourceText, op: GenericOp) -> list[Span | str]:
+    (values,) = op.segments(INIT_SLOTS)
+    named, types = ", ".join(op.operands), ", ".join(op.types)
+    return [f"linalg_ext.{YIELD} {named} : {types}" if values else f"linalg_ext.{YIELD}"]
+
+
+def _printed_group(source: SourceText, op: GenericOp) -> list[Span | str]:
+    if op.block is None:
+        raise ValueError(op.name)
+    ins, outs = op.segments(INPUT_SLOTS, INIT_SLOTS)
+    arguments = [name for name, _ in op.block.arguments]
+    if len(arguments) != len(ins) + len(outs) or op.results != [type_ for _, type_ in outs]:
+        raise ValueError(op.name)
+    begin = source.text.rfind("\n", 0, op.start) + 1
+    line = source.text[begin : op.start]
+    clause = "\n" + " " * (len(line) - len(line.lstrip()) + _STEP)
+    pieces: list[Span | str] = [f"linalg_ext.{op.name}{_printed_attributes(op)}"]
+    for word, group, names in (
+        ("ins", ins, arguments[: len(ins)]),
+        ("outs", outs, arguments[len(ins) :]),
+    ):
+        if group:
+            given = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
+            short = f"{clause}{word}({', '.join(given)})"
+            between = f",{clause} {' ' * len(word)}"
+            is_long = len(short) > _WIDE
+            pieces.append(f"{clause}{word}({between.join(given)})" if is_long else short)
+    return [*pieces, " {", op.block.body, "}"]
+
+
+def _printed_attributes(op: GenericOp) -> str:
+    """Return the attributes of a group: its label, its tiling, `preserve`, and the others."""
+    said = ""
+    if LABEL in op.attributes:
+        said += f" {op.attributes[LABEL]}"
+    if TILING in op.attributes:
+        said += f" {TILING} [{', '.join(op.array(TILING))}]"
+    if PRESERVE in op.attributes:
+        said += f" {PRESERVE}"
+    if op.attributes.get(PRESERVE) or not _TEXT.fullmatch(op.attributes.get(LABEL, '""')):
+        raise ValueError(op.name)
+    notes = [f"{n} = {v}" if v else n for n, v in op.attributes.items() if n not in SAID]
+    return said + (f" attributes {{{', '.join(notes)}}}" if notes else "")

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exported_modules import module_params
-from linalg_ext.asm.spelled import translate
+from linalg_ext.asm.translation import translate
 from linalg_ext.errors import ParseError
 from wish_list import EXAMPLES, in_function
 

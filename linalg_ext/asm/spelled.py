@@ -1,4 +1,11 @@
-"""The grammar of one spelled op, from its name to its result types.
+"""Structured ops as people spell them: the grammar of one op, from its name to its result types.
+
+The "Linalg Dialect Wish list" (Renato Golin, 2024) writes broadcasts, transposes and compute types
+of operands beside an op of linalg; older and newer versions of MLIR spell some ops otherwise than
+the one at hand. Such an op is read here, and all other text is left as it is:
+
+    %s = linalg.add ins(%x : tensor<16xf32>, %y : tensor<16x64xf32>)
+                    outs(%o : tensor<16x64xf32>) broadcast_a = [1] : tensor<16x64xf32>
 
     op      = ("linalg." | "linalg_ext.") name part* ("ins" group)? part*
               ("outs" | "inits") group part* (("->" | ":") types)?
@@ -243,12 +250,12 @@ class _OpParser:
         if token.text == "{":
             reader.balanced()
             inner = Reader(reader.source, token.end)
-            span = _Bare(inner).map()
+            span = _bare_map(inner)
             if inner.peek().text != "}":
                 reader.refuse("a map cannot have this here", inner.peek(), "`}`")
             return span
         if token.text == "(":
-            return _Bare(reader).map()
+            return _bare_map(reader)
         return self._attribute("map")
 
     def _attribute_in_dictionary(self) -> Span:
@@ -348,24 +355,18 @@ class _OpParser:
         return reader.span(token.start, end)
 
 
-class _Bare:
-    """A map without `affine_map<` and `>` around it."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    def map(self) -> Span:
-        reader = self._reader
-        start = reader.peek()
-        if start.text == "affine_map" or start.text.startswith("#"):
-            reader.next()
-            end = reader.balanced() if reader.peek().text == "<" else start.end
-            return reader.span(start.start, end)
-        if start.text != "(":
-            reader.refuse("a map cannot begin with this", start, "(d0, d1) -> (d0)")
-        reader.balanced()
-        reader.expect("->", "a map")
-        if reader.peek().text != "(":
-            reader.refuse("a map cannot have this here", reader.peek(), "(d0, d1) -> (d0)")
-        end = reader.balanced()
-        return replace(reader.span(start.start, end), before="affine_map<", after=">")
+def _bare_map(reader: Reader) -> Span:
+    """Take a map without `affine_map<` and `>` around it, or an alias."""
+    start = reader.peek()
+    if start.text == "affine_map" or start.text.startswith("#"):
+        reader.next()
+        end = reader.balanced() if reader.peek().text == "<" else start.end
+        return reader.span(start.start, end)
+    if start.text != "(":
+        reader.refuse("a map cannot begin with this", start, "(d0, d1) -> (d0)")
+    reader.balanced()
+    reader.expect("->", "a map")
+    if reader.peek().text != "(":
+        reader.refuse("a map cannot have this here", reader.peek(), "(d0, d1) -> (d0)")
+    end = reader.balanced()
+    return replace(reader.span(start.start, end), before="affine_map<", after=">")
