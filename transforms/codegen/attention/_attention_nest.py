@@ -4,22 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
 from linalg_ext.transforms.codegen.base.nest import Nest
-from linalg_ext.transforms.codegen.base.operand_types import Argument
-from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand
-from linalg_ext.transforms.codegen.base.writer import Index
+from linalg_ext.transforms.codegen.base.problem import Argument, Dimension, Group, Operand
+from linalg_ext.transforms.codegen.base.writer import Index, divides
 from linalg_ext.transforms.codegen.contractions.micro_kernel import multiply
-from linalg_ext.transforms.codegen.contractions.packing import divides, pack_a, pack_b, within
-from linalg_ext.transforms.codegen.contractions.strip_readers import rows_of, vectors_of
+from linalg_ext.transforms.codegen.contractions.packing import Packer, Strips, rows_of, vectors_of
 
-from ._attention_call import AttentionCall
 from ._attention_plan import AttentionPlan
-from ._expressions import Element
-from ._positions import first_seen, last_seen
-from ._score_changes import Other, ScoreChanges
-from ._softmax_rows import SoftmaxRows
+from ._expressions import Element, Expression, first_seen, last_seen
+from ._softmax_rows import Other, ScoreChanges, SoftmaxRows
+
+
+@dataclass(frozen=True)
+class AttentionCall:
+    """The key of a function for attention; calls with equal keys share one function.
+
+    Attributes:
+        operands: queries, keys, values and the result.
+        others: the elements that change the scores, and their arguments.
+        changed: the score after its changes, the other arguments named by their numbers.
+        score: the element by which `changed` refers to the score.
+        masked_is_zero: True where a row of which every score is -inf gives zeros.
+    """
+
+    operands: tuple[Argument, ...]
+    others: tuple[tuple[Element, Argument], ...]
+    changed: Expression
+    score: Element
+    masked_is_zero: bool
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments of the function, in order."""
+        return (*self.operands, *(argument for _, argument in self.others))
 
 
 class AttentionNest(Nest):
@@ -54,12 +74,9 @@ class AttentionNest(Nest):
         self._depth, self._columns = loops.key_length, loops.value_length
         self._keys = self._sizes[f"d{loops.keys}"]
         rows = [(loop, self._sizes[f"d{loop}"]) for loop in loops.rows]
-        w = self._w
-        self._rows: Index = 1
-        for _, size in rows:
-            self._rows = w.mul(self._rows, size)
+        self._rows = self._extent(plan.scores.problem.rows)
         self._changes = ScoreChanges(
-            w, call.changed, call.score, others, rows, loops.keys, self._lanes
+            self._w, call.changed, call.score, others, rows, loops.keys, self._lanes
         )
 
     def _other(self, element: Element, argument: Argument, operand: Strided) -> Other:
@@ -101,12 +118,6 @@ class AttentionNest(Nest):
             operand.moved(f"d{loop}", at) for operand in operands
         )
         self._changes = self._changes.moved(loop, at)
-
-    def _part(self, block: int, whole: Index, first: Index) -> Index:
-        """Return the size of the block that begins at `first`: the last block may be shorter."""
-        if divides(block, whole):
-            return block
-        return self._w.min(block, self._w.sub(whole, first))
 
     def _write_span(self, first: Index, count: Index) -> None:
         w, plan = self._w, self._plan
@@ -163,15 +174,22 @@ class AttentionNest(Nest):
         self._write_sums(row, here, key, extent, skipped)
 
     def _pack(self, key: Index, extent: Index) -> None:
-        w, plan = self._w, self._plan
+        w, plan, depth = self._w, self._plan, self._depth
         if (packed := self._packed["key"]) is not None:
             strips = w.ceil_div(extent, plan.scores.tile.columns)
-            pack_b(w, plan.scores, self._key, packed, key, 0, self._depth, strips, self._keys,
-                   self._depth)  # fmt: skip
+            Packer().pack(
+                Strips(
+                    w, plan.scores, self._key, packed, key, strips, self._keys, 0, depth, depth
+                )
+            )  # fmt: skip
         if (packed := self._packed["value"]) is not None:
             strips = w.ceil_div(self._columns, plan.sums.tile.columns)
-            pack_b(w, plan.sums, self._value, packed, 0, key, extent, strips, self._columns,
-                   self._keys)  # fmt: skip
+            Packer().pack(
+                Strips(
+                    w, plan.sums, self._value, packed, 0, strips, self._columns, key, extent,
+                    self._keys,
+                )
+            )  # fmt: skip
 
     def _write_scores(
         self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
@@ -182,8 +200,12 @@ class AttentionNest(Nest):
         strips_a, strips_b = w.ceil_div(here, tile.rows), w.ceil_div(extent, tile.columns)
         packed = self._packed["query"]
         if packed is not None:
-            pack_a(w, plan, self._query, packed, row, 0, self._depth, strips_a, self._rows,
-                   self._depth)  # fmt: skip
+            Packer().pack(
+                Strips(
+                    w, plan, self._query, packed, row, strips_a, self._rows, 0, self._depth,
+                    self._depth,
+                )
+            )  # fmt: skip
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             values = multiply(
@@ -216,7 +238,7 @@ class AttentionNest(Nest):
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             lines = [
-                w.mul(within(w, w.add(at, number), here, tile.rows), self._plan.score_stride)
+                w.mul(w.within(w.add(at, number), here, tile.rows), self._plan.score_stride)
                 for number in range(tile.rows)
             ]
             values = multiply(

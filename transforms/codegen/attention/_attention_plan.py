@@ -22,8 +22,12 @@ from dataclasses import dataclass
 from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand, Problem
-from linalg_ext.transforms.codegen.contractions.cache_blocking import make_plan
-from linalg_ext.transforms.codegen.contractions.contraction_plan import Packing, Plan
+from linalg_ext.transforms.codegen.contractions.contraction_plan import (
+    Packing,
+    Plan,
+    make_plan,
+    round_up,
+)
 
 Strides = Mapping[int, int | None]
 """The elements from one step of each loop to the next; None where only the run tells."""
@@ -92,12 +96,12 @@ class AttentionPlan:
     @property
     def score_stride(self) -> int:
         """Elements from one row of scores to the next."""
-        return _up(self.key_block, self.scores.tile.columns) + _PADDING
+        return round_up(self.key_block, self.scores.tile.columns) + _PADDING
 
     @property
     def sum_stride(self) -> int:
         """Elements from one row of sums to the next."""
-        return _up(self.loops.value_length, self.sums.tile.columns)
+        return round_up(self.loops.value_length, self.sums.tile.columns)
 
     def __repr__(self) -> str:
         loops, element = self.loops, self.scores.problem.element
@@ -185,9 +189,9 @@ def plan_attention(
     height = math.lcm(*(plan.tile.rows for plan in tiles))
     if height > 2 * _ROW_BLOCK:
         height = tiles[0].tile.rows
-    row_block = _up(_ROW_BLOCK if rows is None else min(rows, _ROW_BLOCK), height)
-    span = _up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
-    stride = _up(key_block, width) + _PADDING
+    row_block = round_up(_ROW_BLOCK if rows is None else min(rows, _ROW_BLOCK), height)
+    span = round_up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
+    stride = round_up(key_block, width) + _PADDING
     scores, sums = problems(stride)
     lanes = tiles[1].tile.lanes
     # Nothing else of these plans fits: blocks here are walked over in another order.
@@ -195,8 +199,8 @@ def plan_attention(
         scores,
         tiles[0].tile,
         row_block,
-        column_block=_up(key_block, width),
-        depth_block=_up(depth, lanes),
+        column_block=round_up(key_block, width),
+        depth_block=round_up(depth, lanes),
         pack_a="none" if _is_plain(scores, "A") and 0 not in narrow else tiles[0].pack_a,
         pack_b=tiles[0].pack_b,
         pieces_c=1,
@@ -211,14 +215,14 @@ def plan_attention(
         sums,
         tiles[1].tile,
         row_block,
-        column_block=_up(columns, tiles[1].tile.columns),
-        depth_block=_up(key_block, lanes),
+        column_block=round_up(columns, tiles[1].tile.columns),
+        depth_block=round_up(key_block, lanes),
         pack_a="none",
         pack_b=pack_values,
         pieces_c=1,
     )
     if rows is not None:
-        span = min(span, _up(rows, row_block))
+        span = min(span, round_up(rows, row_block))
     return AttentionPlan(loops, scores_plan, sums_plan, span, row_block, key_block)
 
 
@@ -255,10 +259,6 @@ def _is_plain(problem: Problem, operand: Operand) -> bool:
     return all(len(group.segments(operand)) <= 1 for group in groups)
 
 
-def _up(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple
-
-
 def _said(size: int | None) -> str:
     return "?" if size is None else str(size)
 
@@ -266,9 +266,9 @@ def _said(size: int | None) -> str:
 def _even(size: int | None, most: int, multiple: int) -> int:
     """Blocks of about the same size, none larger than `most` and a quarter of it."""
     if size is None:
-        return _up(most, multiple)
+        return round_up(most, multiple)
     count = -(-size // (most + most // 4))
-    return _up(-(-size // count), multiple)
+    return round_up(-(-size // count), multiple)
 
 
 def _row_strides(loops: Loops, stride: int) -> dict[int, int | None]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.utils.reassociation import groups_of
-from linalg_ext.transforms.codegen.base.payload import attributes_text
+from linalg_ext.transforms.codegen.base.payload import attributes_text, combination_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -124,15 +124,11 @@ class ElementReader:
             return None
         if not self._bind_reduced(op, bound, loops):
             return None
-        body = op.regions[0].blocks[0]
-        before = list(body.arguments)[-1]
-        combiner = producer(body.operations[len(body.operations) - 1].operation.operands[0])
-        if combiner is None or combiner.block != body or len(combiner.operands) != 2:
+        combination = combination_of(op)
+        if combination is None:
             return None
-        sides = list(combiner.operands)
-        if sides.count(before) != 1 or sum(1 for _ in before.uses) != 1:
-            return None
-        read = self._scalar(op, sides[1 - sides.index(before)], bound)
+        combiner, value = combination
+        read = self._scalar(op, value, bound)
         if read is None:
             return None
         self._note(op)

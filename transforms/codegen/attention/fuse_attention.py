@@ -64,7 +64,7 @@ What the ops compute is read from them, however it is cut into ops: see `_attent
 `_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
 Exponentials are summed with the values as they are, and divided by their total at the end: sums of
 products are in another order than that of the ops. Of bf16 and f16 nothing is rounded in between:
-see `_precision.py`.
+see `_expressions.py`.
 """
 
 from __future__ import annotations
@@ -78,17 +78,15 @@ from linalg_ext.structured.destination_ops.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.base.problem import Argument, argument_of
 from linalg_ext.transforms.ir_utils.plan_functions import ATTENTION, Functions
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, producer
 
 from ._attention import Attention, find_attention
-from ._attention_call import AttentionCall
-from ._attention_nest import AttentionNest
+from ._attention_nest import AttentionCall, AttentionNest
 from ._attention_plan import Loops, Strides, plan_attention
 from ._elements import output_of
-from ._expressions import Applied, At, Element, Expression
-from ._precision import NARROW, WIDE
+from ._expressions import NARROW, WIDE, Applied, At, Element, Expression, walk
 from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
@@ -194,17 +192,11 @@ def _writes_nothing(op: Any) -> bool:
 
 def _others(attention: Attention) -> list[Element]:
     """The elements besides the score that a score is changed by."""
-    found: list[Element] = []
-
-    def visit(expression: Expression) -> None:
-        if isinstance(expression, Element) and expression not in (attention.score, *found):
-            found.append(expression)
-        elif isinstance(expression, Applied):
-            for operand in expression.operands:
-                visit(operand)
-
-    visit(attention.changed)
-    return found
+    others: list[Element] = []
+    for part in walk(attention.changed):
+        if isinstance(part, Element) and part not in (attention.score, *others):
+            others.append(part)
+    return others
 
 
 def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
@@ -249,7 +241,7 @@ def _erase(attention: Attention, zeros: Any) -> None:
         zeros.erase()
     for op in reversed(ops):
         if len(op.results):
-            if not any(True for _ in op.results[0].uses):
+            if is_unused(op.results[0]):
                 op.erase()
             continue
         buffer = output_of(op)

@@ -21,9 +21,8 @@ from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from .flat_memory import Strided
-from .operand_types import Argument, argument_of
-from .payload import Elementwise, captured_scalars, read_payload
-from .problem import Group, Problem
+from .payload import Elementwise, captured_scalars, read_elementwise
+from .problem import Argument, Group, Problem, argument_of
 from .writer import Index, Writer
 
 _MOVABLE = ("arith.constant", "memref.alloc", "memref.get_global")
@@ -73,45 +72,32 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     names = _names(maps[-1], dims)
     if names is None or maps[0].n_dims != len(dims):
         return None
-    known: dict[Any, int] = {}
-    values, arguments = [], []
-    inner = after.regions[0].blocks[0].arguments
+    elements: list[Any] = []
+    others: list[tuple[Any, Any, Argument]] = []
     scalars = captured_scalars(after)
+    inner = after.regions[0].blocks[0].arguments
     for operand, map_, inside in zip(after.operands, maps, inner, strict=True):
         if operand == output:
             if map_ != maps[-1]:
                 return None
-            known[inside] = 0
+            elements.append(inside)
         elif operand in scalars:
             continue
         elif operand != destination:  # its old content is read: not an epilogue
             argument = _extra(operand, map_, names)
             if argument is None:
                 return None
-            values.append(operand)
-            arguments.append(argument)
-            known[inside] = len(values)
-    for number, scalar in enumerate(scalars, start=1 + len(values)):
-        known[scalar] = number
-        known.update(
-            (inside, number)
-            for operand, inside in zip(after.operands, inner, strict=True)
-            if operand == scalar
-        )
-    if not all(_comes_before(value, op) for value in (destination, *values)):
+            others.append((operand, inside, argument))
+    values = [operand for operand, *_ in others]
+    if not all(_comes_before(value, op) for value in (destination, *values, *scalars)):
         return None
     touched = [value for value in inputs if isinstance(value.type, ir.ShapedType)] + values
     if any(buffer_of(value) == buffer_of(destination) for value in touched):
         return None
-    payload = read_payload(after, known, 1 + len(values) + len(scalars))
-    if isinstance(payload, str) or not all(_comes_before(scalar, op) for scalar in scalars):
+    epilogue = read_elementwise(after, elements, [other[1:] for other in others], scalars)
+    if epilogue is None:
         return None
-    types = tuple(str(scalar.type) for scalar in scalars)
-    if any(type_ == "index" for type_ in types):
-        return None
-    return FoundEpilogue(
-        Elementwise(tuple(arguments), types, payload), after, destination, (*values, *scalars)
-    )
+    return FoundEpilogue(epilogue, after, destination, (*values, *scalars))
 
 
 def _next(op: Any, output: Any) -> tuple[Any, list[Any]]:

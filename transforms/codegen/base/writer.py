@@ -15,6 +15,11 @@ Index: TypeAlias = "int | str"
 """A number, or the name of an SSA value of type `index`."""
 
 
+def divides(tile: int, size: Index) -> bool:
+    """Return whether a size is known to be a multiple of a tile's."""
+    return isinstance(size, int) and size % tile == 0
+
+
 class Writer:
     """The body of a function, line by line."""
 
@@ -114,6 +119,10 @@ class Writer:
         if isinstance(left, int) and isinstance(right, int):
             return left % right
         return 0 if right == 1 else self._binary("remui", left, right)
+
+    def within(self, index: Index, size: Index, tile: int) -> Index:
+        """An index, or the last one if the index is beyond the edge of whole tiles."""
+        return index if divides(tile, size) else self.min(index, self.sub(size, 1))
 
     def ceil_div(self, left: Index, right: int) -> Index:
         """`left / right`, rounded up."""

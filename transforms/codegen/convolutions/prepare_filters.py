@@ -30,10 +30,7 @@ from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import FACTORS, mark, parameters, retype
 from linalg_ext.transforms.ir_utils.walking import functions
 
-from ._winograd_convolution import sized_convolution
-from ._winograd_plan import WinogradPlan
-from ._winograd_selection import make_winograd_plan
-from ._winograd_transforms import TAPS
+from ._winograd_plan import TAPS, WinogradPlan, make_winograd_plan, sized_convolution
 
 NAME = "linalg-ext-prepare-filters"
 

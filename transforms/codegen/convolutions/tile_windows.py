@@ -52,22 +52,23 @@ from linalg_ext.transforms.codegen.base.epilogue import (
     move_before,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
-from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
-from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS
+from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
+from linalg_ext.transforms.codegen.base.problem import Argument, argument_of
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.plan_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
-from ._nest import OperandsNest
-from ._window_nest import WindowNest
-from ._window_plan import WindowPlan, make_window_plan, repeating
-from ._window_problem import Loop, WindowProblem
-from ._window_products import make_product_plan
-from ._winograd_convolution import find_convolution
+from ._window_nest import OperandsNest, WindowNest
+from ._window_plan import (
+    Loop,
+    WindowPlan,
+    WindowProblem,
+    make_product_plan,
+    make_window_plan,
+    repeating,
+)
 from ._winograd_nest import WinogradNest
-from ._winograd_plan import WinogradPlan
-from ._winograd_prepared import winograd_plan_for
+from ._winograd_plan import WinogradPlan, find_convolution, winograd_plan_for
 
 NAME = "linalg-ext-tile-windows"
 
