@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from linalg_ext.transforms.codegen.base.blocked_sums import (
+    LONG,
+    written_compensated,
+    written_nothing,
+)
 from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
 from linalg_ext.transforms.codegen.base.nest import Nest
 from linalg_ext.transforms.codegen.base.problem import Argument, Dimension, Group, Operand
@@ -101,14 +106,19 @@ class AttentionNest(Nest):
         }
         self._scored = self._allocated(plan.row_block * plan.score_stride, self._element)
         self._sums = self._allocated(plan.span * plan.sum_stride, self._element)
-        maxima, totals, growth = (self._allocated(plan.span, self._element) for _ in range(3))
+        rows = [self._allocated(plan.span, self._element) for _ in range(3)]
+        self._is_long: str | bool = plan.is_long is not False
+        self._lost = None
+        if self._is_long:
+            self._lost = self._allocated(plan.span * plan.sum_stride, self._element)
+            rows.append(self._allocated(plan.span, self._element))
+        if plan.is_long is None:
+            self._is_long = w.compare("sgt", self._keys, LONG)
         with ExitStack() as batches:
             for loop in plan.loops.batch:
                 at = batches.enter_context(w.loop(0, self._sizes[f"d{loop}"]))
                 self._move(loop, at)
-            self._softmax = SoftmaxRows(
-                w, plan, self._scored, maxima, totals, growth, self._changes
-            )
+            self._softmax = SoftmaxRows(w, plan, self._scored, rows, self._changes, self._is_long)
             with w.loop(0, self._rows, plan.span) as first:
                 self._write_span(first, self._part(plan.span, self._rows, first))
 
@@ -126,6 +136,8 @@ class AttentionNest(Nest):
             zero = zero_vector(w, self._element, self._lanes)
             with w.loop(0, w.mul(count, plan.sum_stride), self._lanes) as at:
                 self._sums.store_vector(zero, at)
+                if self._lost is not None:
+                    self._lost.store_vector(written_nothing(w, self._lost.vector), at)
         with w.loop(0, self._keys, plan.key_block) as key:
             extent = self._part(plan.key_block, self._keys, key)
             self._pack(key, extent)
@@ -265,15 +277,28 @@ class AttentionNest(Nest):
                     self._add_row(part, w.add(row, line), column)
 
     def _add_row(self, values: Sequence[str], row: Index, column: Index) -> None:
-        w, plan, sums = self._w, self._plan, self._sums
+        w, plan, sums, lost = self._w, self._plan, self._sums, self._lost
         start = w.add(w.mul(row, plan.sum_stride), column)
         growth = None if plan.is_one_block else self._softmax.growth_of(row)
-        for number, value in enumerate(values):
-            at = w.add(start, number * self._lanes)
-            if growth is not None:
-                old = sums.load_vector(at)
-                value = w.op(f"vector.fma {old}, {growth}, {value} : {sums.vector}")
-            sums.store_vector(value, at)
+
+        def write(compensates: bool) -> None:
+            for number, value in enumerate(values):
+                at = w.add(start, number * self._lanes)
+                if growth is not None:
+                    old = sums.load_vector(at)
+                    if compensates and lost is not None:
+                        error = lost.load_vector(at)
+                        old, error = (
+                            w.op(f"arith.mulf {term}, {growth} : {sums.vector}")
+                            for term in (old, error)
+                        )
+                        value, error = written_compensated(w, sums.vector, old, error, value)
+                        lost.store_vector(error, at)
+                    else:
+                        value = w.op(f"vector.fma {old}, {growth}, {value} : {sums.vector}")
+                sums.store_vector(value, at)
+
+        w.either(self._is_long, write)
 
     def _write_result(self, first: Index, count: Index) -> None:
         """Divide the sums of a span by the totals."""

@@ -20,6 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.target.text import table
+from linalg_ext.transforms.codegen.base.blocked_sums import LONG
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand, Problem
 from linalg_ext.transforms.codegen.contractions.contraction_plan import (
@@ -92,6 +93,12 @@ class AttentionPlan:
         """True where one block holds all keys."""
         keys = self.loops.sizes[self.loops.keys]
         return keys is not None and self.key_block >= keys
+
+    @property
+    def is_long(self) -> bool | None:
+        """True where blocks of keys are added with compensation; None where the run tells."""
+        keys = self.loops.sizes[self.loops.keys]
+        return None if keys is None else keys > LONG
 
     @property
     def score_stride(self) -> int:

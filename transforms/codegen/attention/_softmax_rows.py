@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
+from linalg_ext.transforms.codegen.base.blocked_sums import written_compensated, written_nothing
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided, zero_vector
 from linalg_ext.transforms.codegen.base.payload import write_constant, write_on_vectors
 from linalg_ext.transforms.codegen.base.problem import Group
@@ -50,25 +52,26 @@ class SoftmaxRows:
         w: Writer,
         plan: AttentionPlan,
         scores: Memory,
-        maxima: Memory,
-        totals: Memory,
-        growth: Memory,
+        rows: Sequence[Memory],
         changes: ScoreChanges,
+        is_long: str | bool,
     ) -> None:
         """
         Args:
             w: where the code is written.
             plan: of the attention.
             scores: a block of them, row by row.
-            maxima: of each row of a span; likewise `totals` and `growth`.
+            rows: for each row of a span its maximum, its total and its growth; where the keys
+                may be long, what additions to the total have lost.
             changes: what becomes of scores first.
+            is_long: whether totals are added with compensation, or a condition for it.
         """
         self._w = w
         self._plan = plan
         self._scores = scores
-        self._maxima = maxima
-        self._totals = totals
-        self._growth = growth
+        self._maxima, self._totals, self._growth, *lost = rows
+        self._lost = lost[0] if lost else None
+        self._is_long = is_long
         self._changes = changes
         self._element = scores.element
         self._width = plan.scores.tile.columns
@@ -81,6 +84,8 @@ class SoftmaxRows:
         with w.loop(0, count) as row:
             self._maxima.store(self._lowest(self._element), row)
             self._totals.store(w.constant("0.0", self._element), row)
+            if self._lost is not None:
+                self._lost.store(written_nothing(w, self._element), row)
 
     def write(
         self, first: Index, row: Index, here: Index, key: Index, extent: Index, *, is_even: bool
@@ -130,7 +135,18 @@ class SoftmaxRows:
         if not self._plan.is_one_block:
             growth = self._write_growth(self._growth.load(at), base, at)
             before = w.op(f"arith.mulf {self._totals.load(at)}, {growth} : {element}")
-            total = w.op(f"arith.addf {before}, {total} : {element}")
+            w.either(self._is_long, partial(self._add_total, at, before, growth, total))
+            return
+        self._totals.store(total, at)
+
+    def _add_total(self, at: Index, before: str, growth: str, part: str, compensates: bool) -> None:
+        w, element, lost = self._w, self._element, self._lost
+        if compensates and lost is not None:
+            error = w.op(f"arith.mulf {lost.load(at)}, {growth} : {element}")
+            total, error = written_compensated(w, element, before, error, part)
+            lost.store(error, at)
+        else:
+            total = w.op(f"arith.addf {before}, {part} : {element}")
         self._totals.store(total, at)
 
     def growth_of(self, row: Index) -> str:

@@ -57,6 +57,9 @@ from .writer import Writer
 BLOCK = 64
 """Rounds that are added up one after another."""
 
+LONG = 1 << 16
+"""The length from which on what is a block for another reason is added with compensation."""
+
 FLOATS = ("f32", "f64")
 """Types that are added up in blocks. Narrower floats keep their order, as they round too much."""
 
@@ -184,17 +187,18 @@ def written_nothing(w: Writer, type_: str) -> str:
 def written_compensated(
     w: Writer, type_: str, total: str, error: str, part: str
 ) -> tuple[str, str]:
-    """As `compensated`, written as text, of vectors."""
+    """As `compensated`, written as text."""
 
     def operation(name: str) -> Callable[[str, str], str]:
         return lambda a, b: w.op(f"arith.{name} {a}, {b} : {type_}")
 
+    is_vector = type_.startswith("vector")
     add, subtract = operation("addf"), operation("subf")
     new, lost = two_sum(total, add(part, error), add, subtract)
-    has_lost = w.op(f"arith.cmpf one, {lost}, {w.constant('dense<0.0>', type_)} : {type_}")
-    truth = type_[: type_.rindex("x") + 1] + "i1>"
-    kept = w.op(f"arith.select {has_lost}, {lost}, {written_nothing(w, type_)} : {truth}, {type_}")
-    return new, kept
+    zero = w.constant("dense<0.0>" if is_vector else "0.0", type_)
+    has_lost = w.op(f"arith.cmpf one, {lost}, {zero} : {type_}")
+    types = f"{type_[: type_.rindex('x') + 1]}i1>, {type_}" if is_vector else type_
+    return new, w.op(f"arith.select {has_lost}, {lost}, {written_nothing(w, type_)} : {types}")
 
 
 def summed_outputs(op: Any) -> list[int]:

@@ -7,7 +7,7 @@ parse as ops are to build one by one, and can be read as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -189,3 +189,13 @@ class Writer:
         self._lines[-1] = "} else {"
         yield
         self.line("}")
+
+    def either(self, condition: str | bool, write: Callable[[bool], None]) -> None:
+        """Write code for both outcomes of a condition, or for the one that is known."""
+        if isinstance(condition, bool):
+            write(condition)
+            return
+        with self.when(condition):
+            write(True)
+        with self.otherwise():
+            write(False)

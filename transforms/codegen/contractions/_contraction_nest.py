@@ -299,15 +299,10 @@ class ContractionNest(Nest):
             limits = self._rows, self._columns
             scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
             return
-        store = partial(self._store, c, values, row, column, adds)
-        if self._finisher is None or self._one_depth_block:
-            store(finishes=self._finisher is not None)
-            return
-        end = w.add(depth, plan.depth_block)
-        with w.when(w.compare("sge", end, self._depth)):
-            store(finishes=True)
-        with w.otherwise():
-            store(finishes=False)
+        finishes: str | bool = self._finisher is not None
+        if finishes and not self._one_depth_block:
+            finishes = w.compare("sge", w.add(depth, plan.depth_block), self._depth)
+        w.either(finishes, partial(self._store, c, values, row, column, adds))
 
     def _first_sums(self, strips: tuple[Index, Index]) -> list[str]:
         w, plan = self._w, self._plan
@@ -323,7 +318,6 @@ class ContractionNest(Nest):
         row: Index,
         column: Index,
         adds: str | bool,
-        *,
         finishes: bool,
     ) -> None:
         """Write a tile, in masked form where it may reach beyond the edge of C."""

@@ -43,6 +43,7 @@ from linalg_ext.target import current
 from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.blocked_sums import (
+    LONG,
     can_be_split,
     length_at_run_time,
     split_sums,
@@ -81,11 +82,8 @@ NAME = "linalg-ext-pack-contractions"
 _MOST_WORDS = 1 << 14
 """A depth of more words than this is divided: a strip of A would not stay in L2."""
 
-_LONG = 1 << 16
-"""A depth from which on blocks of it are added with compensation."""
-
 _BLOCK = 1 << 14
-"""Products that are added up in such a block."""
+"""Products that are added up in a block of a long depth."""
 
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
@@ -186,7 +184,7 @@ def _rewrite(
 def _is_long(plan: Plan, op: Any) -> bool:
     """Return whether the depth may be so long that its sums lose too much precision."""
     depth = plan.problem.depth.size
-    is_short = depth is not None and depth <= _LONG
+    is_short = depth is not None and depth <= LONG
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
@@ -211,7 +209,7 @@ def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -
         move_before(found, op)
     with op.location, ir.InsertionPoint(op):
         length = length_at_run_time(op)
-        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(_LONG))
+        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(LONG))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             # The other branch can do without a buffer between, and then no other op may use it.
