@@ -21,7 +21,7 @@ _MEMORY_CORES = 4
 
 _NEST_BYTES_PER_CYCLE: Mapping[int, float] = MappingProxyType({1: 96.0, 2: 32.0, 3: 14.0})
 _NEST_MEMORY_BYTES_PER_CYCLE = 8.0
-"""What a core reads in nests of contractions, which foresee and prefetch what they read."""
+"""Rates of a core in nests of contractions, which foresee and prefetch what they read."""
 
 _INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
     {

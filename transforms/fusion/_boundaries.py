@@ -8,7 +8,11 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops.group import may_be_fused
-from linalg_ext.transforms.codegen.contractions.products import is_contraction, is_packed, is_widened
+from linalg_ext.transforms.codegen.contractions.products import (
+    is_contraction,
+    is_packed,
+    is_widened,
+)
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,

@@ -34,7 +34,12 @@ from typing import Any
 
 from linalg_ext.bindings import arith, complex, ir, tensor
 from linalg_ext.structured.destination_ops import Scan
-from linalg_ext.transforms.codegen.base.blocked_sums import ADDITIONS, compensated, is_added_in_blocks, nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import (
+    ADDITIONS,
+    compensated,
+    is_added_in_blocks,
+    nothing,
+)
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
 from linalg_ext.transforms.ir_utils.replacing import lowering_pass
 from linalg_ext.transforms.ir_utils.tensor_loops import (

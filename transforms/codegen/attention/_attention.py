@@ -12,7 +12,7 @@ of a group that shares them, are rows as the queries are.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.payload import has_vector_form
 
+from ._attention_plan import Loops
 from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer
 from ._expressions import (
     NARROW,
@@ -64,12 +65,7 @@ class Attention:
         score: how `changed` names the sum of products of queries and keys.
         changed: what the softmax is of.
         masked_is_zero: whether a row of which every score is -inf gives zeros, and not NaN.
-        batch: loops over what has keys or values of its own.
-        rows: loops over queries that share them.
-        keys: the loop over keys.
-        depth: loops over what queries and keys are multiplied along.
-        columns: loops over what a value consists of.
-        sizes: of all loops; None where only the run tells.
+        loops: of all of it.
     """
 
     op: Any
@@ -81,12 +77,7 @@ class Attention:
     score: Element
     changed: Expression
     masked_is_zero: bool
-    batch: tuple[int, ...]
-    rows: tuple[int, ...]
-    keys: int
-    depth: tuple[int, ...]
-    columns: tuple[int, ...]
-    sizes: Mapping[int, int | None]
+    loops: Loops
 
 
 _CASTS = ("arith.extf", "arith.truncf")
@@ -112,8 +103,6 @@ def find_attention(op: Any) -> Attention | str | None:
 
 
 class _Finder:
-    """Reads an op as the end of attention."""
-
     def __init__(self, reader: ElementReader, op: Any, at: At) -> None:
         self._reader = reader
         self._op = op
@@ -249,7 +238,6 @@ class _Finder:
             raise NotAttention("the maximum does not start from the lowest value")
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
-        """Check that a condition says that all scores of a row are -inf."""
         found = self._reader.reduced(condition, [keys])
         otherwise = "the weights are selected by something other than the mask of whole rows"
         if found is None or found.function != "arith.andi" or number(found.initial) != 1:
@@ -364,7 +352,7 @@ class _Finder:
         check_alone(ops, writer(score.value), self._op)
         return Attention(
             self._op, ops, query, key, value, self._at, score, widened(changed), is_zero,
-            batch, rows, keys, depth, tuple(columns), sizes,
+            Loops(batch, rows, keys, depth, tuple(columns), sizes),
         )  # fmt: skip
 
 
@@ -396,7 +384,6 @@ def _is_sum_of_products(found: Reduced) -> bool:
 
 
 def _is_widened(factor: Expression) -> bool:
-    """Return whether a factor is an element that is cast to be multiplied."""
     return (
         isinstance(factor, Applied)
         and factor.name == "arith.extf"

@@ -43,19 +43,11 @@ class AttentionCall:
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """The arguments of the function, in order."""
         return (*self.operands, *(argument for _, argument in self.others))
 
 
 class AttentionNest(Nest):
-    """Writes the nest of one plan."""
-
     def __init__(self, plan: AttentionPlan, call: AttentionCall) -> None:
-        """
-        Args:
-            plan: how.
-            call: what.
-        """
         super().__init__(plan.scores.tile.lanes)
         self._plan = plan
         self._call = call
@@ -206,7 +198,6 @@ class AttentionNest(Nest):
     def _write_scores(
         self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
     ) -> None:
-        """Products of a block of queries and one of keys."""
         w, plan = self._w, self._plan.scores
         tile, stride = plan.tile, self._plan.score_stride
         strips_a, strips_b = w.ceil_div(here, tile.rows), w.ceil_div(extent, tile.columns)
@@ -301,7 +292,6 @@ class AttentionNest(Nest):
         w.either(self._is_long, write)
 
     def _write_result(self, first: Index, count: Index) -> None:
-        """Divide the sums of a span by the totals."""
         w, plan, result = self._w, self._plan, self._result
         problem = plan.sums.problem
         in_vectors = problem.columns.pieces("C", self._lanes) == 1

@@ -63,7 +63,6 @@ class ElementReader:
         return number
 
     def at_output(self, op: Any) -> At:
-        """New loops along the axes of what an op writes."""
         shape = ir.ShapedType(output_of(op).type)
         return tuple(
             self.loop(None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis))
@@ -84,9 +83,7 @@ class ElementReader:
     def reduced(self, element: Expression, loops: Sequence[int] | None = None) -> Reduced | None:
         """Return the reduction that computes an element; None where no reduction does.
 
-        Args:
-            element: the element.
-            loops: the numbers of the reduction's loops; new ones if not given.
+        Its loops get new numbers where none are given.
         """
         while isinstance(element, Element):
             op = writer(element.value)
@@ -113,7 +110,6 @@ class ElementReader:
         None where it is no reduction, or does not combine the elements one by one.
 
         Args:
-            op: the op.
             at: the loops along the axes of its result.
             initial: what its destination holds before.
             loops: the numbers of the reduction's loops; new ones if not given.
@@ -183,7 +179,6 @@ class ElementReader:
         return self._body(op, element.at)
 
     def _body(self, op: Any, at: At) -> Expression | None:
-        """Return the expression that an element-wise op writes to an element."""
         bound = self._bound(op, at)
         if bound is None:
             return None
@@ -214,7 +209,6 @@ class ElementReader:
         return bound
 
     def _scalar(self, op: Any, value: Any, bound: dict[int, int | None]) -> Expression | None:
-        """A scalar of the body of an op."""
         body = op.regions[0].blocks[0]
         for number, argument in enumerate(body.arguments):
             if value == argument:
@@ -268,12 +262,10 @@ _RESHAPES = frozenset(
 
 
 def has_maps_and_body(op: Any) -> bool:
-    """Return whether an op is a `linalg.generic` or a `linalg.contract`: it has maps and a body."""
     return op.name in ("linalg.generic", "linalg.contract")
 
 
 def output_of(op: Any) -> Any:
-    """The destination of a structured op that has one."""
     return op.operands[len(op.operands) - 1]
 
 
@@ -313,7 +305,6 @@ def _writers(buffer: Any) -> list[Any]:
 
 
 def _order(one: Any, other: Any) -> int:
-    """Compare two ops of a block by their positions in it."""
     return -1 if one.is_before_in_block(other) else 1
 
 
@@ -322,7 +313,6 @@ def _number_of_outputs(op: Any) -> int:
 
 
 def _kinds(op: Any) -> tuple[bool, ...]:
-    """Return, for each loop of an op, True where it is parallel."""
     if op.name == "linalg.contract":
         written = {
             result.position

@@ -61,7 +61,6 @@ Expression: TypeAlias = "Element | Number | Position | Applied"
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """An expression and all below it."""
     yield expression
     if isinstance(expression, Applied):
         for operand in expression.operands:
@@ -69,7 +68,6 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """An expression with another in the place of a part."""
     if expression == old:
         return new
     if isinstance(expression, Applied):
@@ -79,7 +77,6 @@ def replaced(expression: Expression, old: Expression, new: Expression) -> Expres
 
 
 def product(expression: Expression) -> list[Expression]:
-    """Return the factors of a product, from left to right."""
     if isinstance(expression, Applied) and expression.name == "arith.mulf":
         return [factor for operand in expression.operands for factor in product(operand)]
     return [expression]
@@ -93,7 +90,6 @@ def is_constant(expression: Expression) -> bool:
 
 
 def number(expression: Expression) -> float | None:
-    """The value of a constant."""
     if not isinstance(expression, Number):
         return None
     text, _, type_ = expression.text.rpartition(" : ")
@@ -112,7 +108,6 @@ WIDE = "f32"
 
 
 def type_of(expression: Expression) -> str:
-    """The type of an expression, as MLIR writes it."""
     match expression:
         case Applied(type=type_):
             return type_
@@ -201,13 +196,11 @@ class Comparison:
 
     @property
     def mirrored(self) -> Comparison:
-        """The same with all signs changed."""
         factors = {loop: -factor for loop, factor in self.factors.items()}
         return Comparison(_MIRRORED[self.predicate], factors, -self.constant)
 
     @property
     def opposite(self) -> Comparison:
-        """The comparison that holds where this one does not."""
         return Comparison(_OPPOSITE[self.predicate], self.factors, self.constant)
 
 
@@ -230,13 +223,7 @@ def comparison_of(expression: Expression) -> Comparison | None:
 def last_seen(changed: Expression, row: int, key: int) -> int | None:
     """Return the distance from a row's own position to the last key whose score is not -inf.
 
-    Args:
-        changed: the score after its changes.
-        row: a loop over rows.
-        key: the loop over keys.
-
-    Returns:
-        The distance; None where no condition bounds it.
+    None where no condition on the row and the key, both loops, bounds it.
     """
     return min(_bounds(changed, row, key, {"sge": 0, "sgt": -1}), default=None)
 

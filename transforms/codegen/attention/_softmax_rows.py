@@ -79,7 +79,6 @@ class SoftmaxRows:
         self._together = max(1, min(plan.row_block, _NEAR_BYTES // bytes_))
 
     def begin(self, count: Index) -> None:
-        """Begin a span of rows."""
         w = self._w
         with w.loop(0, count) as row:
             self._maxima.store(self._lowest(self._element), row)
@@ -125,7 +124,6 @@ class SoftmaxRows:
         self._maxima.store(self._larger(old, new, self._element), at)
 
     def _update_total(self, line: Index, at: Index, extent: Index) -> None:
-        """Make scores of a line exponentials, and add them to its total."""
         w, element = self._w, self._element
         new = self._maxima.load(at)
         lowest, zero = self._lowest(element), w.constant("0.0", element)
@@ -157,10 +155,7 @@ class SoftmaxRows:
     def total_of(self, row: Index, keys: Index, *, masked_is_zero: bool) -> str:
         """Return the divisor of the sums of a row of the span, as a vector.
 
-        Args:
-            row: the row.
-            keys: the number of keys: without any, the sum is zero.
-            masked_is_zero: whether the sum is zero, too, where all keys are masked.
+        Without any keys the sum is zero; it may be, too, where all keys are masked.
         """
         w, element = self._w, self._element
         total = self._totals.load(row)
@@ -256,7 +251,6 @@ class SoftmaxRows:
         return self._reduced("add", self._paired(parts, add, self._scores.vector))
 
     def _paired(self, values: Sequence[str], combine: Combine, type_: str) -> str:
-        """Vectors combined to one."""
         while len(values) > 1:
             pairs = [values[at : at + 2] for at in range(0, len(values), 2)]
             values = [combine(p[0], p[1], type_) if len(p) == 2 else p[0] for p in pairs]
@@ -336,11 +330,9 @@ class ScoreChanges:
 
     @property
     def is_needed(self) -> bool:
-        """True where the scores are changed at all."""
         return self._changed != self._score
 
     def moved(self, loop: int, index: Index) -> ScoreChanges:
-        """The same at an index of a loop over batches."""
         moved = copy(self)
         moved._positions = {**self._positions, loop: index}
         moved._others = [
@@ -358,8 +350,6 @@ class ScoreChanges:
 
 
 class RowChanges:
-    """Writes the changes of one row's scores."""
-
     def __init__(self, changes: ScoreChanges, row: Index) -> None:
         self._changes = changes
         self._w = changes._w
@@ -375,13 +365,9 @@ class RowChanges:
         self._row = row
 
     def __call__(self, score: str, element: str, key: Index, limit: Index | None) -> str:
-        """Emit the changes to a vector of scores; return the name of the changed vector.
+        """Emit the changes to a vector of scores, whose first lane is at a key; name the result.
 
-        Args:
-            score: the vector.
-            element: the type of a score.
-            key: the key of its first lane.
-            limit: the end of the keys, for masks; None where all lanes have keys.
+        The limit is the end of the keys, for masks; None where all lanes have keys.
         """
         known = [*self._known, (self._changes._score, _Vector(score, element))]
         return self._write(self._changes._changed, known, key, limit).name
@@ -462,7 +448,6 @@ class RowChanges:
         )
 
     def _position_of(self, loop: int) -> Index:
-        """Return the position of a loop over batches or rows."""
         known = self._changes._positions
         return known[loop] if loop in known else self._row_position(loop)
 

@@ -84,9 +84,9 @@ from linalg_ext.transforms.ir_utils.walking import is_unused, producer
 
 from ._attention import Attention, find_attention
 from ._attention_nest import AttentionCall, AttentionNest
-from ._attention_plan import Loops, Strides, plan_attention
+from ._attention_plan import name, plan_attention
 from ._elements import output_of
-from ._expressions import NARROW, WIDE, Applied, At, Element, Expression, walk
+from ._expressions import NARROW, WIDE, Applied, Element, Expression, walk
 from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
@@ -118,7 +118,6 @@ def fuse_attention(module: ir.Operation) -> Report:
 
 
 def _rewrite(attention: Attention, functions: Functions) -> str | None:
-    """Replace the ops of attention; None, or the reason why they stay."""
     machine = this_machine()
     if not machine.has_fma:
         return "the machine has no FMA"
@@ -137,27 +136,20 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
         return "the result is an operand"
     arguments: list[Argument] = []
     for each in operands:
-        argument = argument_of(each.value, _dimensions(each.at))
+        dimensions = tuple(
+            f"one{axis}" if loop is None else name(loop) for axis, loop in enumerate(each.at)
+        )
+        argument = argument_of(each.value, dimensions)
         if isinstance(argument, str):
             return argument
         if len(arguments) < 3 and argument.element in NARROW:
             argument = replace(argument, cast="arith.extf", read_as=WIDE)
         arguments.append(argument)
     for argument in arguments[4:]:
-        reason = _obstacle(argument, attention.keys)
+        reason = _obstacle(argument, name(attention.loops.keys))
         if reason is not None:
             return reason
-    loops = Loops(
-        attention.batch, attention.rows, attention.keys, attention.depth, attention.columns,
-        attention.sizes,
-    )  # fmt: skip
-    query, key, value, result = (
-        _strides(argument, each.at) for argument, each in zip(arguments[:4], operands, strict=False)
-    )
-    converted = frozenset(number for number, each in enumerate(arguments) if each.cast)
-    plan = plan_attention(
-        loops, arguments[3].element, query, key, value, result, machine, converted
-    )
+    plan = plan_attention(attention.loops, arguments[:4], machine)
     if isinstance(plan, str):
         return plan
     named = {-1: attention.score, **dict(enumerate(others))}
@@ -171,9 +163,11 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
         Element(-1, attention.score.at),
         attention.masked_is_zero,
     )
-    name = functions.known(call) or functions.add(call, plan, AttentionNest(plan, call).function)
+    function = functions.known(call) or functions.add(
+        call, plan, AttentionNest(plan, call).function
+    )
     rest = [op for op in attention.ops if op != last]
-    functions.call(name, [each.value for each in operands], [last, *rest])
+    functions.call(function, [each.value for each in operands], [last, *rest])
     _erase(attention, zeros)
     return None
 
@@ -183,15 +177,13 @@ def _is_together(attention: Attention, zeros: Any) -> bool:
     ops = [op.operation for op in attention.op.block.operations]
     first = min(ops.index(op) for op in attention.ops)
     between = ops[first : ops.index(attention.op)]
-    return all(op in attention.ops or op == zeros or _writes_nothing(op) for op in between)
-
-
-def _writes_nothing(op: Any) -> bool:
-    return op.name in _BETWEEN or op.name.startswith("arith.")
+    return all(
+        op in attention.ops or op == zeros or op.name in _BETWEEN or op.name.startswith("arith.")
+        for op in between
+    )
 
 
 def _others(attention: Attention) -> list[Element]:
-    """The elements besides the score that a score is changed by."""
     others: list[Element] = []
     for part in walk(attention.changed):
         if isinstance(part, Element) and part not in (attention.score, *others):
@@ -210,24 +202,12 @@ def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
     return expression
 
 
-def _dimensions(at: At) -> tuple[str, ...]:
-    return tuple(f"one{axis}" if loop is None else f"d{loop}" for axis, loop in enumerate(at))
-
-
-def _strides(argument: Argument, at: At) -> Strides:
-    return {
-        loop: stride for loop, stride in zip(at, argument.strides, strict=True) if loop is not None
-    }
-
-
-def _obstacle(argument: Argument, keys: int) -> str | None:
+def _obstacle(argument: Argument, keys: str) -> str | None:
     """Why scores cannot be changed by an operand, vector by vector."""
     strides = dict(zip(argument.dimensions, argument.strides, strict=True))
-    if f"d{keys}" not in strides:
-        return None
-    if strides[f"d{keys}"] != 1:
+    if keys in strides and strides[keys] != 1:
         return "the mask is not contiguous along the keys"
-    if argument.element not in _VECTORS:
+    if keys in strides and argument.element not in _VECTORS:
         return f"the mask is of {argument.element}"
     return None
 

@@ -49,12 +49,7 @@ def gather_attention(module: ir.Operation) -> Report:
 
 
 def contractions(module: ir.Operation, kind: Any) -> list[Any]:
-    """The ops that may end attention, on operands of a kind.
-
-    Args:
-        module: where to look.
-        kind: the class of the type of their operands.
-    """
+    """Return the ops that may end attention, on operands whose type is of a class."""
 
     def may_end_attention(op: Any) -> bool:
         if op.name not in ("linalg.generic", "linalg.contract") or len(op.operands) < 3:

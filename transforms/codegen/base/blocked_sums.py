@@ -129,11 +129,7 @@ class PartialSums:
         return elementwise([], [self.errors], lambda old: [nothing(old.type)])
 
     def begin(self, *, with_zeros: bool = False) -> Any:
-        """Nothing is added up yet of a block.
-
-        Args:
-            with_zeros: for sums of floats that begin at 0, and then need not read it.
-        """
+        """Nothing is added up yet of a block; with zeros, sums that begin at 0 need not read it."""
         return elementwise(
             [],
             [self.parts],
@@ -318,7 +314,6 @@ def _in_blocks(
         loops: of the op, the last to be cut first.
         room: how many rounds of them together are a block: a number, or an index.
         places: where the blocks of the loops before begin, and how long they are.
-        write: what is done with a block.
     """
     if not loops:
         write(places)
@@ -397,7 +392,6 @@ def _part(op: Any, operand: Any, axis: int, loop: int, factor: int, low: Any, si
 
 
 def _extent(op: Any, loop: int) -> Any:
-    """The length of a loop, as an index."""
     for operand, map_ in zip(op.operands, maps_of(op), strict=True):
         if not isinstance(operand.type, ir.MemRefType):
             continue

@@ -53,7 +53,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     Args:
         op: the contraction; its result goes to a buffer that no other op needs, or is overwritten.
         dims: the dimension of each axis of its result.
-        zeros: what fills the result before.
+        zeros: the op that fills the result before.
     """
     *inputs, output = op.operands
     after, between = _next(op, output)
@@ -141,12 +141,9 @@ def _move_all_before(values: Iterable[Any], op: Any) -> None:
 
 
 def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
-    """Erase an op that is done elsewhere now, and the buffer that it read, if it is another.
+    """Erase an epilogue, and the buffer `output` that it read, if it wrote another.
 
-    Args:
-        found: what was found.
-        output: the buffer that the op before it wrote.
-        pending: ops that are still to be looked at; the epilogue is none of them any more.
+    It is taken from the pending ops.
     """
     if found.op in pending:
         pending.remove(found.op)

@@ -286,15 +286,7 @@ class Strided(FlatOperand):
     def tile_pieces(
         self, group: Group, first: Index, width: int, count: int, limit: Index | None
     ) -> list[list[Piece]]:
-        """The pieces of each vector of a tile that begins at a multiple of its width.
-
-        Args:
-            group: as for `pieces`.
-            first: the index of the first lane of the first vector.
-            width: of the tile, whole vectors.
-            count: as for `pieces`, of one vector.
-            limit: as for `pieces`.
-        """
+        """The pieces of each vector of a tile, at a multiple of its width: see `pieces`."""
         memory, w, lanes = self.memory, self.memory.writer, self.memory.lanes
         run = group.run(self.operand)
         starts = range(0, width, lanes)
@@ -343,12 +335,7 @@ def flattened(
 ) -> FlatOperand:
     """An argument as flat memory from its first element on.
 
-    Args:
-        w: where the code is written.
-        name: of the argument.
-        argument: what its type tells.
-        lanes: of a vector.
-        sizes: of each dimension; what is not known yet, or not as a number, is put in.
+    What is not known yet of the sizes of dimensions, or not as a number, is put in.
     """
     element, rank = argument.element, len(argument.dimensions)
     parts = [f"%{name}_base", f"%{name}_offset"]

@@ -13,10 +13,6 @@ class Nest(ABC):
     """Writes a nest as a private function: its parameters, its scratch memory, and what it does."""
 
     def __init__(self, lanes: int) -> None:
-        """
-        Args:
-            lanes: of a vector.
-        """
         self._w = Writer()
         self._lanes = lanes
         self._sizes: dict[str, Index] = {}
@@ -35,7 +31,6 @@ class Nest(ABC):
         """Write what it does."""
 
     def _scalar(self, name: str, type_: str) -> None:
-        """Add a scalar to the parameters."""
         self._parameters.append(f"%{name}: {type_}")
 
     def _operand(self, name: str, argument: Argument) -> FlatOperand:

@@ -42,12 +42,7 @@ _SCALAR_ARITH = frozenset({"arith.scaling_extf", "arith.scaling_truncf"})
 
 
 def has_vector_form(name: str, element: str) -> bool:
-    """Return whether an op of a payload can be written on vectors.
-
-    Args:
-        name: of the op.
-        element: the type of its result.
-    """
+    """Return whether an op of a payload can be written on vectors, by the type of its result."""
     if name.startswith("arith."):
         return name not in _SCALAR_ARITH
     return name in _NATIVE_MATH or name in EXPANSIONS.get(
@@ -169,13 +164,7 @@ class Payload:
         return Payload(self.inputs, tuple(kept), numbers[self.result])
 
     def write(self, w: Writer, given: Sequence[str | None], lanes: int) -> str:
-        """Write the payload on vectors, and name its result.
-
-        Args:
-            w: where the code is written.
-            given: the vectors of the inputs; None for one that is not read.
-            lanes: of a vector.
-        """
+        """Write the payload on vectors, and name its result. An input may be None if not read."""
         values = list(given)
         for step in self.steps:
             operands = [
@@ -287,10 +276,6 @@ def combination_of(op: Any, number: int = 0) -> tuple[Any, Any] | None:
     """Return the op that combines the old element of an output with a value, and the value.
 
     None where the body does not read the old element once, in the binary op that it yields.
-
-    Args:
-        op: a structured op with a body.
-        number: of the output.
     """
     body = op.regions[0].blocks[0]
     yielded = body.operations[len(body.operations) - 1].operation.operands
@@ -354,15 +339,9 @@ def write_on_vectors(
     w: Writer, name: str, attributes: str, operands: Sequence[tuple[str, str]], element: str,
     lanes: int,
 ) -> str:  # fmt: skip
-    """Write an op on scalars as one on vectors.
+    """Write an op on scalars as one on vectors, given by their names and element types.
 
-    Args:
-        w: where the code is written.
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: the name of each vector and the type of its elements.
-        element: the type of an element of the result.
-        lanes: of a vector.
+    Attributes are as MLIR writes them; `element` is the type of an element of the result.
     """
     names = ", ".join(operand for operand, _ in operands)
     types = ", ".join(f"vector<{lanes}x{type_}>" for _, type_ in operands)

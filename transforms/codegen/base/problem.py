@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from linalg_ext.bindings import ir
 
-from .dot_products import Dot
+from .machine import Dot
 
 
 @dataclass(frozen=True)
@@ -231,27 +231,28 @@ class Problem:
         return bits_of(self.element) // 8
 
 
-def dimensions_of(operands: Mapping[Operand, Argument]) -> list[Dimension]:
-    """Return the dimensions of a contraction, in the order in which its operands name them."""
+def sizes_of(arguments: Iterable[Argument]) -> dict[str, int | None]:
+    """Return the sizes of the dimensions of operands; None where only the run tells."""
     sizes: dict[str, int | None] = {}
-    strides: dict[str, dict[Operand, int | None]] = {}
-    for role, argument in operands.items():
-        columns = zip(argument.dimensions, argument.sizes, argument.strides, strict=True)
-        for name, size, stride in columns:
+    for argument in arguments:
+        for name, size in zip(argument.dimensions, argument.sizes, strict=True):
             if size is not None or name not in sizes:
                 sizes[name] = size
+    return sizes
+
+
+def dimensions_of(operands: Mapping[Operand, Argument]) -> list[Dimension]:
+    """Return the dimensions of a contraction, in the order in which its operands name them."""
+    strides: dict[str, dict[Operand, int | None]] = {}
+    for role, argument in operands.items():
+        for name, stride in zip(argument.dimensions, argument.strides, strict=True):
             strides.setdefault(name, {})[role] = stride
+    sizes = sizes_of(operands.values())
     return [Dimension(name, size, strides[name]) for name, size in sizes.items()]
 
 
 def classify(element: str, dimensions: Sequence[Dimension], *, overwrites: bool) -> Problem | str:
-    """Sort the dimensions of `C += A * B` into groups, or say why that cannot be.
-
-    Args:
-        element: the element type.
-        dimensions: all of them, with the strides of the operands that have them.
-        overwrites: whether C is written without being read.
-    """
+    """Sort the dimensions of `C += A * B` into groups, or say why that cannot be."""
     kinds: dict[str, list[Dimension]] = {kind: [] for kind in ("ABC", "AC", "BC", "AB")}
     for dimension in dimensions:
         owners = "".join(sorted(dimension.strides))
@@ -301,7 +302,6 @@ def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
 
 
 def _is_more(some: Sequence[Dimension], others: Sequence[Dimension], times: int = 1) -> bool:
-    """Return whether one group is known to have more than `times` as many values as another."""
     left, right = _product(some), _product(others)
     return left is not None and right is not None and left > times * right
 

@@ -47,8 +47,6 @@ from .packing import Packer, Prologue, Reader, Strips, rows_of, vectors_of
 
 
 class ContractionNest(Nest):
-    """Writes the nest of one plan."""
-
     def __init__(
         self,
         plan: Plan,
@@ -255,7 +253,6 @@ class ContractionNest(Nest):
 
     @contextmanager
     def _depth_blocks(self, at_least_one: bool) -> Iterator[tuple[Index, Index]]:
-        """A loop over blocks of the depth: where each begins, and how deep it is."""
         w, block = self._w, self._plan.depth_block
         # Where nothing is summed C is still to be written: one round, of no depth.
         with w.loop(0, w.max(self._depth, 1) if at_least_one else self._depth, block) as depth:
@@ -382,7 +379,6 @@ class ContractionNest(Nest):
     def _inner_products(
         self, a: Strided, b: Strided, rows: Sequence[Index], columns: Sequence[Index]
     ) -> list[str]:
-        """The elements of a tile, row by row."""
         w, problem, lanes, depth = self._w, self._plan.problem, self._lanes, self._depth
         vector = a.memory.vector
         starts_a = [a.offset(problem.rows, row) for row in rows]
@@ -392,7 +388,6 @@ class ContractionNest(Nest):
         zeros = [zero] * (len(rows) * len(columns))
 
         def step(k: Index, mask: str | None, sums: Sequence[str]) -> list[str]:
-            """The partial sums after another vector of the depth."""
             offset_a, offset_b = a.offset(problem.depth, k), b.offset(problem.depth, k)
             left = [a.load_pieces([(start, mask)], offset_a) for start in starts_a]
             right = [b.load_pieces([(start, mask)], offset_b) for start in starts_b]
@@ -402,7 +397,6 @@ class ContractionNest(Nest):
             ]
 
         def rounds(start: Index, stop: Index) -> list[str]:
-            """The sums of a part of the depth."""
             length = w.sub(stop, start)
             with w.carrying_loop(length, lanes, zeros, vector) as (at, sums, handed_on, totals):
                 handed_on += step(w.add(start, at), None, sums)

@@ -68,7 +68,6 @@ class StripReader:
 
     @property
     def other(self) -> tuple[str, ...]:
-        """The dimensions of the other operand."""
         return self.contraction.a if self.number else self.contraction.b
 
 

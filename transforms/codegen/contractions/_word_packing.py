@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from linalg_ext.transforms.codegen.base.dot_products import Dot
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, zero_vector
+from linalg_ext.transforms.codegen.base.machine import Dot
 from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides
 
 from .contraction_plan import Plan
@@ -248,14 +248,7 @@ class WordPacker(Packer):
     def first_sums(
         self, packed_a: Memory, packed_b: Memory, strip_a: Index, strip_b: Index
     ) -> list[str]:
-        """Return the initial sums of a tile, row by row.
-
-        Args:
-            packed_a: the strips of A.
-            packed_b: those of B.
-            strip_a: the offset of the tile's strip of A.
-            strip_b: that of its strip of B.
-        """
+        """Return the initial sums of a tile, row by row, by where its strips of A and B begin."""
         w, plan, dot = self._w, self._plan, self._dot
         tile = plan.tile
         columns = [zero_vector(w, dot.accumulator, dot.lanes)] * tile.vectors

@@ -364,7 +364,6 @@ def _is_streamed(problem: Problem, machine: Machine) -> bool:
 
 
 def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
-    """Return whether both operands stay in L2 while the tiles walk over them."""
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     if rows is None or columns is None or depth is None:
         return False
@@ -554,7 +553,6 @@ def few(pieces: int) -> int:
 
 
 def _packing_of_a(problem: Problem, tile: Tile) -> Packing:
-    """Return the kind of packing for A, if A is packed."""
     if few(problem.depth.pieces("A", tile.lanes * problem.word)) and problem.depth.dimensions:
         return "rows"
     if problem.dot is not None or "A" in problem.computed:
@@ -574,7 +572,6 @@ def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
 
 
 def _packing_of_b(problem: Problem, lanes: int) -> Packing:
-    """Return the kind of packing for B, if B is packed."""
     if problem.columns.dimensions and few(problem.columns.pieces("B", lanes)):
         return "rows"
     if problem.depth.dimensions and few(problem.depth.pieces("B", lanes * problem.word)):

@@ -294,16 +294,9 @@ def write_panel(
     w: Writer, plan: Plan, panel: Panel, collected: Memory, c: Strided, rows: Index,
     column: Index, runs: Index, past_caches: str | None,
 ) -> None:  # fmt: skip
-    """Write a panel to C.
+    """Write a panel to C, from a first column on.
 
     Args:
-        w: where the code is written.
-        plan: of the contraction.
-        panel: its panel.
-        collected: what was collected.
-        c: the result.
-        rows: how many rows there are.
-        column: the first column.
         runs: how many values of the dimension that is contiguous in C.
         past_caches: the condition for stores of whole lines past the caches; None for none.
     """

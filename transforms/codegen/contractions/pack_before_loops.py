@@ -56,10 +56,12 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.recognition.contraction_pairs import Contraction
+from linalg_ext.structured.utils.reassociation import groups_of
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.ir_utils.generics import generic_on_tensors, maps_of, parallel_loops
-from linalg_ext.transforms.ir_utils.tensor_loops import inlined
+from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.loop_expansion import LoopExpansion
 from linalg_ext.transforms.ir_utils.walking import producer, replace_op, select
 
 from ._strip_products import (
@@ -112,7 +114,6 @@ def _may_be_product(op: Any) -> bool:
 
 
 def _loops_around(op: Any) -> list[Any]:
-    """The loops that an op stands in, the outermost first."""
     found: list[Any] = []
     above = op.parent
     while above is not None:
@@ -149,7 +150,6 @@ def _strips_of(
 
 
 def _is_before(value: Any, loop: Any) -> bool:
-    """Return whether a value is there before a loop begins."""
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     above = block.owner.operation
     while above is not None:
@@ -192,28 +192,19 @@ def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
 
 
 def _expand_only_reader(collapsed: Any) -> None:
-    """Have the only reader of a `tensor.collapse_shape` of its last two axes read what that reads.
-
-    What it gives is collapsed instead. An op that is not element-wise on all of it stays.
-    """
-    users = [use.owner.operation for use in collapsed.uses]
-    if len(users) != 1 or not _is_elementwise(users[0], collapsed):
+    """Have the only reader of a collapsed tensor, an element-wise op, read it as it was before."""
+    uses = list(collapsed.uses)
+    reader = uses[0].owner.operation if len(uses) == 1 else None
+    if reader is None or not _is_elementwise(reader, collapsed):
         return
-    reader, source = users[0], producer(collapsed).operands[0]
-    rank = collapsed.type.rank
+    collapse, at = producer(collapsed), uses[0].operand_number
+    source = collapse.operands[0]
+    expansion = LoopExpansion.of(reader, at, groups_of(collapse), sizes_of(source))
+    if expansion is None:
+        return
     with reader.location, ir.InsertionPoint(reader):
-        operands = [
-            source if value == collapsed else _expanded(value, map_, source.type)
-            for value, map_ in zip(reader.operands, maps_of(reader), strict=True)
-        ]
-        maps = [_map(map_, rank) for map_ in maps_of(reader)]
-        kinds = ["parallel"] * (rank + 1)
-        new = generic_on_tensors(operands[:-1], operands[-1], ir.ArrayAttr.get(maps), kinds)
-        body = reader.regions[0].blocks[0]
-        block = new.regions[0].blocks.append(*(argument.type for argument in body.arguments))
-        with ir.InsertionPoint(block):
-            linalg.YieldOp(inlined(body, block.arguments))
-        groups = [*([axis] for axis in range(rank - 1)), [rank - 1, rank]]
+        new = expansion.build({at: source})
+        groups = expansion.groups(maps_of(reader)[-1])
         result = tensor.collapse_shape(reader.results[0].type, new.results[0], groups)
     replace_op(reader, result)
 
@@ -232,30 +223,3 @@ def _is_elementwise(op: Any, read: Any) -> bool:
         return False
     body = op.regions[0].blocks[0].operations
     return all(each.operation.name.startswith(("arith.", "math.")) for each in list(body)[:-1])
-
-
-def _expanded(value: Any, map_: Any, type_: Any) -> Any:
-    """An operand with its last loop's axis, if it has one, in two."""
-    axes = [ir.AffineDimExpr(result).position for result in map_.results]
-    last = map_.n_dims - 1
-    if last not in axes:
-        return value
-    axis, width = axes.index(last), type_.shape[-1]
-    shape = [*value.type.shape[:axis], value.type.shape[axis] // width, width]
-    shape += value.type.shape[axis + 1 :]
-    groups = [
-        [each + (each > axis)] + ([each + 1] if each == axis else []) for each in range(len(axes))
-    ]
-    wanted = ir.RankedTensorType.get(shape, value.type.element_type)
-    return tensor.expand_shape(wanted, value, groups, [], shape)
-
-
-def _map(map_: Any, rank: int) -> ir.AffineMapAttr:
-    """The map of an operand whose axis of the last loop became two."""
-    results = []
-    for result in map_.results:
-        position = ir.AffineDimExpr(result).position
-        results.append(ir.AffineExpr.get_dim(position))
-        if position == rank - 1:
-            results.append(ir.AffineExpr.get_dim(rank))
-    return ir.AffineMapAttr.get(ir.AffineMap.get(rank + 1, 0, results))

@@ -48,7 +48,6 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
     length_at_run_time,
     split_sums,
 )
-from linalg_ext.transforms.codegen.base.dot_products import choose_dot
 from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
     erase_epilogue,
@@ -56,7 +55,7 @@ from linalg_ext.transforms.codegen.base.epilogue import (
     fits,
     move_before,
 )
-from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
+from linalg_ext.transforms.codegen.base.machine import Machine, choose_dot, this_machine
 from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import (
     Argument,
@@ -191,11 +190,7 @@ def _is_long(plan: Plan, op: Any) -> bool:
 def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
     """Cut a contraction with a long depth into blocks of it; return the ops to go on with.
 
-    Args:
-        op: the contraction; erased, or moved to where the run finds its depth to be short.
-        problem: it.
-        zeros: what fills its result before, if that is so.
-        found: what may be done with it where it is short.
+    It is erased, or moved to where the run finds its depth to be short.
     """
     output = op.operands[len(op.operands) - 1]
     if problem.depth.size is not None:
@@ -242,7 +237,6 @@ def _writing_to(new: Any, old: Any, op: Any) -> Any:
 def _planned(
     product: Product, zeros: Any, found: FoundEpilogue | None, machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
-    """The operands with what their types tell, and the plan; or why there is none."""
     output = product.output if found is None else found.destination
     values = [(factor.value, factor.dims) for factor in product.factors]
     arguments = []
@@ -305,7 +299,6 @@ class _Functions(Functions):
         epilogue: Elementwise | None,
         prologues: Sequence[Elementwise | None],
     ) -> str:
-        """The name of the function for a contraction and its epilogue."""
         problem = plan.problem
         key = (
             (problem.swapped, problem.overwrites, problem.dot, problem.zero_points),
@@ -327,11 +320,7 @@ def _plan_of_types(
 ) -> tuple[list[Argument], Plan] | str:
     """The operands as they are read, and the plan; or why there is none.
 
-    Args:
-        product: what is multiplied.
-        problem: the same with its dimensions sorted, all of one type.
-        arguments: A, B and C of the op.
-        machine: that it is planned for.
+    The problem has its dimensions sorted, all of one type; the arguments are A, B and C of the op.
     """
     first, second = product.factors
     a, b = (second, first) if problem.swapped else (first, second)

@@ -100,7 +100,6 @@ _WATCHING = 5e-6
 
 
 def _pack(parameter: Any, readers: Sequence[StripReader], width: int) -> None:
-    """Give a parameter the type of its strips, and have its readers read those."""
     columns, *others = parameter.type.shape
     for reader in readers:
         with reader.op.location, ir.InsertionPoint(reader.op):

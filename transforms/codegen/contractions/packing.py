@@ -85,7 +85,7 @@ class Strips:
         return (self.line(first, at, lane) for lane in range(self.plan.tile.lanes))
 
     def store_square(self, square: Sequence[str], target: Index, k: Index, at: Index) -> None:
-        """Write vectors that run along the depth to a strip of B, whose vectors run across it.
+        """Write vectors along the depth to a strip of B, whose vectors run across it.
 
         Args:
             square: the vectors, one for each column, as many as each has lanes.
@@ -171,12 +171,11 @@ class Packer:
         return vectors
 
     def _computed(self, s: Strips, vector: str, depth: Index, first: Index, at: int) -> str:
-        """What becomes of a vector across the depth, `at` lines behind the first of a strip."""
+        """The result for a vector across the depth, `at` lines behind the first of a strip."""
         del s, depth, first, at
         return vector
 
     def _transposed(self, s: Strips, first: Index, target: Index) -> None:
-        """Pack columns of B that lie along the depth."""
         w, b, lanes = s.writer, s.source, s.plan.tile.lanes
         with w.loop(0, s.height, lanes) as at:
             offsets = [b.offset(s.lines, line) for line in s.lines_of_square(first, at)]
@@ -251,14 +250,6 @@ class Prologue(Packer):
     def __init__(
         self, w: Writer, plan: Plan, operand: Operand, body: Elementwise, others: Sequence[Strided]
     ) -> None:
-        """
-        Args:
-            w: where the code is written.
-            plan: how.
-            operand: A or B.
-            body: what is computed of its elements.
-            others: the other operands of that, in the place of C.
-        """
         problem, lanes, name = plan.problem, plan.tile.lanes, f"{operand}S"
         one = [other.with_lanes(1) for other in others]
         lines, depth = problem.rows if operand == "A" else problem.columns, problem.depth
@@ -292,7 +283,6 @@ class Prologue(Packer):
                 s.store_square(square, target, k, at)
 
     def _read_along(self, s: Strips, lines: Sequence[Index], depth: Index) -> list[str]:
-        """Vectors along the depth, one for each line."""
         pieces, limit = _pieces_along(s, depth)
         return [
             self._along_depth(
@@ -344,9 +334,6 @@ def rows_of(
     """Load an element of A for each row of a tile, from a strip or in place.
 
     Args:
-        w: where the code is written.
-        plan: of the product.
-        a: the operand.
         packed: where it is packed; None where it is read in place.
         start: where the tile's strip begins there.
         row: the tile's first row.

@@ -64,13 +64,7 @@ class Candidate:
 
 
 def candidates(plan: Plan, target: Target, *, most: int = 12) -> list[Candidate]:
-    """The model's plan, and then others by rising estimate.
-
-    Args:
-        plan: what the model says.
-        target: whose time is estimated.
-        most: how many there are in all, at most.
-    """
+    """Return the model's plan, and then others by rising estimate, `most` in all at most."""
     expected = estimate(plan, target)
     if expected is None:
         return []

@@ -145,13 +145,7 @@ def _bits(type_: Any) -> int:
 
 
 def cast_between(source: str, target: str, *, unsigned: bool = False) -> str | None:
-    """Return the op that casts elements of one type to another; None where there is none.
-
-    Args:
-        source: the type, as MLIR spells it.
-        target: the other one.
-        unsigned: whether integers are read as unsigned.
-    """
+    """Return the op that casts elements of one type to another; None if absent."""
     kinds = _kind(source), _kind(target)
     if None in kinds or source == target:
         return None
@@ -310,7 +304,6 @@ def _scalar(op: Any, value: Any) -> Any:
 
 
 def _dims(map_: Any) -> Dims | None:
-    """The dimensions of a projected permutation."""
     if not all(isinstance(result, ir.AffineDimExpr) for result in map_.results):
         return None
     names = tuple(f"d{result.position}" for result in map_.results)

@@ -113,7 +113,6 @@ class _Factor:
 
 
 def _separate(op: Any, product: Any) -> str | None:
-    """Compute the factors of a product before its sum; None, or why that is left."""
     extents, loops = extents_of(op), len(parallel_loops(op))
     sizes = [extents.get(loop) for loop in range(loops)]
     if None in sizes:
@@ -211,7 +210,6 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
 
 
 def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
-    """The sum of products of tensors as they are."""
     output, body = op.operands[len(op.operands) - 1], op.regions[0].blocks[0]
     kinds = ["parallel" if is_parallel else "reduction" for is_parallel in parallel_loops(op)]
     own_maps = _attribute([*(map_ for _, map_ in inputs), maps_of(op)[-1]])

@@ -21,7 +21,6 @@ Operands = Mapping[int, FlatOperand]
 
 
 def moved_operands(operands: Operands, loop: str, at: Index) -> dict[int, FlatOperand]:
-    """Return operands at an index of a loop."""
     return {place: operand.moved(loop, at) for place, operand in operands.items()}
 
 
@@ -29,12 +28,6 @@ class OperandsNest(Nest):
     """Writes a nest on memrefs and scalars: `%A0`, `%A1` and so on."""
 
     def __init__(self, problem: WindowProblem, types: Sequence[str], lanes: int) -> None:
-        """
-        Args:
-            problem: the reduction.
-            types: of the operands: those of the body, and then those of the epilogue.
-            lanes: of a vector.
-        """
         super().__init__(lanes)
         self._problem = problem
         self._operands: dict[int, FlatOperand] = {}
@@ -46,7 +39,6 @@ class OperandsNest(Nest):
         self._sizes |= {each.name: each.size for each in problem.loops if each.size is not None}
 
     def _epilogue_scalars(self) -> list[str]:
-        """Write the scalars of the epilogue as vectors."""
         problem = self._problem
         if problem.epilogue is None:
             return []
@@ -56,8 +48,6 @@ class OperandsNest(Nest):
 
 
 class WindowNest(OperandsNest):
-    """Writes the nest of one plan."""
-
     def __init__(self, plan: WindowPlan, types: Sequence[str]) -> None:
         super().__init__(plan.problem, types, plan.lanes)
         self._plan = plan
@@ -225,7 +215,6 @@ class Reader:
         self._loaded: dict[Key, str] = {}
 
     def vector(self, place: int, at: Mapping[str, int]) -> str:
-        """A vector of an operand."""
         operand = self._operands[place]
         lane = at.get(self._plan.vector, 0)
         step = operand.strides.get(self._plan.vector, 0)
@@ -256,13 +245,7 @@ class Reader:
         return operand.memory.load_pieces(self._pieces(operand, at, pitch))
 
     def finish(self, at: Mapping[str, int], value: str, scalars: Sequence[str]) -> None:
-        """Write a vector of results after what the epilogue makes of it.
-
-        Args:
-            at: how many rounds of some loops further on the results are.
-            value: the vector.
-            scalars: those of the epilogue, as vectors.
-        """
+        """Write a vector of results after the epilogue, whose scalars are given as vectors."""
         problem = self._plan.problem
         if problem.epilogue is not None:
             others = [self.result(place, at) for place in problem.finishing]
@@ -271,7 +254,6 @@ class Reader:
         self.store(problem.output, at, value)
 
     def store(self, place: int, at: Mapping[str, int], value: str) -> None:
-        """Write a vector of results."""
         operand, pitch = self._operands[place], self._plan.pitch
         if pitch is not None:
             operand.memory.store_pieces(value, self._pieces(operand, at, pitch))
@@ -304,7 +286,6 @@ class Reader:
         return [self._masks[key] for key in keys]
 
     def _is_whole(self, lane: int) -> bool:
-        """Return whether all lanes of a vector are known to hold elements of results."""
         count = self._lanes.count
         return count is None or (isinstance(count, int) and count - lane >= self._plan.rounds)
 

@@ -8,8 +8,8 @@ A convolution that multiplies matrices has a plan here where its kernel stays in
 of results is then that of the micro-kernel of contractions: some vectors of one operand, each of
 which meets some elements of the other. Nothing is packed. The windows are read where they lie,
 again and again from L1; the kernel is small enough to come from L2. Where a row of results is no
-multiple of a vector, rows are walked over as one, with the few elements of the input between them:
-a row of the image is longer than one of results by its edges.
+multiple of a vector, rows are walked over as one. The few elements of the input between them, by
+which a row of the image is longer, are computed too.
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ class WindowProblem:
 
     @property
     def element_bytes(self) -> int:
-        """The bytes of an element of the result."""
         return bits_of(self.arguments[self.output].element) // 8
 
     def stride(self, place: int, loop: str) -> int | None:
@@ -76,7 +75,6 @@ class WindowProblem:
         return argument.strides[argument.dimensions.index(loop)]
 
     def size(self, loop: str) -> int | None:
-        """The rounds of a loop."""
         return next(each.size for each in self.loops if each.name == loop)
 
     @property
@@ -239,7 +237,6 @@ class WindowPlan:
 
 
 def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | str:
-    """The plan of a reduction over windows, or why there is none."""
     vector, repeats = vector_loop(problem), None
     if (found := repeating(problem, machine)) is not None:
         vector, repeats = found
@@ -311,10 +308,7 @@ def vector_loop(problem: WindowProblem) -> str | None:
 def _unrolled(problem: WindowProblem, written: int, most: int) -> tuple[str, ...]:
     """The innermost loops over a window that are written out, at most `most` times in all.
 
-    Args:
-        problem: the reduction.
-        written: how often the body is written out for one element of a window.
-        most: the limit.
+    `written` is how often the body is written out for one element of a window.
     """
     loops: list[str] = []
     for name in reversed(problem.reduced):
@@ -417,12 +411,7 @@ _EDGES = 1.25
 
 
 def make_product_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | None:
-    """The plan of a contraction over windows that reads its operands where they lie, if one pays.
-
-    Args:
-        problem: a contraction of two operands.
-        machine: that it is made for.
-    """
+    """The plan of a contraction that reads its operands where they lie; None if none pays."""
     problem = _along_memory(problem).collapsed()
     if any(loop.size is None for loop in problem.loops) or not _is_small(problem, machine):
         return None
@@ -527,12 +516,7 @@ def _pitched(problem: WindowProblem, lanes: int) -> tuple[WindowProblem, Pitch] 
 def _tile(rows: int, columns: int, lanes: int, step: int, machine: Machine) -> tuple[int, int]:
     """Return the rows and the vectors of the tile with the fewest cycles, edges included.
 
-    Args:
-        rows: in all.
-        columns: in all.
-        lanes: of a vector.
-        step: elements from one lane's to the next: a vector is made of as many loaded vectors.
-        machine: whose registers they are.
+    `step` is the elements from one lane's to the next: a vector is made of as many loaded vectors.
     """
     best: tuple[float, int, int] | None = None
     wide = -(-columns // lanes)

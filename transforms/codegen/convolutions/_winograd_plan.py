@@ -90,11 +90,7 @@ class Convolution:
 
 
 def find_convolution(problem: WindowProblem) -> Convolution | None:
-    """The dimensions of a problem, if it is a 3 x 3 convolution of f32 with a stride of 1.
-
-    Args:
-        problem: a contraction of two operands.
-    """
+    """The dimensions of a contraction, if it is a 3 x 3 convolution of f32 with a stride of 1."""
     if {argument.element for argument in problem.arguments.values()} != {"f32"}:
         return None
     if any(loop.size == 0 for loop in problem.loops):
@@ -185,12 +181,10 @@ class WinogradPlan:
 
     @property
     def problem(self) -> WindowProblem:
-        """The convolution as a reduction over windows."""
         return self.convolution.problem
 
     @property
     def strip(self) -> int:
-        """The number of filters in a strip."""
         return self.tile.rows if self.convolution.lanes == "columns" else self.tile.columns
 
     @property
@@ -200,12 +194,10 @@ class WinogradPlan:
 
     @property
     def all_strips(self) -> int:
-        """The number of strips of all filters."""
         return -(-self.convolution.size(self.convolution.results) // self.strip)
 
     @property
     def filter_elements(self) -> int:
-        """Elements of the transformed filters."""
         channels = self.convolution.size(self.convolution.channels)
         return self.all_strips * POINTS * channels * self.strip
 
@@ -217,7 +209,6 @@ class WinogradPlan:
 
     @property
     def block(self) -> int:
-        """The number of tiles in a block."""
         return self.rows * self.columns
 
     def __repr__(self) -> str:
@@ -270,9 +261,6 @@ def make_winograd_plan(
     """The plan of a convolution by Winograd's algorithm; None where multiplying out is quicker.
 
     Args:
-        convolution: what is computed.
-        machine: one core of the target.
-        target: that it is made for.
         is_prepared: True where the factors of the filters are there before a call.
         strip: how many filters a strip of those has; None for the best number.
     """
@@ -360,7 +348,6 @@ def filter_cycles(convolution: Convolution, lanes: int) -> float:
 
 
 def direct_cycles(convolution: Convolution, target: Target) -> float:
-    """Return the cycles of one image in a direct convolution."""
     c = convolution
     names = (c.rows, c.columns, c.channels, c.results, *c.taps)
     flops = 2 * math.prod(c.size(name) for name in names)
@@ -370,10 +357,7 @@ def direct_cycles(convolution: Convolution, target: Target) -> float:
 def winograd_plan_for(convolution: Convolution, op: Any, machine: Machine) -> WinogradPlan | None:
     """The plan of a convolution on buffers, with prepared factors where there are some.
 
-    Args:
-        convolution: what the op computes.
-        op: a generic, whose filters may be a view of an argument that has their factors behind.
-        machine: one core of the target in force.
+    The filters of the op may be a view of an argument that has their factors behind.
     """
     filters = op.operands[convolution.filters]
     width = _width(filters)

@@ -156,13 +156,11 @@ class _Window:
     strides: tuple[int, ...]
 
     def slice(self, value: Any) -> Any:
-        """The part of `value`."""
         if value.type == self.type and value.type.has_static_shape:
             return value
         return tensor.ExtractSliceOp(self.type, value, *self._arguments()).result
 
     def insert(self, part: Any, value: Any) -> Any:
-        """`value` with another part."""
         if value.type == part.type and value.type.has_static_shape:
             return part
         return tensor.InsertSliceOp(part, value, *self._arguments()).result
@@ -205,7 +203,6 @@ def _of_taps(
 
 
 def _window(found: TransposedConvolution, total: Any, rounds: Mapping[str, Any]) -> _Window:
-    """Return the slice of the result that some taps write."""
     offsets: list[Any] = []
     sizes: list[int] = []
     strides: list[int] = []

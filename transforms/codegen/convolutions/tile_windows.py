@@ -53,7 +53,7 @@ from linalg_ext.transforms.codegen.base.epilogue import (
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
-from linalg_ext.transforms.codegen.base.problem import Argument, argument_of
+from linalg_ext.transforms.codegen.base.problem import Argument, argument_of, sizes_of
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.plan_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
@@ -133,7 +133,9 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
         return plan
     if isinstance(plan, WinogradPlan) and plan.is_prepared:
         given = [*given, buffer_of(op.operands[plan.convolution.filters]).value]
-    name = _function(functions, plan, [str(value.type) for value in given])
+    types = [str(value.type) for value in given]
+    key = f"{plan.problem}{types}"
+    name = functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
     if found is not None:
         move_before(found, op)
     functions.call(name, given, [op] if found is None else [op, found.op])
@@ -146,12 +148,6 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     return None
 
 
-def _function(functions: Functions, plan: _Plan, types: Sequence[str]) -> str:
-    """The name of the function of a plan, for operands of some types."""
-    key = f"{plan.problem}{types}"
-    return functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
-
-
 def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
     return WinogradNest(plan, types) if isinstance(plan, WinogradPlan) else WindowNest(plan, types)
 
@@ -159,7 +155,6 @@ def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
 def _finished(
     problem: WindowProblem, operands: Sequence[Any], found: FoundEpilogue, machine: Machine
 ) -> tuple[WindowProblem, list[Any]] | None:
-    """The problem with an epilogue, and the operands of both."""
     dimensions = problem.arguments[problem.output].dimensions
     destination = argument_of(found.destination, dimensions)
     if isinstance(destination, str):
@@ -178,7 +173,6 @@ def _finished(
 
 
 def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
-    """The plan of an op, or why it has none here."""
     if not _multiplies_matrices(op) or repeating(problem, machine) is not None:
         return make_window_plan(problem, machine)
     elements = {argument.element for argument in problem.arguments.values()}
@@ -235,7 +229,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     output = len(operands) - 1
     if sorted(arguments[output].dimensions) != sorted(parallel):
         return "several rounds write one element"
-    sizes = _sizes(list(arguments.values()))
+    sizes = sizes_of(arguments.values())
     if len(sizes) < len(is_parallel):
         return "a loop without a length"
     values = [*operands, *(each for each in captured_scalars(op) if each not in operands)]
@@ -262,12 +256,3 @@ def _argument(value: Any, map_: Any) -> Argument | str:
     if isinstance(argument, Argument) and argument.element not in _IN_MEMORY:
         return f"elements of {argument.element}"
     return argument
-
-
-def _sizes(arguments: Sequence[Argument]) -> dict[str, int | None]:
-    sizes: dict[str, int | None] = {}
-    for argument in arguments:
-        for dim, size in zip(argument.dimensions, argument.sizes, strict=True):
-            if size is not None or dim not in sizes:
-                sizes[dim] = size
-    return sizes
