@@ -23,8 +23,8 @@ after:
 
 Along another dimension than the last one, a step is made for a whole plane at a time: a
 `linalg.generic` on slices, whose elements lie side by side. Sums of floats that are carried in
-their own type are carried with what they lose then, as `codegen/base/long_sums.py` says; loops over
-rows are the vectorizer's, which does so itself.
+their own type are carried with what they lose then, as `codegen/base/blocked_sums.py` says; loops
+over rows are the vectorizer's, which does so itself.
 """
 
 from __future__ import annotations

@@ -203,12 +203,10 @@ def summed_outputs(op: Any) -> list[int]:
     return [
         at
         for at in range(first, len(op.operands))
-        if is_added_in_blocks(body.arguments[at].type) and _adds(combination_of(op, at - first))
+        if is_added_in_blocks(body.arguments[at].type)
+        and (combination := combination_of(op, at - first)) is not None
+        and combination[0].name in ADDITIONS
     ]
-
-
-def _adds(combination: tuple[Any, Any] | None) -> bool:
-    return combination is not None and combination[0].name in ADDITIONS
 
 
 def summed_loops(op: Any) -> list[int]:
@@ -262,14 +260,48 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
         partial.forget()
     written: list[Any] = []
 
-    def write(places: Mapping[int, tuple[Any, Any]]) -> None:
-        for partial in sums.values():
-            partial.begin(with_zeros=with_zeros)
-        written.append(_slice(op, places, {at: partial.parts for at, partial in sums.items()}))
-        for partial in sums.values():
-            partial.add()
+    def cut(loops: Sequence[int], room: Any, places: Mapping[int, tuple[Any, Any]]) -> None:
+        """Write the loops over blocks of some loops, the first ones in whole if they fit.
 
-    _in_blocks(op, _loops_to_cut(op), block, {}, write)
+        Args:
+            loops: of the op, the last to be cut first.
+            room: how many rounds of them together are a block: a number, or an index.
+            places: where the blocks of the loops before begin, and how long they are.
+        """
+        if not loops:
+            for partial in sums.values():
+                partial.begin(with_zeros=with_zeros)
+            written.append(_slice(op, places, {at: partial.parts for at, partial in sums.items()}))
+            for partial in sums.values():
+                partial.add()
+            return
+        loop, *others = loops
+        extent = extents_of(op)[loop]
+        if not isinstance(room, int) or extent is None:
+            length, most = _extent(op, loop), index(room)
+            left = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
+            write_loop(loops, index(0), length, arith.minui(length, most), left, places)
+        elif extent <= room:
+            cut(others, max(1, room // max(1, extent)), places)
+        else:
+            whole = extent - extent % room
+            for low, high, size in ((0, whole, room), (whole, extent, extent - whole)):
+                if size:
+                    write_loop(loops, index(low), index(high), size, 1, places)
+
+    def write_loop(
+        loops: Sequence[int], low: Any, high: Any, size: Any, room: Any,
+        places: Mapping[int, tuple[Any, Any]],
+    ) -> None:  # fmt: skip
+        step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
+        outer = scf.ForOp(low, high, step)
+        with ir.InsertionPoint(outer.body):
+            at = outer.induction_variable
+            here: Any = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
+            cut(loops[1:], room, {**places, loops[0]: (at, here)})
+            scf.YieldOp([])
+
+    cut(_loops_to_cut(op), block, {})
     for partial in sums.values():
         memref.dealloc(partial.parts)
         memref.dealloc(partial.errors)
@@ -299,59 +331,6 @@ def _partial_sums(total: Any) -> PartialSums:
     sizes = [dim(total, axis) for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
     buffers = [memref.alloc(part, sizes, [], alignment=64) for _ in range(2)]
     return PartialSums(total, *buffers)
-
-
-def _in_blocks(
-    op: Any,
-    loops: Sequence[int],
-    room: Any,
-    places: dict[int, tuple[Any, Any]],
-    write: Callable[[Mapping[int, tuple[Any, Any]]], None],
-) -> None:
-    """Write the loops over blocks of some loops of an op, the first ones in whole if they fit.
-
-    Args:
-        loops: of the op, the last to be cut first.
-        room: how many rounds of them together are a block: a number, or an index.
-        places: where the blocks of the loops before begin, and how long they are.
-    """
-    if not loops:
-        write(places)
-        return
-    loop, *others = loops
-    extent = extents_of(op)[loop]
-    if isinstance(room, int) and extent is not None:
-        if extent <= room:
-            _in_blocks(op, others, max(1, room // max(1, extent)), places, write)
-            return
-        whole = extent - extent % room
-        for low, high, size in ((0, whole, room), (whole, extent, extent - whole)):
-            if size:
-                _block_loop(op, others, 1, loop, (index(low), index(high), size), places, write)
-        return
-    length, most = _extent(op, loop), index(room)
-    left = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
-    bounds = index(0), length, arith.minui(length, most)
-    _block_loop(op, others, left, loop, bounds, places, write)
-
-
-def _block_loop(
-    op: Any,
-    others: Sequence[int],
-    room: Any,
-    loop: int,
-    bounds: tuple[Any, Any, Any],
-    places: dict[int, tuple[Any, Any]],
-    write: Callable[[Mapping[int, tuple[Any, Any]]], None],
-) -> None:
-    low, high, size = bounds
-    step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
-    outer = scf.ForOp(low, high, step)
-    with ir.InsertionPoint(outer.body):
-        at = outer.induction_variable
-        here: Any = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
-        _in_blocks(op, others, room, {**places, loop: (at, here)}, write)
-        scf.YieldOp([])
 
 
 def _slice(op: Any, places: Mapping[int, tuple[Any, Any]], outputs: Mapping[int, Any]) -> Any:

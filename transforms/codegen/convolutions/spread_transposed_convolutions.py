@@ -55,9 +55,8 @@ What is meant is not told by the form of the conditions: they are computed for e
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +72,7 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
     grid,
     loops_of,
 )
+from linalg_ext.transforms.codegen.base.payload import combination_of
 from linalg_ext.transforms.ir_utils.buffer_sizes import times
 from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
 from linalg_ext.transforms.ir_utils.replacing import replace_each
@@ -130,13 +130,35 @@ def _contract(found: TransposedConvolution, rounds: Mapping[str, Any], total: An
     for number, value in enumerate(inputs):
         if number != found.image:
             inputs[number], maps[number] = _of_taps(value, maps[number], by_tap, rounds)
-    window = _window(found, total, rounds)
-    together = [axis for axis in found.axes.values() if axis.together > 1]
-    part = _expanded(window.slice(total), maps[-1], found.axes)
-    maps[-1] = _with_taps(maps[-1], found.axes)
-    kinds = _kinds(found, {axis.tap for axis in together})
-    generic = _generic(found, [*inputs, part], maps, kinds)
-    result = _collapsed(generic, window.type, found.maps[-1], found.axes)
+    offsets: list[Any] = []
+    sizes: list[int] = []
+    strides: list[int] = []
+    shape: list[int] = []  # with taps that are one contraction as dimensions of their own
+    groups: list[list[int]] = []
+    indices: list[AffineExpr] = []
+    for place, index in enumerate(found.maps[-1].results):
+        axis = found.axes.get(index.name) if isinstance(index, AffineDim) else None
+        offsets.append(0 if axis is None else times(rounds[axis.out], axis.step))
+        sizes.append(total.type.get_dim_size(place) if axis is None else axis.size * axis.together)
+        strides.append(1 if axis is None or axis.together > 1 else axis.stride)
+        indices.append(index)
+        groups.append([len(shape)])
+        shape.append(sizes[-1])
+        if axis is not None and axis.together > 1:
+            indices.append(AffineDim(axis.tap))
+            groups[-1].append(len(shape))
+            shape[-1:] = [axis.size, axis.together]
+    element = total.type.element_type
+    window = _Window(ir.RankedTensorType.get(sizes, element), offsets, sizes, strides)
+    part = window.slice(total)
+    if len(shape) > len(sizes):
+        wide = ir.RankedTensorType.get(shape, element)
+        part = tensor.ExpandShapeOp(wide, part, groups, [], shape).result
+    maps[-1] = replace(maps[-1], results=tuple(indices))
+    together = {axis.tap for axis in found.axes.values() if axis.together > 1}
+    result = _generic(found, [*inputs, part], maps, _kinds(found, together))
+    if len(shape) > len(sizes):
+        result = tensor.CollapseShapeOp(window.type, result, groups).result
     return window.insert(result, total)
 
 
@@ -151,9 +173,9 @@ class _Window:
     """
 
     type: Any
-    offsets: tuple[Any, ...]
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
+    offsets: Sequence[Any]
+    sizes: Sequence[int]
+    strides: Sequence[int]
 
     def slice(self, value: Any) -> Any:
         if value.type == self.type and value.type.has_static_shape:
@@ -196,68 +218,9 @@ def _of_taps(
     type_ = ir.RankedTensorType.get([size for size, _ in kept], value.type.element_type)
     part = value
     if type_ != value.type:
-        window = _Window(type_, tuple(offsets), tuple(sizes), (1,) * len(sizes))
-        part = window.slice(value)
+        part = _Window(type_, offsets, sizes, [1] * len(sizes)).slice(value)
     plain = tuple(AffineDim(name) for _, name in kept)
     return part, AffineMap(map_.dims, map_.symbols, plain)
-
-
-def _window(found: TransposedConvolution, total: Any, rounds: Mapping[str, Any]) -> _Window:
-    offsets: list[Any] = []
-    sizes: list[int] = []
-    strides: list[int] = []
-    for place, index in enumerate(found.maps[-1].results):
-        axis = found.axes.get(index.name) if isinstance(index, AffineDim) else None
-        if axis is None:
-            offsets.append(0)
-            sizes.append(total.type.get_dim_size(place))
-            strides.append(1)
-        else:
-            offsets.append(times(rounds[axis.out], axis.step))
-            sizes.append(axis.size * axis.together)
-            strides.append(1 if axis.together > 1 else axis.stride)
-    type_ = ir.RankedTensorType.get(sizes, total.type.element_type)
-    return _Window(type_, tuple(offsets), tuple(sizes), tuple(strides))
-
-
-def _pairs(map_: AffineMap, axes: Mapping[str, Axis]) -> list[list[Axis | None]]:
-    """For each dimension of the result what it is split into: its places, and taps."""
-    groups: list[list[Axis | None]] = []
-    for index in map_.results:
-        axis = axes.get(index.name) if isinstance(index, AffineDim) else None
-        split = axis is not None and axis.together > 1
-        groups.append([None, axis] if split else [None])
-    return groups
-
-
-def _groups(map_: AffineMap, axes: Mapping[str, Axis]) -> list[list[int]]:
-    count = itertools.count()
-    return [[next(count) for _ in group] for group in _pairs(map_, axes)]
-
-
-def _expanded(part: Any, map_: AffineMap, axes: Mapping[str, Axis]) -> Any:
-    sizes: list[int] = []
-    for place, group in enumerate(_pairs(map_, axes)):
-        size = part.type.get_dim_size(place)
-        axis = group[-1]
-        sizes += [size] if axis is None else [size // axis.together, axis.together]
-    if len(sizes) == part.type.rank:
-        return part
-    type_ = ir.RankedTensorType.get(sizes, part.type.element_type)
-    return tensor.ExpandShapeOp(type_, part, _groups(map_, axes), [], sizes).result
-
-
-def _collapsed(result: Any, type_: Any, map_: AffineMap, axes: Mapping[str, Axis]) -> Any:
-    if result.type == type_:
-        return result
-    return tensor.CollapseShapeOp(type_, result, _groups(map_, axes)).result
-
-
-def _with_taps(map_: AffineMap, axes: Mapping[str, Axis]) -> AffineMap:
-    results: list[AffineExpr] = []
-    for index, group in zip(map_.results, _pairs(map_, axes), strict=True):
-        results += [index if axis is None else AffineDim(axis.tap) for axis in group]
-    return AffineMap(map_.dims, map_.symbols, tuple(results))
 
 
 def _kinds(found: TransposedConvolution, parallel: set[str]) -> dict[str, str]:
@@ -284,10 +247,7 @@ def _generic(
     old = found.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
     known = dict(zip(old.arguments, new.arguments, strict=True))
-    total = producer(old.operations[len(old.operations) - 1].operation.operands[0])
-    (choice,) = (
-        value for value in total.operands if value != old.arguments[len(old.arguments) - 1]
-    )
+    total, choice = found.combination
     with ir.InsertionPoint(new):
         known[choice] = computed_anew(found.product, old, known)
         linalg.YieldOp([computed_anew(total.results[0], old, known)])
@@ -360,6 +320,14 @@ class TransposedConvolution:
     image: int
     axes: Mapping[str, Axis]
     product: Any
+
+    @property
+    def combination(self) -> tuple[Any, Any]:
+        """The op that adds to the result, and what it adds."""
+        combination = combination_of(self.op)
+        if combination is None:
+            raise AssertionError("a transposed convolution that sums nothing")
+        return combination
 
 
 def read_transposed_convolution(op: Any) -> TransposedConvolution | str:

@@ -23,7 +23,7 @@ width. Each result combines the elements of its window in the order that
 the loops have; a product that is added is not rounded before.
 
 A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
-quicker, as `_winograd_selection.py` tells. Another one is read where it lies if its kernel is small
+quicker, as `_winograd_plan.py` tells. Another one is read where it lies if its kernel is small
 enough to stay in the cache. Any other is left to be packed.
 
 Where the output was just filled with a constant, the results start from it, and the fill is gone.
