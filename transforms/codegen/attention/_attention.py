@@ -11,8 +11,6 @@ of a group that shares them, are rows as the queries are.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -339,7 +337,9 @@ class _Finder:
             raise NotAttention("a dimension of the attention is empty")
         if any(sizes[loop] is None for loop in (*depth, *columns)):
             raise NotAttention("the lengths of keys and values are not known")
-        if is_few([sizes[loop] for loop in rows]):
+        loops = Loops(batch, rows, keys, depth, tuple(columns), sizes)
+        queries = loops.count(rows)
+        if queries is not None and queries < _LEAST_ROWS:
             raise NotAttention("the queries are few")
         element = self._element_type()
         if type_of(score) not in ELEMENTS:
@@ -352,7 +352,7 @@ class _Finder:
         check_alone(ops, writer(score.value), self._op)
         return Attention(
             self._op, ops, query, key, value, self._at, score, widened(changed), is_zero,
-            Loops(batch, rows, keys, depth, tuple(columns), sizes),
+            loops,
         )  # fmt: skip
 
 
@@ -399,12 +399,6 @@ class NotAttention(Exception):
     """Why something that resembles attention is left; caught where it was asked."""
 
 
-def is_few(rows: Sequence[int | None]) -> bool:
-    """Return whether there are few queries; dynamic sizes count as large."""
-    known = [size for size in rows if size is not None]
-    return len(known) == len(rows) and math.prod(known) < _LEAST_ROWS
-
-
 def check_on_vectors(changed: Expression, loops: set[int]) -> None:
     for each in walk(changed):
         if is_seen_as_bits(each):
@@ -434,7 +428,8 @@ def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
         if op == last or op.name == "arith.constant":
             continue
         inputs = list(op.operands)[: 1 if "shape" in op.name else len(op.operands) - 1]
-        if op != scores and not any(_comes_of(value, of_scores) for value in inputs):
+        writers = [writer(value) for value in inputs]
+        if op != scores and not any(each in of_scores for each in writers if each is not None):
             continue
         of_scores.append(op)
         result = op.results[0] if len(op.results) else output_of(op)
@@ -443,8 +438,3 @@ def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
             fills = len(user.operands) == 1 and has_maps_and_body(user)
             if user not in ops and user.name != "memref.dealloc" and not fills:
                 raise NotAttention("the scores or weights are read by other ops")
-
-
-def _comes_of(value: Any, ops: list[Any]) -> bool:
-    op = writer(value)
-    return op is not None and op in ops

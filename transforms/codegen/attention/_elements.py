@@ -300,12 +300,8 @@ def _writers(buffer: Any) -> list[Any]:
             return []
         if use.operand_number == len(user.operands) - 1:
             found.append(user)
-    found.sort(key=cmp_to_key(_order))
+    found.sort(key=cmp_to_key(lambda one, other: -1 if one.is_before_in_block(other) else 1))
     return found
-
-
-def _order(one: Any, other: Any) -> int:
-    return -1 if one.is_before_in_block(other) else 1
 
 
 def _number_of_outputs(op: Any) -> int:

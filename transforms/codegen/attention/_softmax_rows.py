@@ -10,9 +10,8 @@ its total are zeros, and 0 / 0 is what softmax says of it in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -296,53 +295,40 @@ class _Vector:
     element: str
 
 
+@dataclass(frozen=True)
 class ScoreChanges:
-    """Writes an expression of scores."""
+    """Writes an expression of scores.
 
-    def __init__(
-        self,
-        w: Writer,
-        changed: Expression,
-        score: Element,
-        others: Sequence[tuple[Element, Other]],
-        rows: Sequence[tuple[int, Index]],
-        keys: int,
-        lanes: int,
-    ) -> None:
-        """
-        Args:
-            w: where the code is written.
-            changed: what becomes of a score.
-            score: how `changed` names it.
-            others: what it names besides, and where that lies.
-            rows: the loops over rows, outermost first, and how many steps each has.
-            keys: the loop over keys.
-            lanes: of a vector.
-        """
-        self._w = w
-        self._changed = changed
-        self._score = score
-        self._others = list(others)
-        self._rows = tuple(rows)
-        self._keys = keys
-        self._lanes = lanes
-        self._positions: dict[int, Index] = {}
+    Attributes:
+        writer: where the code is written.
+        changed: what becomes of a score.
+        score: how `changed` names it.
+        others: what it names besides, and where that lies.
+        rows: the loops over rows, outermost first, and how many steps each has.
+        keys: the loop over keys.
+        lanes: of a vector.
+        positions: of loops over batches.
+    """
+
+    writer: Writer
+    changed: Expression
+    score: Element
+    others: Sequence[tuple[Element, Other]]
+    rows: Sequence[tuple[int, Index]]
+    keys: int
+    lanes: int
+    positions: Mapping[int, Index] = field(default_factory=dict)
 
     @property
     def is_needed(self) -> bool:
-        return self._changed != self._score
+        return self.changed != self.score
 
     def moved(self, loop: int, index: Index) -> ScoreChanges:
-        moved = copy(self)
-        moved._positions = {**self._positions, loop: index}
-        moved._others = [
-            (
-                element,
-                Other(other.at, other.memory.moved(f"d{loop}", index), other.rows, other.keys),
-            )
-            for element, other in self._others
+        others = [
+            (element, replace(other, memory=other.memory.moved(f"d{loop}", index)))
+            for element, other in self.others
         ]
-        return moved
+        return replace(self, others=others, positions={**self.positions, loop: index})
 
     def in_row(self, row: Index) -> RowChanges:
         """The changes in a row; what is the same all over it is read here."""
@@ -352,12 +338,12 @@ class ScoreChanges:
 class RowChanges:
     def __init__(self, changes: ScoreChanges, row: Index) -> None:
         self._changes = changes
-        self._w = changes._w
+        self._w = changes.writer
         self._known: list[tuple[Expression, _Vector]] = []
         self._offsets: list[tuple[Element, Index]] = []
-        for element, other in changes._others:
+        for element, other in changes.others:
             offset = other.memory.offset(other.rows, row)
-            if changes._keys in other.at:
+            if changes.keys in other.at:
                 self._offsets.append((element, offset))
                 continue
             scalar = other.memory.memory.load(self._w.add(other.memory.base, offset))
@@ -369,8 +355,8 @@ class RowChanges:
 
         The limit is the end of the keys, for masks; None where all lanes have keys.
         """
-        known = [*self._known, (self._changes._score, _Vector(score, element))]
-        return self._write(self._changes._changed, known, key, limit).name
+        known = [*self._known, (self._changes.score, _Vector(score, element))]
+        return self._write(self._changes.changed, known, key, limit).name
 
     def _write(
         self,
@@ -385,7 +371,7 @@ class RowChanges:
         match expression:
             case Number(text=text):
                 text = text if " : " in text else f"{text} : i1"
-                name = write_constant(self._w, text, self._changes._lanes)
+                name = write_constant(self._w, text, self._changes.lanes)
                 return _Vector(name, text.rpartition(" : ")[2])
             case Position(loop=loop):
                 made = self._position(loop, key)
@@ -398,14 +384,14 @@ class RowChanges:
                 given = [(operand.name, operand.element) for operand in operands]
                 name = write_on_vectors(
                     self._w, expression.name, expression.attributes, given, expression.type,
-                    self._changes._lanes,
+                    self._changes.lanes,
                 )  # fmt: skip
                 made = _Vector(name, expression.type)
         known.append((expression, made))
         return made
 
     def _vector(self, element: str) -> str:
-        return f"vector<{self._changes._lanes}x{element}>"
+        return f"vector<{self._changes.lanes}x{element}>"
 
     def _spread(self, scalar: str, element: str) -> _Vector:
         vector = self._vector(element)
@@ -415,24 +401,24 @@ class RowChanges:
         w, changes = self._w, self._changes
         if loop is None:
             return _Vector(w.constant("dense<0>", self._vector("index")), "index")
-        if loop != changes._keys:
+        if loop != changes.keys:
             return self._spread(w.value(self._position_of(loop)), "index")
         start = self._spread(w.value(key), "index")
-        steps = ", ".join(map(str, range(changes._lanes)))
+        steps = ", ".join(map(str, range(changes.lanes)))
         lanes = w.constant(f"dense<[{steps}]>", self._vector("index"))
         return _Vector(w.op(f"arith.addi {start.name}, {lanes} : {self._vector('index')}"), "index")
 
     def _comparison(self, expression: Expression) -> Comparison | None:
         """A comparison of positions, the key's on its right; None where that cannot be."""
         found = comparison_of(expression)
-        factor = 0 if found is None else found.factors.get(self._changes._keys, 0)
+        factor = 0 if found is None else found.factors.get(self._changes.keys, 0)
         if found is None or factor not in (-1, 0, 1):
             return None
         return found.mirrored if factor == 1 else found
 
     def _compared(self, comparison: Comparison, key: Index) -> _Vector:
         """A comparison of positions, in 32 bits: only how near its limit is to a vector matters."""
-        w, keys = self._w, self._changes._keys
+        w, keys = self._w, self._changes.keys
         terms: list[Index] = [comparison.constant]
         for loop, factor in comparison.factors.items():
             terms.append(w.mul(factor, key if loop == keys else self._position_of(loop)))
@@ -440,7 +426,7 @@ class RowChanges:
         narrow = w.op(f"arith.index_cast {w.value(limit)} : index to i32")
         vector = self._vector("i32")
         spread = w.op(f"vector.broadcast {narrow} : i32 to {vector}")
-        lanes = range(self._changes._lanes) if keys in comparison.factors else [0]
+        lanes = range(self._changes.lanes) if keys in comparison.factors else [0]
         text = ", ".join(map(str, lanes))
         steps = w.constant(f"dense<[{text}]>" if len(lanes) > 1 else "dense<0>", vector)
         return _Vector(
@@ -448,20 +434,18 @@ class RowChanges:
         )
 
     def _position_of(self, loop: int) -> Index:
-        known = self._changes._positions
-        return known[loop] if loop in known else self._row_position(loop)
-
-    def _row_position(self, loop: int) -> Index:
-        """Return the position of a loop over rows: `row` is the linear index of all of them."""
+        """Return the position of a loop over batches or rows, of which `row` numbers all."""
         w, rest = self._w, self._row
-        for each, size in reversed(self._changes._rows[1:]):
-            if each == loop:
+        if loop in self._changes.positions:
+            return self._changes.positions[loop]
+        for row_loop, size in reversed(self._changes.rows[1:]):
+            if row_loop == loop:
                 return w.rem(rest, size)
             rest = w.div(rest, size)
         return rest
 
     def _loaded(self, element: Element, key: Index, limit: Index | None) -> _Vector:
-        other = next(other for known, other in self._changes._others if known == element)
+        other = next(other for known, other in self._changes.others if known == element)
         offset = next(offset for known, offset in self._offsets if known == element)
         pieces = other.memory.pieces(other.keys, key, 1, limit)
         return _Vector(other.memory.load_pieces(pieces, offset), other.memory.memory.element)

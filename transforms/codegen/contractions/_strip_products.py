@@ -135,16 +135,16 @@ def _seconds(plan: Plan) -> float:
 def _plan(reader: StripReader, lying: _Lying, machine: Machine) -> Plan | None:
     """The plan of a product whose operands lie so; None where it has none for vectors of them."""
     element = str(reader.op.results[0].type.element_type)
+
+    def strides(shape: Sequence[int]) -> tuple[int, ...]:
+        return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
     operands: dict[Operand, Argument] = {
-        role: Argument("", element, tuple(names), tuple(shape), _dense_strides(shape))
+        role: Argument("", element, tuple(names), tuple(shape), strides(shape))
         for role, (names, shape) in lying.items()
     }
     problem = classify(element, dimensions_of(operands), overwrites=True)
     return None if isinstance(problem, str) or problem.swapped else make_plan(problem, machine)
-
-
-def _dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def _lying(reader: StripReader) -> _Lying:
@@ -172,17 +172,16 @@ def product_of_strips(reader: StripReader, parameter: Any, width: int) -> Any:
     )
     summed = [dim for dim in contraction.dims if dim not in c]
     order = [*c, _LANE, *summed]
-    maps = [_map(order, dims) for dims in (reader.other, (*reader.dims, _LANE), (*c, _LANE))]
+    maps = [
+        ir.AffineMap.get(len(order), 0, [ir.AffineExpr.get_dim(order.index(dim)) for dim in dims])
+        for dims in (reader.other, (*reader.dims, _LANE), (*c, _LANE))
+    ]
     kinds = ["parallel"] * (len(c) + 1) + ["reduction"] * len(summed)
     inputs = [op.operands[1 - reader.number], parameter]
-    generic = generic_on_tensors(inputs, init, ir.ArrayAttr.get(maps), kinds)
+    maps_attribute = ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
+    generic = generic_on_tensors(inputs, init, maps_attribute, kinds)
     element = type_.element_type
     with ir.InsertionPoint(generic.regions[0].blocks.append(element, element, element)) as at:
         a, b, total = at.block.arguments
         linalg.YieldOp([arith.addf(total, arith.mulf(a, b))])
     return tensor.collapse_shape(type_, generic.results[0], groups)
-
-
-def _map(order: Sequence[str], dims: Sequence[str]) -> ir.AffineMapAttr:
-    results = [ir.AffineExpr.get_dim(order.index(dim)) for dim in dims]
-    return ir.AffineMapAttr.get(ir.AffineMap.get(len(order), 0, results))

@@ -13,6 +13,7 @@ The model orders plans; it does not predict the time of a run.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from linalg_ext.target import Target
@@ -61,9 +62,7 @@ def estimate(plan: Plan, target: Target) -> Estimate | None:
     if not problem.is_static or None in sizes:
         return None
     rows, columns, depth = (size or 0 for size in sizes)
-    batch = 1
-    for dimension in problem.batch:
-        batch *= dimension.size or 0
+    batch = math.prod(dimension.size or 0 for dimension in problem.batch)
     size = problem.element_bytes
     clock = cycles_per_second()
     flops = 2 * batch * rows * columns * depth

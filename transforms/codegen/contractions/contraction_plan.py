@@ -224,14 +224,9 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     depth_block = _depth_block(rows, depth, size, lanes, machine)
     if problem.is_undivided:
         depth_block = round_up(max(depth or 0, 1), lanes)
-    fits = _fits_unpacked(problem, machine)
-    streams = (
-        not problem.is_undivided
-        and not fits
-        and _is_streamed(problem, machine)
-        and _is_readable_b(problem, lanes)
-        and not in_strips
-    )
+    fits, is_readable_b = _fits_unpacked(problem, machine), _is_readable_b(problem, lanes)
+    is_whole = problem.is_undivided or fits or in_strips
+    streams = not is_whole and _is_streamed(problem, machine) and is_readable_b
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
@@ -247,7 +242,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     is_near = fits and _strips_stay_near(problem, tile, machine)
     if in_strips:
         pack_b = "none"
-    elif (is_near or is_read_once) and _is_readable_b(problem, lanes):
+    elif (is_near or is_read_once) and is_readable_b:
         # Converting pays by being done once, too.
         pack_b = pack_b if "B" in problem.converted and not is_read_once else "none"
     if (is_near or _is_one(columns, tile.columns)) and _is_readable_a(problem):

@@ -39,6 +39,7 @@ from linalg_ext.target.analytic import bytes_per_cycle
 from linalg_ext.target.clock import cycles_per_second
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import parameters, retype
+from linalg_ext.transforms.codegen.base.problem import bits_of
 from linalg_ext.transforms.ir_utils.generics import maps_of
 from linalg_ext.transforms.ir_utils.walking import functions, is_unused, replace_op
 
@@ -88,7 +89,7 @@ def _readers_and_width(parameter: Any, machine: Machine) -> tuple[Sequence[Strip
         return "something else than a product reads it"
     width, seconds = quickest_strips(products, type_.shape[0], machine)
     plain = sum(packing_seconds(reader, machine) for reader in products)
-    bytes_read = math.prod(type_.shape) * type_.element_type.width // 8
+    bytes_read = math.prod(type_.shape) * bits_of(str(type_.element_type)) // 8
     reading = bytes_read / bytes_per_cycle(current(), bytes_read) / cycles_per_second()
     if not width or seconds + _WATCHING + reading >= LEAST_GAIN * plain:
         return "the parameter is best read in place"
