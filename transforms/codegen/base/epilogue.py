@@ -18,6 +18,7 @@ from linalg_ext.structured.destination_ops.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import PURE_VIEW_OPS, buffer_of
 from linalg_ext.transforms.analysis.fills import comes_of, fills_fresh, leaves_alone
 from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.plan_functions import Functions
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from .flat_memory import Strided
@@ -140,11 +141,23 @@ def _move_all_before(values: Iterable[Any], op: Any) -> None:
             owner.move_before(op)
 
 
-def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
-    """Erase an epilogue, and the buffer `output` that it read, if it wrote another.
+def call_in_place(
+    functions: Functions, name: str, operands: Sequence[Any], op: Any, fill: Any,
+    found: FoundEpilogue | None, pending: list[Any],
+) -> None:  # fmt: skip
+    """Call a function in the place of an op, of its fill and of its epilogue, if there are such.
 
-    It is taken from the pending ops.
+    With them goes the buffer in between. The epilogue is taken from the pending ops.
     """
+    output = op.operands[len(op.operands) - 1]
+    if found is not None:
+        move_before(found, op)
+    functions.call(name, operands, [op] if found is None else [op, found.op])
+    if fill is not None:
+        fill.erase()
+    op.erase()
+    if found is None:
+        return
     if found.op in pending:
         pending.remove(found.op)
     found.op.erase()

@@ -50,7 +50,7 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
 )
 from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
-    erase_epilogue,
+    call_in_place,
     find_epilogue,
     fits,
     move_before,
@@ -167,16 +167,10 @@ def _rewrite(
     others = [factor.zero_point for factor in factors if factor.zero_point is not None]
     others += [value for factor in factors for value in factor.others]
     if found is not None:
-        move_before(found, op)
         operands += [found.destination, *others, *found.values]
     else:
         operands += [product.output, *others]
-    functions.call(name, operands, [op] if found is None else [op, found.op])
-    if zeros is not None:
-        zeros.erase()
-    op.erase()
-    if found is not None:
-        erase_epilogue(found, product.output, pending)
+    call_in_place(functions, name, operands, op, zeros, found, pending)
     return None
 
 

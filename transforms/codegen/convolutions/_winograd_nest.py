@@ -320,6 +320,10 @@ class Inputs(Part):
             self._inputs.memory.store_vector(value, self._w.add(base, point * self._inputs.plane))
 
 
+_Side = tuple[Memory, Index, int, int]
+"""A side of a product: its memory and base, and the elements between channels and between lines."""
+
+
 class Products(Part):
     """Writes the products."""
 
@@ -354,16 +358,29 @@ class Products(Part):
     ) -> None:
         """A tile of sums in registers, over all channels."""
         w, shape, lanes = self._w, self._plan.tile, self._lanes
-        spread, beside, place = self._operands(inputs, factors, sums, tile, filters)
+        strip, pitch, of_sums = self._plan.strip, self._inputs.pitch, self._sums.pitch
+        if self._conv.lanes == "columns":
+            spread = self._factors, factors, strip, 1
+            beside = self._inputs.memory, w.add(inputs, tile), pitch, lanes
+            place = w.add(sums, tile, w.mul(filters, of_sums))
+        else:
+            spread = self._inputs.memory, w.add(inputs, w.mul(tile, pitch)), 1, pitch
+            beside = self._factors, factors, strip, lanes
+            place = w.add(sums, filters, w.mul(tile, of_sums))
+
+        def offsets(side: _Side, channel: Index, count: int) -> list[Index]:
+            _, base, channels, step = side
+            first = w.add(base, w.mul(channel, channels))
+            return [w.add(first, number * step) for number in range(count)]
+
         start = [zero_vector(w, "f32", lanes)] * (shape.rows * shape.vectors)
         with w.carrying_loop(self._channels, 1, start, self._vector) as loop:
             channel, old, new, values = loop
-            scalars = spread.at(w, channel, shape.rows)
-            vectors = [beside.memory.load_vector(at) for at in beside.at(w, channel, shape.vectors)]
+            scalars = offsets(spread, channel, shape.rows)
+            vectors = [beside[0].load_vector(at) for at in offsets(beside, channel, shape.vectors)]
             totals = iter(old)
             for at in scalars:
-                scalar = spread.memory.load(at)
-                left = w.op(f"vector.broadcast {scalar} : f32 to {self._vector}")
+                left = w.op(f"vector.broadcast {spread[0].load(at)} : f32 to {self._vector}")
                 new += [
                     multiply_add(w, self._vector, left, right, next(totals)) for right in vectors
                 ]
@@ -371,45 +388,6 @@ class Products(Part):
             row, at = divmod(number, shape.vectors)
             where = w.add(place, row * self._sums.pitch + at * lanes)
             self._sums.memory.store_vector(value, where)
-
-    def _operands(
-        self, inputs: Index, factors: Index, sums: Index, tile: Index, filters: Index
-    ) -> tuple[_Operand, _Operand, Index]:
-        """Return the operand to broadcast, the one to read in vectors, and the sums' offset."""
-        w, strip, pitch = self._w, self._plan.strip, self._inputs.pitch
-        if self._conv.lanes == "columns":
-            return (
-                _Operand(self._factors, factors, strip, 1),
-                _Operand(self._inputs.memory, w.add(inputs, tile), pitch, self._lanes),
-                w.add(sums, tile, w.mul(filters, self._sums.pitch)),
-            )
-        return (
-            _Operand(self._inputs.memory, w.add(inputs, w.mul(tile, pitch)), 1, pitch),
-            _Operand(self._factors, factors, strip, self._lanes),
-            w.add(sums, filters, w.mul(tile, self._sums.pitch)),
-        )
-
-
-@dataclass(frozen=True)
-class _Operand:
-    """One side of a product of matrices.
-
-    Attributes:
-        memory: where it is.
-        base: of its first element.
-        channel: elements from one channel to the next.
-        step: elements from one row of a tile, or one vector of it, to the next.
-    """
-
-    memory: Memory
-    base: Index
-    channel: int
-    step: int
-
-    def at(self, w: Writer, channel: Index, count: int) -> list[Index]:
-        """Return the offsets of the rows, or the vectors, of a channel."""
-        first = w.add(self.base, w.mul(channel, self.channel))
-        return [w.add(first, number * self.step) for number in range(count)]
 
 
 class Results(Part):

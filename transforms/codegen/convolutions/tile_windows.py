@@ -47,9 +47,8 @@ from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
 from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
 from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
-    erase_epilogue,
+    call_in_place,
     find_epilogue,
-    move_before,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
@@ -136,15 +135,7 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     types = [str(value.type) for value in given]
     key = f"{plan.problem}{types}"
     name = functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
-    if found is not None:
-        move_before(found, op)
-    functions.call(name, given, [op] if found is None else [op, found.op])
-    output = op.operands[len(op.operands) - 1]
-    if fill is not None:
-        fill[0].erase()
-    op.erase()
-    if found is not None:
-        erase_epilogue(found, output, pending)
+    call_in_place(functions, name, given, op, fill and fill[0], found, pending)
     return None
 
 
