@@ -273,6 +273,39 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     )
 
 
+def cycles_of_a_step(tile: Tile, core: Machine | Target) -> float:
+    """Return the cycles for one value of the depth: multiply-adds, and what loads delay them.
+
+    The units idle with fewer multiply-adds in flight than one takes cycles. Loads run in parallel
+    and cost little, those of B, from L2, more than those of A, from L1.
+    """
+    products = tile.rows * tile.vectors
+    busy = max(products / core.fma_units, float(core.fma_latency))
+    return busy + 0.1 * tile.rows + 0.15 * tile.vectors
+
+
+_MOST_PIECES = 3
+"""A vector in more pieces than this costs more than its elements one by one."""
+
+
+def few(pieces: int) -> int:
+    """The pieces of a vector where they are few enough to be read or written so; else 0."""
+    return pieces if pieces <= _MOST_PIECES else 0
+
+
+def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
+    """In how many pieces at most the first rows of a tile lie in A; 0 for none."""
+    run = problem.rows.run("A")
+    if len(problem.rows.segments("A")) <= 1 or (run and run % tile.rows == 0):
+        return 0 if run == 0 else 1
+    return 1 + -(-(width - 1) // run) if run else 0
+
+
+def round_up(size: int, multiple: int) -> int:
+    """Return the least multiple of a number that is no less than a size."""
+    return -(-size // multiple) * multiple
+
+
 def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
     """Return the panel that collects C, if C is contiguous along the last column but one."""
     columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
@@ -436,11 +469,6 @@ def _block(size: int | None, most: int, multiple: int) -> int:
     return max(multiple, most // multiple * multiple)
 
 
-def round_up(size: int, multiple: int) -> int:
-    """Return the least multiple of a number that is no less than a size."""
-    return -(-size // multiple) * multiple
-
-
 def _choose_tile(problem: Problem, lanes: int, registers: int, machine: Machine) -> Tile:
     """The tile with the least work, what is computed beyond the edges of C included."""
     rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
@@ -527,26 +555,6 @@ def _padding(size: int | None, tile: int) -> float:
     return -(-size // tile) * tile / size
 
 
-def cycles_of_a_step(tile: Tile, core: Machine | Target) -> float:
-    """Return the cycles for one value of the depth: multiply-adds, and what loads delay them.
-
-    The units idle with fewer multiply-adds in flight than one takes cycles. Loads run in parallel
-    and cost little, those of B, from L2, more than those of A, from L1.
-    """
-    products = tile.rows * tile.vectors
-    busy = max(products / core.fma_units, float(core.fma_latency))
-    return busy + 0.1 * tile.rows + 0.15 * tile.vectors
-
-
-_MOST_PIECES = 3
-"""A vector in more pieces than this costs more than its elements one by one."""
-
-
-def few(pieces: int) -> int:
-    """The pieces of a vector where they are few enough to be read or written so; else 0."""
-    return pieces if pieces <= _MOST_PIECES else 0
-
-
 def _packing_of_a(problem: Problem, tile: Tile) -> Packing:
     if few(problem.depth.pieces("A", tile.lanes * problem.word)) and problem.depth.dimensions:
         return "rows"
@@ -556,14 +564,6 @@ def _packing_of_a(problem: Problem, tile: Tile) -> Packing:
     if problem.rows.dimensions and few(pieces_of_rows(problem, tile, min(tile.rows, tile.lanes))):
         return "columns"
     return "scalar"
-
-
-def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
-    """In how many pieces at most the first rows of a tile lie in A; 0 for none."""
-    run = problem.rows.run("A")
-    if len(problem.rows.segments("A")) <= 1 or (run and run % tile.rows == 0):
-        return 0 if run == 0 else 1
-    return 1 + -(-(width - 1) // run) if run else 0
 
 
 def _packing_of_b(problem: Problem, lanes: int) -> Packing:
