@@ -9,7 +9,7 @@ not depend on the division of a chain into ops. Loops are numbers; an axis of on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
@@ -72,8 +72,7 @@ class ElementReader:
     def full(self, expression: Expression) -> Expression:
         """An expression with everything looked through that can be."""
         if isinstance(expression, Applied):
-            operands = tuple(self.full(each) for each in expression.operands)
-            return Applied(expression.name, expression.attributes, operands, expression.type)
+            return expression.mapped(self.full)
         if isinstance(expression, Element):
             inner = self.behind(expression)
             if inner is not None:
@@ -300,7 +299,8 @@ def _writers(buffer: Any) -> list[Any]:
             return []
         if use.operand_number == len(user.operands) - 1:
             found.append(user)
-    found.sort(key=cmp_to_key(lambda one, other: -1 if one.is_before_in_block(other) else 1))
+    order: Callable[[Any, Any], int] = lambda a, b: -1 if a.is_before_in_block(b) else 1  # noqa: E731
+    found.sort(key=cmp_to_key(order))
     return found
 
 

@@ -8,8 +8,8 @@ no place to round them at: all is computed in f32, from operands that are widene
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
@@ -56,6 +56,10 @@ class Applied:
     operands: tuple[Expression, ...]
     type: str
 
+    def mapped(self, function: Callable[[Expression], Expression]) -> Applied:
+        """Return the op on what a function makes of its operands."""
+        return replace(self, operands=tuple(map(function, self.operands)))
+
 
 Expression: TypeAlias = "Element | Number | Position | Applied"
 
@@ -71,8 +75,7 @@ def replaced(expression: Expression, old: Expression, new: Expression) -> Expres
     if expression == old:
         return new
     if isinstance(expression, Applied):
-        operands = tuple(replaced(each, old, new) for each in expression.operands)
-        return Applied(expression.name, expression.attributes, operands, expression.type)
+        return expression.mapped(lambda operand: replaced(operand, old, new))
     return expression
 
 

@@ -197,8 +197,7 @@ def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
         number = next(number for number, element in named.items() if element == expression)
         return Element(number, expression.at)
     if isinstance(expression, Applied):
-        operands = tuple(_numbered(each, named) for each in expression.operands)
-        return Applied(expression.name, expression.attributes, operands, expression.type)
+        return expression.mapped(lambda operand: _numbered(operand, named))
     return expression
 
 
