@@ -15,7 +15,7 @@ from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.kernel_cache import apart
 from linalg_ext.transforms.codegen.base.choices import Choices, Variation, choosing
-from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
+from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
 from linalg_ext.tuning.search import Finding, Tuning, search
 from linalg_ext.tuning.store import entries, key_of, remember
 from linalg_ext.utils.logs import logger

@@ -19,6 +19,10 @@ _MEMORY_BYTES_PER_CYCLE = 4.0
 _MEMORY_CORES = 4
 """Number of cores that memory feeds at full speed."""
 
+_NEST_BYTES_PER_CYCLE: Mapping[int, float] = MappingProxyType({1: 96.0, 2: 32.0, 3: 14.0})
+_NEST_MEMORY_BYTES_PER_CYCLE = 8.0
+"""Rates of a core in nests of contractions, which foresee and prefetch what they read."""
+
 _INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
     {
         "simple": 1.0,
@@ -72,6 +76,14 @@ def analytic(target: Target, *, is_here: bool = False) -> Figures:
         page_bytes=page_bytes,
         threads=target.logical_cores,
     )
+
+
+def bytes_per_cycle(target: Target, footprint: int) -> float:
+    """Return the bytes per cycle that a nest reads from the nearest cache with `footprint` bytes."""
+    for cache in target.caches:
+        if footprint <= cache.size:
+            return _NEST_BYTES_PER_CYCLE.get(cache.level, _NEST_MEMORY_BYTES_PER_CYCLE)
+    return _NEST_MEMORY_BYTES_PER_CYCLE
 
 
 def _levels(target: Target, clock: float) -> list[Level]:

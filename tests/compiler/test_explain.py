@@ -13,7 +13,7 @@ from rich.console import Console
 import linalg_ext as lx
 from linalg_ext.cli import main
 from linalg_ext.errors import ArgumentError
-from linalg_ext.transforms.codegen.contractions.planned_contraction import _compared
+from linalg_ext.transforms.codegen.contractions.plan_selection import _compared
 
 
 def biased(a: Any, b: Any, c: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, UntrustedError
 from linalg_ext.transforms.codegen.base.choices import Choices
-from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
+from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
 from linalg_ext.transforms.grouping import Search
 from linalg_ext.tuning import Finding, Tuning
 from linalg_ext.tuning.search import in_turn, search

@@ -8,7 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.group import may_be_fused
-from linalg_ext.transforms.codegen.contractions.fused_operands import (
+from linalg_ext.transforms.codegen.contractions.products import (
     is_contraction,
     is_packed,
     is_widened,

@@ -15,22 +15,21 @@ collapsed is undone axis by axis, where sizes say that axes are those of before.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
-from linalg_ext.bindings import affine, ir, linalg, tensor
+from linalg_ext.bindings import ir, tensor
 from linalg_ext.structured.maps import groups_of
-from linalg_ext.structured.sizes import by_origin, mixed_sizes, size_of, sizes_of, tensor_type
+from linalg_ext.structured.sizes import by_origin, mixed_sizes, sizes_of, tensor_type
 from linalg_ext.symbolic.integers import Number, is_eq, product
-from linalg_ext.transforms.analysis.fills import comes_of, filled, filled_with
-from linalg_ext.transforms.ir_utils.generics import input_count, is_on_tensors, loop_of, maps_of
-from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op
+from linalg_ext.transforms.analysis.fills import filled, filled_with
+from linalg_ext.transforms.ir_utils.generics import input_count, is_on_tensors, maps_of
+from linalg_ext.transforms.ir_utils.loop_expansion import LoopExpansion, expand
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer
 
 COLLAPSE, EXPAND = RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
-
-Groups: TypeAlias = Sequence[Sequence[int]]
 
 
 def move_reshapes(module: Any, nests: Collection[Any]) -> bool:
@@ -113,10 +112,10 @@ def _expand_producer(source: Any, op: Any, waiting: _Waiting) -> bool:
     at = input_count(source) + number
     if source.results[0] in waiting.nests:
         return False
-    expansion = _Expansion.of(source, at, groups_of(op), sizes_of(op.results[0]))
+    expansion = LoopExpansion.of(source, at, groups_of(op), sizes_of(op.results[0]))
     if expansion is None:
         return False
-    new = expansion.build({}, waiting)
+    new = expansion.build({}, waiting.add)
     waiting.replace(op.results[0], new.results[number])
     waiting.erase(op)
     source.erase()
@@ -138,11 +137,11 @@ def _expand_reader(op: Any, waiting: _Waiting) -> bool:
     maps = maps_of(reader)
     if any(maps[at] != maps[places[0]] for at in places):
         return False
-    expansion = _Expansion.of(reader, places[0], groups_of(op), sizes_of(before))
+    expansion = LoopExpansion.of(reader, places[0], groups_of(op), sizes_of(before))
     if expansion is None:
         return False
     with reader.location, ir.InsertionPoint(reader):
-        new = expansion.build(dict.fromkeys(places, before), waiting)
+        new = expansion.build(dict.fromkeys(places, before), waiting.add)
         for old, value in zip(list(reader.results), new.results, strict=True):
             made = value
             if old.type != value.type:
@@ -154,138 +153,6 @@ def _expand_reader(op: Any, waiting: _Waiting) -> bool:
     reader.erase()
     waiting.erase(op)
     return True
-
-
-@dataclass(frozen=True)
-class _Expansion:
-    """Loops of a generic that become several.
-
-    Attributes:
-        op: the generic.
-        sizes: for each loop, the sizes of those that it becomes; empty where it stays.
-    """
-
-    op: Any
-    sizes: tuple[tuple[Number, ...], ...]
-
-    @classmethod
-    def of(cls, op: Any, at: int, groups: Groups, sizes: Sequence[Number]) -> _Expansion | None:
-        """The expansion that gives an operand other sizes; None where it cannot be done."""
-        maps = maps_of(op)
-        if not maps[at].results or not all(map_.is_projected_permutation for map_ in maps):
-            return None
-        loops: list[tuple[Number, ...]] = [()] * maps[at].n_dims
-        for index, group in zip(maps[at].results, groups, strict=True):
-            if len(group) > 1:
-                loops[ir.AffineDimExpr(index).position] = tuple(sizes[axis] for axis in group)
-        made = cls(op, tuple(loops))
-        is_possible = made._has_plain_positions() and all(
-            made._fits(value, map_) for value, map_ in zip(op.operands, maps, strict=True)
-        )
-        return made if is_possible else None
-
-    def _fits(self, value: Any, map_: Any) -> bool:
-        """Return whether the sizes of an operand are those that its type says, open or not."""
-        for axis, loop in enumerate(_loops(map_)):
-            if self.sizes[loop]:
-                size = product(self.sizes[loop])
-                is_open = value.type.is_dynamic_dim(axis)
-                if is_open == isinstance(size, int) or not (
-                    is_open or size == value.type.shape[axis]
-                ):
-                    return False
-        return True
-
-    def _has_plain_positions(self) -> bool:
-        """Return whether positions along the expanded loops, if asked for, are linear."""
-        return all(
-            all(isinstance(size, int) for size in self.sizes[loop_of(each)])
-            for each in operations(self.op, {"linalg.index"})
-        )
-
-    def groups(self, map_: Any) -> list[list[int]]:
-        """The axes that each axis of an operand becomes."""
-        counts = [max(1, len(self.sizes[loop])) for loop in _loops(map_)]
-        return [
-            list(range(end - count, end))
-            for count, end in zip(counts, accumulate(counts), strict=True)
-        ]
-
-    def build(self, given: Mapping[int, Any], waiting: _Waiting) -> Any:
-        """Build the op on expanded operands, with the body of the old one.
-
-        Args:
-            given: operands that are there already.
-            waiting: gets the reshapes of the others.
-        """
-        op, maps = self.op, maps_of(self.op)
-        first = [0, *accumulate(max(1, len(sizes)) for sizes in self.sizes)]
-        dims = [range(*ends) for ends in pairwise(first)]
-        operands = [
-            given[at] if at in given else self._expanded(value, map_, waiting)
-            for at, (value, map_) in enumerate(zip(op.operands, maps, strict=True))
-        ]
-        new_maps = [
-            ir.AffineMap.get(
-                first[-1],
-                0,
-                [ir.AffineDimExpr.get(dim) for loop in _loops(map_) for dim in dims[loop]],
-            )
-            for map_ in maps
-        ]
-        kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
-        attributes = dict(op.attributes.items())
-        attributes["indexing_maps"] = ir.ArrayAttr.get(list(map(ir.AffineMapAttr.get, new_maps)))
-        attributes["iterator_types"] = ir.ArrayAttr.get(
-            [kind for kind, loops in zip(kinds, dims, strict=True) for _ in loops]
-        )
-        new = ir.Operation.create(
-            op.name,
-            results=[value.type for value in operands[input_count(op) :]],
-            operands=operands,
-            attributes=attributes,
-            regions=1,
-            loc=op.location,
-        )
-        for each in operations(op, {"linalg.index"}):
-            self._move_position(each, dims[loop_of(each)])
-        op.regions[0].blocks[0].append_to(new.regions[0])
-        return new
-
-    def _expanded(self, value: Any, map_: Any, waiting: _Waiting) -> Any:
-        if not any(self.sizes[loop] for loop in _loops(map_)):
-            return value
-        sizes: list[Number] = []
-        for axis, loop in enumerate(_loops(map_)):
-            sizes += self.sizes[loop] or (size_of(value, axis),)
-        type_: Any = tensor_type(sizes, value.type)
-        if comes_of(value, "tensor.empty"):
-            return tensor.EmptyOp(mixed_sizes(sizes), type_.element_type).result
-        return waiting.add(_expand(value, type_, self.groups(map_), sizes))
-
-    def _move_position(self, index: Any, dims: Sequence[int]) -> None:
-        sizes = self.sizes[loop_of(index)]
-        if not sizes:
-            index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dims[0])
-            return
-        linear: Any = ir.AffineConstantExpr.get(0)
-        for place, size in enumerate(sizes):
-            linear = linear * size + ir.AffineDimExpr.get(place)
-        with index.location, ir.InsertionPoint(index):
-            positions = [linalg.IndexOp(dim).result for dim in dims]
-            map_ = ir.AffineMap.get(len(dims), 0, [linear])
-            moved = affine.AffineApplyOp(map_, positions).result
-        replace_op(index, moved)
-
-
-def _loops(map_: Any) -> list[int]:
-    return [ir.AffineDimExpr(index).position for index in map_.results]
-
-
-def _expand(value: Any, type_: Any, groups: Groups, sizes: Sequence[Number]) -> Any:
-    mixed = mixed_sizes(sizes)
-    open_ = [size for size in mixed if not isinstance(size, int)]
-    return tensor.ExpandShapeOp(type_, value, groups, open_, list(type_.shape)).result
 
 
 @dataclass(frozen=True)
@@ -359,7 +226,7 @@ def _reshaped(value: Any, now: Sizes, then: Sizes) -> Any:
     type_ = tensor_type(sizes_after, value.type)
     if len(groups) == len(sizes_after):
         return tensor.CollapseShapeOp(type_, value, groups).result
-    return _expand(value, type_, groups, sizes_after)
+    return expand(value, type_, groups, sizes_after)
 
 
 def _segments(inner: Any, outer: Any) -> list[_Segment]:

@@ -23,8 +23,8 @@ after:
 
 Along another dimension than the last one, a step is made for a whole plane at a time: a
 `linalg.generic` on slices, whose elements lie side by side. Sums of floats that are carried in
-their own type are carried with what they lose then, as `codegen/base/long_sums.py` says; loops over
-rows are the vectorizer's, which does so itself.
+their own type are carried with what they lose then, as `codegen/base/blocked_sums.py` says; loops
+over rows are the vectorizer's, which does so itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, complex, ir, tensor
 from linalg_ext.structured.destination_ops import Scan
-from linalg_ext.transforms.codegen.base.long_sums import (
+from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
     compensated,
     is_added_in_blocks,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.transforms.codegen.base.long_sums import BLOCK
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
 
 N = 4_200_000
 Array = np.ndarray[Any, np.dtype[Any]]

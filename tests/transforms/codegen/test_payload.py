@@ -16,9 +16,9 @@ from linalg_ext.bindings import math as math_dialect
 from linalg_ext.transforms.codegen.base.payload import (
     Payload,
     Step,
+    has_vector_form,
     read_payload,
 )
-from linalg_ext.transforms.codegen.base.vectorizable import has_vector_form
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from memrefs import integers
 

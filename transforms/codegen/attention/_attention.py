@@ -11,28 +11,34 @@ of a group that shares them, are rows as the queries are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import preceding_zeros
+from linalg_ext.transforms.codegen.base.payload import has_vector_form
 
-from ._attention_checks import NotAttention, check_alone, check_on_vectors, in_order, is_few
+from ._attention_plan import Loops
 from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer
 from ._expressions import (
+    NARROW,
+    WIDE,
     Applied,
     At,
     Element,
     Expression,
     Number,
+    Position,
     is_constant,
+    is_seen_as_bits,
     number,
     product,
     replaced,
+    type_of,
+    unrounded,
     walk,
+    widened,
 )
-from ._precision import NARROW, WIDE, type_of, unrounded, widened
 
 ELEMENTS = ("f32", "f64")
 
@@ -57,12 +63,7 @@ class Attention:
         score: how `changed` names the sum of products of queries and keys.
         changed: what the softmax is of.
         masked_is_zero: whether a row of which every score is -inf gives zeros, and not NaN.
-        batch: loops over what has keys or values of its own.
-        rows: loops over queries that share them.
-        keys: the loop over keys.
-        depth: loops over what queries and keys are multiplied along.
-        columns: loops over what a value consists of.
-        sizes: of all loops; None where only the run tells.
+        loops: of all of it.
     """
 
     op: Any
@@ -74,12 +75,7 @@ class Attention:
     score: Element
     changed: Expression
     masked_is_zero: bool
-    batch: tuple[int, ...]
-    rows: tuple[int, ...]
-    keys: int
-    depth: tuple[int, ...]
-    columns: tuple[int, ...]
-    sizes: Mapping[int, int | None]
+    loops: Loops
 
 
 _CASTS = ("arith.extf", "arith.truncf")
@@ -105,8 +101,6 @@ def find_attention(op: Any) -> Attention | str | None:
 
 
 class _Finder:
-    """Reads an op as the end of attention."""
-
     def __init__(self, reader: ElementReader, op: Any, at: At) -> None:
         self._reader = reader
         self._op = op
@@ -242,7 +236,6 @@ class _Finder:
             raise NotAttention("the maximum does not start from the lowest value")
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
-        """Check that a condition says that all scores of a row are -inf."""
         found = self._reader.reduced(condition, [keys])
         otherwise = "the weights are selected by something other than the mask of whole rows"
         if found is None or found.function != "arith.andi" or number(found.initial) != 1:
@@ -344,7 +337,9 @@ class _Finder:
             raise NotAttention("a dimension of the attention is empty")
         if any(sizes[loop] is None for loop in (*depth, *columns)):
             raise NotAttention("the lengths of keys and values are not known")
-        if is_few([sizes[loop] for loop in rows]):
+        loops = Loops(batch, rows, keys, depth, tuple(columns), sizes)
+        queries = loops.count(rows)
+        if queries is not None and queries < _LEAST_ROWS:
             raise NotAttention("the queries are few")
         element = self._element_type()
         if type_of(score) not in ELEMENTS:
@@ -357,7 +352,7 @@ class _Finder:
         check_alone(ops, writer(score.value), self._op)
         return Attention(
             self._op, ops, query, key, value, self._at, score, widened(changed), is_zero,
-            batch, rows, keys, depth, tuple(columns), sizes,
+            loops,
         )  # fmt: skip
 
 
@@ -389,9 +384,57 @@ def _is_sum_of_products(found: Reduced) -> bool:
 
 
 def _is_widened(factor: Expression) -> bool:
-    """Return whether a factor is an element that is cast to be multiplied."""
     return (
         isinstance(factor, Applied)
         and factor.name == "arith.extf"
         and isinstance(factor.operands[0], Element)
     )
+
+
+_LEAST_ROWS = 4
+"""With fewer queries for a head, putting its keys in order is not repaid."""
+
+
+class NotAttention(Exception):
+    """Why something that resembles attention is left; caught where it was asked."""
+
+
+def check_on_vectors(changed: Expression, loops: set[int]) -> None:
+    for each in walk(changed):
+        if is_seen_as_bits(each):
+            raise NotAttention("the scores are read as bits")
+        if isinstance(each, Applied):
+            if not has_vector_form(each.name, each.type):
+                raise NotAttention(f"the scores go through {each.name}")
+        elif isinstance(each, Element):
+            if not {loop for loop in each.at if loop is not None} <= loops:
+                raise NotAttention("the mask has a dimension of its own")
+        elif isinstance(each, Position) and each.loop is not None and each.loop not in loops:
+            raise NotAttention("the mask depends on another position")
+
+
+def in_order(ops: list[Any]) -> tuple[Any, ...]:
+    """The ops in the order of their block, in which all must be."""
+    if any(op.block != ops[0].block for op in ops):
+        raise NotAttention("the ops are in several blocks")
+    order = [other.operation for other in ops[0].block.operations]
+    return tuple(sorted(ops, key=order.index))
+
+
+def check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
+    """Check that no other op reads the scores, or values computed from them."""
+    of_scores = [scores]
+    for op in ops:
+        if op == last or op.name == "arith.constant":
+            continue
+        inputs = list(op.operands)[: 1 if "shape" in op.name else len(op.operands) - 1]
+        writers = [writer(value) for value in inputs]
+        if op != scores and not any(each in of_scores for each in writers if each is not None):
+            continue
+        of_scores.append(op)
+        result = op.results[0] if len(op.results) else output_of(op)
+        for use in result.uses:
+            user = use.owner.operation
+            fills = len(user.operands) == 1 and has_maps_and_body(user)
+            if user not in ops and user.name != "memref.dealloc" and not fills:
+                raise NotAttention("the scores or weights are read by other ops")

@@ -4,33 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
+from linalg_ext.transforms.codegen.base.blocked_sums import (
+    LONG,
+    written_compensated,
+    written_nothing,
+)
 from linalg_ext.transforms.codegen.base.flat_memory import Strided, zero_vector
 from linalg_ext.transforms.codegen.base.nest import Nest
-from linalg_ext.transforms.codegen.base.operand_types import Argument
-from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand
-from linalg_ext.transforms.codegen.base.writer import Index
+from linalg_ext.transforms.codegen.base.problem import Argument, Dimension, Group, Operand
+from linalg_ext.transforms.codegen.base.writer import Index, divides
 from linalg_ext.transforms.codegen.contractions.micro_kernel import multiply
-from linalg_ext.transforms.codegen.contractions.packing import divides, pack_a, pack_b, within
-from linalg_ext.transforms.codegen.contractions.strip_readers import rows_of, vectors_of
+from linalg_ext.transforms.codegen.contractions.packing import Packer, Strips, rows_of, vectors_of
 
-from ._attention_call import AttentionCall
 from ._attention_plan import AttentionPlan
-from ._expressions import Element
-from ._positions import first_seen, last_seen
-from ._score_changes import Other, ScoreChanges
-from ._softmax_rows import SoftmaxRows
+from ._expressions import Element, Expression, first_seen, last_seen
+from ._softmax_rows import Other, ScoreChanges, SoftmaxRows
+
+
+@dataclass(frozen=True)
+class AttentionCall:
+    """The key of a function for attention; calls with equal keys share one function.
+
+    Attributes:
+        operands: queries, keys, values and the result.
+        others: the elements that change the scores, and their arguments.
+        changed: the score after its changes, the other arguments named by their numbers.
+        score: the element by which `changed` refers to the score.
+        masked_is_zero: True where a row of which every score is -inf gives zeros.
+    """
+
+    operands: tuple[Argument, ...]
+    others: tuple[tuple[Element, Argument], ...]
+    changed: Expression
+    score: Element
+    masked_is_zero: bool
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return (*self.operands, *(argument for _, argument in self.others))
 
 
 class AttentionNest(Nest):
-    """Writes the nest of one plan."""
-
     def __init__(self, plan: AttentionPlan, call: AttentionCall) -> None:
-        """
-        Args:
-            plan: how.
-            call: what.
-        """
         super().__init__(plan.scores.tile.lanes)
         self._plan = plan
         self._call = call
@@ -54,12 +71,9 @@ class AttentionNest(Nest):
         self._depth, self._columns = loops.key_length, loops.value_length
         self._keys = self._sizes[f"d{loops.keys}"]
         rows = [(loop, self._sizes[f"d{loop}"]) for loop in loops.rows]
-        w = self._w
-        self._rows: Index = 1
-        for _, size in rows:
-            self._rows = w.mul(self._rows, size)
+        self._rows = self._extent(plan.scores.problem.rows)
         self._changes = ScoreChanges(
-            w, call.changed, call.score, others, rows, loops.keys, self._lanes
+            self._w, call.changed, call.score, others, rows, loops.keys, self._lanes
         )
 
     def _other(self, element: Element, argument: Argument, operand: Strided) -> Other:
@@ -84,14 +98,19 @@ class AttentionNest(Nest):
         }
         self._scored = self._allocated(plan.row_block * plan.score_stride, self._element)
         self._sums = self._allocated(plan.span * plan.sum_stride, self._element)
-        maxima, totals, growth = (self._allocated(plan.span, self._element) for _ in range(3))
+        rows = [self._allocated(plan.span, self._element) for _ in range(3)]
+        self._is_long: str | bool = plan.is_long is not False
+        self._lost = None
+        if self._is_long:
+            self._lost = self._allocated(plan.span * plan.sum_stride, self._element)
+            rows.append(self._allocated(plan.span, self._element))
+        if plan.is_long is None:
+            self._is_long = w.compare("sgt", self._keys, LONG)
         with ExitStack() as batches:
             for loop in plan.loops.batch:
                 at = batches.enter_context(w.loop(0, self._sizes[f"d{loop}"]))
                 self._move(loop, at)
-            self._softmax = SoftmaxRows(
-                w, plan, self._scored, maxima, totals, growth, self._changes
-            )
+            self._softmax = SoftmaxRows(w, plan, self._scored, rows, self._changes, self._is_long)
             with w.loop(0, self._rows, plan.span) as first:
                 self._write_span(first, self._part(plan.span, self._rows, first))
 
@@ -102,12 +121,6 @@ class AttentionNest(Nest):
         )
         self._changes = self._changes.moved(loop, at)
 
-    def _part(self, block: int, whole: Index, first: Index) -> Index:
-        """Return the size of the block that begins at `first`: the last block may be shorter."""
-        if divides(block, whole):
-            return block
-        return self._w.min(block, self._w.sub(whole, first))
-
     def _write_span(self, first: Index, count: Index) -> None:
         w, plan = self._w, self._plan
         self._softmax.begin(count)
@@ -115,6 +128,8 @@ class AttentionNest(Nest):
             zero = zero_vector(w, self._element, self._lanes)
             with w.loop(0, w.mul(count, plan.sum_stride), self._lanes) as at:
                 self._sums.store_vector(zero, at)
+                if self._lost is not None:
+                    self._lost.store_vector(written_nothing(w, self._lost.vector), at)
         with w.loop(0, self._keys, plan.key_block) as key:
             extent = self._part(plan.key_block, self._keys, key)
             self._pack(key, extent)
@@ -163,27 +178,37 @@ class AttentionNest(Nest):
         self._write_sums(row, here, key, extent, skipped)
 
     def _pack(self, key: Index, extent: Index) -> None:
-        w, plan = self._w, self._plan
+        w, plan, depth = self._w, self._plan, self._depth
         if (packed := self._packed["key"]) is not None:
             strips = w.ceil_div(extent, plan.scores.tile.columns)
-            pack_b(w, plan.scores, self._key, packed, key, 0, self._depth, strips, self._keys,
-                   self._depth)  # fmt: skip
+            Packer().pack(
+                Strips(
+                    w, plan.scores, self._key, packed, key, strips, self._keys, 0, depth, depth
+                )
+            )  # fmt: skip
         if (packed := self._packed["value"]) is not None:
             strips = w.ceil_div(self._columns, plan.sums.tile.columns)
-            pack_b(w, plan.sums, self._value, packed, 0, key, extent, strips, self._columns,
-                   self._keys)  # fmt: skip
+            Packer().pack(
+                Strips(
+                    w, plan.sums, self._value, packed, 0, strips, self._columns, key, extent,
+                    self._keys,
+                )
+            )  # fmt: skip
 
     def _write_scores(
         self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
     ) -> None:
-        """Products of a block of queries and one of keys."""
         w, plan = self._w, self._plan.scores
         tile, stride = plan.tile, self._plan.score_stride
         strips_a, strips_b = w.ceil_div(here, tile.rows), w.ceil_div(extent, tile.columns)
         packed = self._packed["query"]
         if packed is not None:
-            pack_a(w, plan, self._query, packed, row, 0, self._depth, strips_a, self._rows,
-                   self._depth)  # fmt: skip
+            Packer().pack(
+                Strips(
+                    w, plan, self._query, packed, row, strips_a, self._rows, 0, self._depth,
+                    self._depth,
+                )
+            )  # fmt: skip
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             values = multiply(
@@ -216,7 +241,7 @@ class AttentionNest(Nest):
         with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
             at = w.mul(strip_a, tile.rows)
             lines = [
-                w.mul(within(w, w.add(at, number), here, tile.rows), self._plan.score_stride)
+                w.mul(w.within(w.add(at, number), here, tile.rows), self._plan.score_stride)
                 for number in range(tile.rows)
             ]
             values = multiply(
@@ -243,18 +268,30 @@ class AttentionNest(Nest):
                     self._add_row(part, w.add(row, line), column)
 
     def _add_row(self, values: Sequence[str], row: Index, column: Index) -> None:
-        w, plan, sums = self._w, self._plan, self._sums
+        w, plan, sums, lost = self._w, self._plan, self._sums, self._lost
         start = w.add(w.mul(row, plan.sum_stride), column)
         growth = None if plan.is_one_block else self._softmax.growth_of(row)
-        for number, value in enumerate(values):
-            at = w.add(start, number * self._lanes)
-            if growth is not None:
-                old = sums.load_vector(at)
-                value = w.op(f"vector.fma {old}, {growth}, {value} : {sums.vector}")
-            sums.store_vector(value, at)
+
+        def write(compensates: bool) -> None:
+            for number, value in enumerate(values):
+                at = w.add(start, number * self._lanes)
+                if growth is not None:
+                    old = sums.load_vector(at)
+                    if compensates and lost is not None:
+                        error = lost.load_vector(at)
+                        old, error = (
+                            w.op(f"arith.mulf {term}, {growth} : {sums.vector}")
+                            for term in (old, error)
+                        )
+                        value, error = written_compensated(w, sums.vector, old, error, value)
+                        lost.store_vector(error, at)
+                    else:
+                        value = w.op(f"vector.fma {old}, {growth}, {value} : {sums.vector}")
+                sums.store_vector(value, at)
+
+        w.either(self._is_long, write)
 
     def _write_result(self, first: Index, count: Index) -> None:
-        """Divide the sums of a span by the totals."""
         w, plan, result = self._w, self._plan, self._result
         problem = plan.sums.problem
         in_vectors = problem.columns.pieces("C", self._lanes) == 1

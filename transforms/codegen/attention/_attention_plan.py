@@ -16,17 +16,29 @@ normalizer calculation for softmax", 2018, for the keys that come in blocks:
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.target.text import table
+from linalg_ext.transforms.codegen.base.blocked_sums import LONG
 from linalg_ext.transforms.codegen.base.machine import Machine
-from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand, Problem
-from linalg_ext.transforms.codegen.contractions.cache_blocking import make_plan
-from linalg_ext.transforms.codegen.contractions.contraction_plan import Packing, Plan
+from linalg_ext.transforms.codegen.base.problem import (
+    Argument,
+    Dimension,
+    Group,
+    Operand,
+    Problem,
+    bits_of,
+)
+from linalg_ext.transforms.codegen.contractions.contraction_plan import (
+    Packing,
+    Plan,
+    make_plan,
+    round_up,
+)
 
-Strides = Mapping[int, int | None]
-"""The elements from one step of each loop to the next; None where only the run tells."""
+Strides = Mapping[str, int | None]
+"""The elements from one step of each dimension to the next; None where only the run tells."""
 
 _ROW_BLOCK = 24
 """Rows of scores that are done at once, about: those of a block of 512 keys take 48 KiB."""
@@ -37,7 +49,16 @@ _PADDING = 16
 
 @dataclass(frozen=True)
 class Loops:
-    """The loops of attention: see `Attention`, whose words these are."""
+    """The loops of attention.
+
+    Attributes:
+        batch: over what has keys or values of its own.
+        rows: over queries that share them.
+        keys: over keys.
+        depth: over what queries and keys are multiplied along.
+        columns: over what a value consists of.
+        sizes: of all loops; None where only the run tells.
+    """
 
     batch: tuple[int, ...]
     rows: tuple[int, ...]
@@ -47,7 +68,6 @@ class Loops:
     sizes: Mapping[int, int | None]
 
     def count(self, loops: Sequence[int]) -> int | None:
-        """Return the product of the trip counts of some loops; None where one is dynamic."""
         sizes = [self.sizes[loop] for loop in loops]
         known = [size for size in sizes if size is not None]
         return math.prod(known) if len(known) == len(sizes) else None
@@ -85,19 +105,22 @@ class AttentionPlan:
 
     @property
     def is_one_block(self) -> bool:
-        """True where one block holds all keys."""
         keys = self.loops.sizes[self.loops.keys]
         return keys is not None and self.key_block >= keys
 
     @property
+    def is_long(self) -> bool | None:
+        """True where blocks of keys are added with compensation; None where the run tells."""
+        keys = self.loops.sizes[self.loops.keys]
+        return None if keys is None else keys > LONG
+
+    @property
     def score_stride(self) -> int:
-        """Elements from one row of scores to the next."""
-        return _up(self.key_block, self.scores.tile.columns) + _PADDING
+        return round_up(self.key_block, self.scores.tile.columns) + _PADDING
 
     @property
     def sum_stride(self) -> int:
-        """Elements from one row of sums to the next."""
-        return _up(self.loops.value_length, self.sums.tile.columns)
+        return round_up(self.loops.value_length, self.sums.tile.columns)
 
     def __repr__(self) -> str:
         loops, element = self.loops, self.scores.problem.element
@@ -128,25 +151,14 @@ class AttentionPlan:
 
 
 def plan_attention(
-    loops: Loops,
-    element: str,
-    query: Strides,
-    key: Strides,
-    value: Strides,
-    result: Strides,
-    machine: Machine,
-    narrow: Collection[int] = (),
+    loops: Loops, operands: Sequence[Argument], machine: Machine
 ) -> AttentionPlan | str:
-    """The plan of attention on a machine, or why there is none.
-
-    Args:
-        loops: what is computed.
-        element: the type of its sums.
-        query: the strides of the queries; likewise `key`, `value` and `result`.
-        machine: that it is for.
-        narrow: which of queries, keys and values, 0 to 2, are widened as they are read.
-    """
-    bytes_ = int(element[1:]) // 8
+    """The plan of attention on queries, keys, values and result, or why there is none."""
+    query, key, value, result = (
+        dict(zip(operand.dimensions, operand.strides, strict=True)) for operand in operands
+    )
+    element, bytes_ = operands[3].element, bits_of(operands[3].element) // 8
+    is_widened = [operand.cast is not None for operand in operands]
     depth, columns = loops.key_length, loops.value_length
     if depth > _MOST_DEPTH:
         return "the keys are long"
@@ -159,21 +171,22 @@ def plan_attention(
     most = max(_LEAST_KEYS, min(_MOST_KEYS, fitting))
 
     def problems(stride: int) -> tuple[Problem, Problem]:
-        scored = _row_strides(loops, stride)
+        scored, keys = _row_strides(loops, stride), {name(loops.keys): 1}
+        inputs: tuple[Operand, Operand] = ("A", "B")
         return (
             _problem(
                 element,
                 _group(loops, loops.rows, A=query, C=scored),
-                _group(loops, [loops.keys], B=key, C={loops.keys: 1}),
+                _group(loops, [loops.keys], B=key, C=keys),
                 _group(loops, loops.depth, A=query, B=key),
-                converted=_widened(narrow),
+                [role for role, widened in zip(inputs, is_widened, strict=False) if widened],
             ),
             _problem(
                 element,
                 _group(loops, loops.rows, A=scored, C=result),
                 _group(loops, loops.columns, B=value, C=result),
-                _group(loops, [loops.keys], A={loops.keys: 1}, B=value),
-                converted={"B"} if 2 in narrow else (),
+                _group(loops, [loops.keys], A=keys, B=value),
+                ["B"] if is_widened[2] else [],
             ),
         )
 
@@ -185,9 +198,9 @@ def plan_attention(
     height = math.lcm(*(plan.tile.rows for plan in tiles))
     if height > 2 * _ROW_BLOCK:
         height = tiles[0].tile.rows
-    row_block = _up(_ROW_BLOCK if rows is None else min(rows, _ROW_BLOCK), height)
-    span = _up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
-    stride = _up(key_block, width) + _PADDING
+    row_block = round_up(_ROW_BLOCK if rows is None else min(rows, _ROW_BLOCK), height)
+    span = round_up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
+    stride = round_up(key_block, width) + _PADDING
     scores, sums = problems(stride)
     lanes = tiles[1].tile.lanes
     # Nothing else of these plans fits: blocks here are walked over in another order.
@@ -195,15 +208,15 @@ def plan_attention(
         scores,
         tiles[0].tile,
         row_block,
-        column_block=_up(key_block, width),
-        depth_block=_up(depth, lanes),
-        pack_a="none" if _is_plain(scores, "A") and 0 not in narrow else tiles[0].pack_a,
+        column_block=round_up(key_block, width),
+        depth_block=round_up(depth, lanes),
+        pack_a="none" if _is_plain(scores, "A") and not is_widened[0] else tiles[0].pack_a,
         pack_b=tiles[0].pack_b,
         pieces_c=1,
     )
-    in_place = 2 not in narrow and _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1
+    in_place = _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1 and not is_widened[2]
     # Rows far apart would share the sets of the cache.
-    if in_place and 0 < (value.get(loops.keys) or 0) <= 2 * columns:
+    if in_place and 0 < (value.get(name(loops.keys)) or 0) <= 2 * columns:
         pack_values: Packing = "none"
     else:
         pack_values = "rows" if tiles[1].pack_b == "none" else tiles[1].pack_b
@@ -211,14 +224,14 @@ def plan_attention(
         sums,
         tiles[1].tile,
         row_block,
-        column_block=_up(columns, tiles[1].tile.columns),
-        depth_block=_up(key_block, lanes),
+        column_block=round_up(columns, tiles[1].tile.columns),
+        depth_block=round_up(key_block, lanes),
         pack_a="none",
         pack_b=pack_values,
         pieces_c=1,
     )
     if rows is not None:
-        span = min(span, _up(rows, row_block))
+        span = min(span, round_up(rows, row_block))
     return AttentionPlan(loops, scores_plan, sums_plan, span, row_block, key_block)
 
 
@@ -232,18 +245,12 @@ _MOST_KEYS, _LEAST_KEYS = 512, 64
 
 
 def _problem(
-    element: str, rows: Group, columns: Group, depth: Group, converted: Collection[Operand]
+    element: str, rows: Group, columns: Group, depth: Group, converted: Sequence[Operand]
 ) -> Problem:
     return Problem(
         element, (), rows, columns, depth,
         swapped=False, overwrites=True, converted=frozenset(converted),
     )  # fmt: skip
-
-
-def _widened(narrow: Collection[int]) -> list[Operand]:
-    """Return the operands of the score product that are widened."""
-    operands: tuple[Operand, ...] = ("A", "B")
-    return [operand for number, operand in enumerate(operands) if number in narrow]
 
 
 def _is_plain(problem: Problem, operand: Operand) -> bool:
@@ -255,10 +262,6 @@ def _is_plain(problem: Problem, operand: Operand) -> bool:
     return all(len(group.segments(operand)) <= 1 for group in groups)
 
 
-def _up(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple
-
-
 def _said(size: int | None) -> str:
     return "?" if size is None else str(size)
 
@@ -266,29 +269,29 @@ def _said(size: int | None) -> str:
 def _even(size: int | None, most: int, multiple: int) -> int:
     """Blocks of about the same size, none larger than `most` and a quarter of it."""
     if size is None:
-        return _up(most, multiple)
+        return round_up(most, multiple)
     count = -(-size // (most + most // 4))
-    return _up(-(-size // count), multiple)
+    return round_up(-(-size // count), multiple)
 
 
-def _row_strides(loops: Loops, stride: int) -> dict[int, int | None]:
+def _row_strides(loops: Loops, stride: int) -> Strides:
     """The strides of a buffer whose rows are walked as one."""
-    found: dict[int, int | None] = {}
+    strides: dict[str, int | None] = {}
     here: int | None = stride
     for loop in reversed(loops.rows):
-        found[loop] = here
+        strides[name(loop)] = here
         size = loops.sizes[loop]
         here = None if here is None or size is None else here * size
-    return found
+    return strides
 
 
-def _group(loops: Loops, members: Sequence[int], **strides: Strides) -> Group:
+def _group(loops: Loops, members: Sequence[int], **operands: Strides) -> Group:
     return Group(
         tuple(
             Dimension(
                 name(loop),
                 loops.sizes[loop],
-                {role: given.get(loop, 0) for role, given in strides.items()},  # type: ignore[misc]
+                {role: strides.get(name(loop), 0) for role, strides in operands.items()},  # type: ignore[misc]
             )
             for loop in members
         )

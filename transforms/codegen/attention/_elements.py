@@ -9,14 +9,14 @@ not depend on the division of a chain into ops. Loops are numbers; an axis of on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.maps import groups_of
-from linalg_ext.transforms.codegen.base.payload import attributes_text
+from linalg_ext.transforms.codegen.base.payload import attributes_text, combination_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -63,7 +63,6 @@ class ElementReader:
         return number
 
     def at_output(self, op: Any) -> At:
-        """New loops along the axes of what an op writes."""
         shape = ir.ShapedType(output_of(op).type)
         return tuple(
             self.loop(None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis))
@@ -73,8 +72,7 @@ class ElementReader:
     def full(self, expression: Expression) -> Expression:
         """An expression with everything looked through that can be."""
         if isinstance(expression, Applied):
-            operands = tuple(self.full(each) for each in expression.operands)
-            return Applied(expression.name, expression.attributes, operands, expression.type)
+            return expression.mapped(self.full)
         if isinstance(expression, Element):
             inner = self.behind(expression)
             if inner is not None:
@@ -84,9 +82,7 @@ class ElementReader:
     def reduced(self, element: Expression, loops: Sequence[int] | None = None) -> Reduced | None:
         """Return the reduction that computes an element; None where no reduction does.
 
-        Args:
-            element: the element.
-            loops: the numbers of the reduction's loops; new ones if not given.
+        Its loops get new numbers where none are given.
         """
         while isinstance(element, Element):
             op = writer(element.value)
@@ -113,7 +109,6 @@ class ElementReader:
         None where it is no reduction, or does not combine the elements one by one.
 
         Args:
-            op: the op.
             at: the loops along the axes of its result.
             initial: what its destination holds before.
             loops: the numbers of the reduction's loops; new ones if not given.
@@ -124,15 +119,11 @@ class ElementReader:
             return None
         if not self._bind_reduced(op, bound, loops):
             return None
-        body = op.regions[0].blocks[0]
-        before = list(body.arguments)[-1]
-        combiner = producer(body.operations[len(body.operations) - 1].operation.operands[0])
-        if combiner is None or combiner.block != body or len(combiner.operands) != 2:
+        combination = combination_of(op)
+        if combination is None:
             return None
-        sides = list(combiner.operands)
-        if sides.count(before) != 1 or sum(1 for _ in before.uses) != 1:
-            return None
-        read = self._scalar(op, sides[1 - sides.index(before)], bound)
+        combiner, value = combination
+        read = self._scalar(op, value, bound)
         if read is None:
             return None
         self._note(op)
@@ -187,7 +178,6 @@ class ElementReader:
         return self._body(op, element.at)
 
     def _body(self, op: Any, at: At) -> Expression | None:
-        """Return the expression that an element-wise op writes to an element."""
         bound = self._bound(op, at)
         if bound is None:
             return None
@@ -218,7 +208,6 @@ class ElementReader:
         return bound
 
     def _scalar(self, op: Any, value: Any, bound: dict[int, int | None]) -> Expression | None:
-        """A scalar of the body of an op."""
         body = op.regions[0].blocks[0]
         for number, argument in enumerate(body.arguments):
             if value == argument:
@@ -272,12 +261,10 @@ _RESHAPES = frozenset(
 
 
 def has_maps_and_body(op: Any) -> bool:
-    """Return whether an op is a `linalg.generic` or a `linalg.contract`: it has maps and a body."""
     return op.name in ("linalg.generic", "linalg.contract")
 
 
 def output_of(op: Any) -> Any:
-    """The destination of a structured op that has one."""
     return op.operands[len(op.operands) - 1]
 
 
@@ -312,13 +299,9 @@ def _writers(buffer: Any) -> list[Any]:
             return []
         if use.operand_number == len(user.operands) - 1:
             found.append(user)
-    found.sort(key=cmp_to_key(_order))
+    order: Callable[[Any, Any], int] = lambda a, b: -1 if a.is_before_in_block(b) else 1  # noqa: E731
+    found.sort(key=cmp_to_key(order))
     return found
-
-
-def _order(one: Any, other: Any) -> int:
-    """Compare two ops of a block by their positions in it."""
-    return -1 if one.is_before_in_block(other) else 1
 
 
 def _number_of_outputs(op: Any) -> int:
@@ -326,7 +309,6 @@ def _number_of_outputs(op: Any) -> int:
 
 
 def _kinds(op: Any) -> tuple[bool, ...]:
-    """Return, for each loop of an op, True where it is parallel."""
     if op.name == "linalg.contract":
         written = {
             result.position

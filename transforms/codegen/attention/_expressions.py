@@ -1,12 +1,15 @@
 """Scalar expressions of elements of tensors and buffers, as the bodies of structured ops say them.
 
 Loops are numbers; along an axis of one element there is none.
+
+Models of 16-bit floats cast to f32 and back around each op. A nest that never holds its scores has
+no place to round them at: all is computed in f32, from operands that are widened as they are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
@@ -53,12 +56,15 @@ class Applied:
     operands: tuple[Expression, ...]
     type: str
 
+    def mapped(self, function: Callable[[Expression], Expression]) -> Applied:
+        """Return the op on what a function makes of its operands."""
+        return replace(self, operands=tuple(map(function, self.operands)))
+
 
 Expression: TypeAlias = "Element | Number | Position | Applied"
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """An expression and all below it."""
     yield expression
     if isinstance(expression, Applied):
         for operand in expression.operands:
@@ -66,17 +72,14 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """An expression with another in the place of a part."""
     if expression == old:
         return new
     if isinstance(expression, Applied):
-        operands = tuple(replaced(each, old, new) for each in expression.operands)
-        return Applied(expression.name, expression.attributes, operands, expression.type)
+        return expression.mapped(lambda operand: replaced(operand, old, new))
     return expression
 
 
 def product(expression: Expression) -> list[Expression]:
-    """Return the factors of a product, from left to right."""
     if isinstance(expression, Applied) and expression.name == "arith.mulf":
         return [factor for operand in expression.operands for factor in product(operand)]
     return [expression]
@@ -90,7 +93,6 @@ def is_constant(expression: Expression) -> bool:
 
 
 def number(expression: Expression) -> float | None:
-    """The value of a constant."""
     if not isinstance(expression, Number):
         return None
     text, _, type_ = expression.text.rpartition(" : ")
@@ -102,3 +104,195 @@ def number(expression: Expression) -> float | None:
         return float(text)
     attribute = ir.FloatAttr(ir.Attribute.parse(expression.text))
     return float(attribute.value)
+
+
+NARROW = ("bf16", "f16")
+WIDE = "f32"
+
+
+def type_of(expression: Expression) -> str:
+    match expression:
+        case Applied(type=type_):
+            return type_
+        case Element(value=value):
+            return str(ir.ShapedType(value.type).element_type)
+        case Number(text=text):
+            return text.rpartition(" : ")[2] if " : " in text else "i1"
+    return "index"
+
+
+def unrounded(expression: Expression) -> Expression:
+    """An expression of f32 without what rounds it to a narrow type and widens it again.
+
+    Of what is chosen among, each is widened by itself.
+    """
+    if not isinstance(expression, Applied) or expression.name != "arith.extf":
+        return expression
+    (inner,) = expression.operands
+    if not isinstance(inner, Applied) or expression.type != WIDE:
+        return expression
+    if inner.name == "arith.truncf" and type_of(inner.operands[0]) == WIDE:
+        return unrounded(inner.operands[0])
+    if inner.name == "arith.select" and inner.type in NARROW:
+        condition, *chosen = inner.operands
+        cast = [Applied("arith.extf", "", (each,), WIDE) for each in chosen]
+        return Applied("arith.select", "", (condition, *cast), WIDE)
+    return expression
+
+
+def widened(expression: Expression) -> Expression:
+    """An expression with all that is of a narrow type computed in f32."""
+    if isinstance(expression, Number):
+        return _number(expression)
+    if isinstance(expression, Element):
+        is_narrow = type_of(expression) in NARROW
+        return Applied("arith.extf", "", (expression,), WIDE) if is_narrow else expression
+    if not isinstance(expression, Applied):
+        return expression
+    operands = tuple(map(widened, expression.operands))
+    if expression.name in ("arith.truncf", "arith.extf"):
+        wanted = WIDE if expression.type in NARROW else expression.type
+        if type_of(operands[0]) == wanted:
+            return operands[0]
+        return Applied(_cast(operands[0], wanted), "", operands, wanted)
+    type_ = WIDE if expression.type in NARROW else expression.type
+    return Applied(expression.name, expression.attributes, operands, type_)
+
+
+def is_seen_as_bits(expression: Expression) -> bool:
+    """Return whether a narrow float is read as an integer, or the other way."""
+    return isinstance(expression, Applied) and expression.name == "arith.bitcast"
+
+
+def _cast(operand: Expression, wanted: str) -> str:
+    return "arith.extf" if type_of(operand) == WIDE and wanted == "f64" else "arith.truncf"
+
+
+def _number(number: Number) -> Number:
+    if type_of(number) not in NARROW:
+        return number
+    value = ir.FloatAttr(ir.Attribute.parse(number.text)).value
+    return Number(str(ir.FloatAttr.get(ir.F32Type.get(), value, loc=ir.Location.unknown())))
+
+
+_SMALL = 1 << 40
+"""No size of a tensor comes near this, and nothing overflows that is a few of it."""
+
+_PREDICATES = {2: "slt", 3: "sle", 4: "sgt", 5: "sge"}
+_OPPOSITE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
+_MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`sum of factors * positions + constant`, compared with 0.
+
+    Attributes:
+        predicate: `slt`, `sle`, `sgt` or `sge`.
+        factors: what the position of each loop is multiplied by.
+        constant: what is added.
+    """
+
+    predicate: str
+    factors: Mapping[int, int]
+    constant: int
+
+    @property
+    def mirrored(self) -> Comparison:
+        factors = {loop: -factor for loop, factor in self.factors.items()}
+        return Comparison(_MIRRORED[self.predicate], factors, -self.constant)
+
+    @property
+    def opposite(self) -> Comparison:
+        return Comparison(_OPPOSITE[self.predicate], self.factors, self.constant)
+
+
+def comparison_of(expression: Expression) -> Comparison | None:
+    """A comparison of positions; None where an expression is none."""
+    if not isinstance(expression, Applied) or expression.name != "arith.cmpi":
+        return None
+    text = expression.attributes.removeprefix("predicate = ").removesuffix(" : i64")
+    predicate = _PREDICATES.get(int(text)) if text.isdigit() else None
+    left, right = (_linear(each) for each in expression.operands)
+    if predicate is None or left is None or right is None:
+        return None
+    for loop, factor in right.items():
+        left[loop] = left.get(loop, 0) - factor
+    constant = left.pop(None, 0)
+    factors = {loop: f for loop, f in left.items() if f and loop is not None}
+    return Comparison(predicate, factors, constant)
+
+
+def last_seen(changed: Expression, row: int, key: int) -> int | None:
+    """Return the distance from a row's own position to the last key whose score is not -inf.
+
+    None where no condition on the row and the key, both loops, bounds it.
+    """
+    return min(_bounds(changed, row, key, {"sge": 0, "sgt": -1}), default=None)
+
+
+def first_seen(changed: Expression, row: int, key: int) -> int | None:
+    """The same for the first key whose score is not -inf."""
+    return max(_bounds(changed, row, key, {"sle": 0, "slt": 1}), default=None)
+
+
+def _needed(changed: Expression) -> list[Comparison]:
+    """Comparisons each of which must hold lest a score be -inf."""
+    if not isinstance(changed, Applied) or changed.name != "arith.select":
+        return []
+    condition, yes, no = changed.operands
+    if _is_lowest(no):
+        return [*_conjuncts(condition), *_needed(yes)]
+    if _is_lowest(yes):
+        one = comparison_of(condition)
+        return [*([one.opposite] if one is not None else []), *_needed(no)]
+    return []
+
+
+def _conjuncts(condition: Expression) -> list[Comparison]:
+    if isinstance(condition, Applied) and condition.name == "arith.andi":
+        return [each for operand in condition.operands for each in _conjuncts(operand)]
+    one = comparison_of(condition)
+    return [one] if one is not None else []
+
+
+def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) -> list[int]:
+    """Return the distances from a row's own position to the limits that conditions set to its keys.
+
+    Args:
+        more: the number added to a limit, for each predicate of `row - key + limit` that sets one.
+    """
+    found: list[int] = []
+    for condition in _needed(changed):
+        one = condition if condition.factors.get(key) == -1 else condition.mirrored
+        if one.factors == {row: 1, key: -1} and one.predicate in more:
+            found.append(one.constant + more[one.predicate])
+    return found
+
+
+def _is_lowest(expression: Expression) -> bool:
+    return isinstance(expression, Number) and expression.text.startswith(
+        ("0xFF800000 ", "0xFFF0000000000000 ")
+    )
+
+
+def _linear(expression: Expression) -> dict[int | None, int] | None:
+    """An integer as a sum of positions; the constant is at None."""
+    match expression:
+        case Position(loop=loop):
+            return {} if loop is None else {loop: 1}
+        case Number(text=text):
+            number, _, type_ = text.rpartition(" : ")
+            if type_ not in ("index", "i32", "i64") or not number.lstrip("-").isdigit():
+                return None
+            return {None: int(number)} if abs(int(number)) < _SMALL else None
+        case Applied(name="arith.addi" | "arith.subi" as name, operands=(left, right)):
+            one, other = _linear(left), _linear(right)
+            if one is None or other is None:
+                return None
+            sign = 1 if name == "arith.addi" else -1
+            return {loop: one.get(loop, 0) + sign * other.get(loop, 0) for loop in {**one, **other}}
+        case Applied(name="arith.index_cast" | "arith.extsi", operands=(inner,), type=type_):
+            # A position that does not fit into 32 bits would not be the same in them.
+            return _linear(inner) if type_ in ("index", "i64") else None
+    return None

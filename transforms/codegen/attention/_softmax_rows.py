@@ -10,15 +10,28 @@ its total are zeros, and 0 / 0 is what softmax says of it in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
-from linalg_ext.transforms.codegen.base.flat_memory import Memory, zero_vector
+from linalg_ext.transforms.codegen.base.blocked_sums import written_compensated, written_nothing
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided, zero_vector
+from linalg_ext.transforms.codegen.base.payload import write_constant, write_on_vectors
+from linalg_ext.transforms.codegen.base.problem import Group
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
 from ._attention_plan import AttentionPlan
-from ._score_changes import RowChanges, ScoreChanges
+from ._expressions import (
+    Applied,
+    At,
+    Comparison,
+    Element,
+    Expression,
+    Number,
+    Position,
+    comparison_of,
+)
 
 Combine: TypeAlias = "Callable[[str, str, str], str]"
 """Writes what two values of a type become together."""
@@ -38,25 +51,26 @@ class SoftmaxRows:
         w: Writer,
         plan: AttentionPlan,
         scores: Memory,
-        maxima: Memory,
-        totals: Memory,
-        growth: Memory,
+        rows: Sequence[Memory],
         changes: ScoreChanges,
+        is_long: str | bool,
     ) -> None:
         """
         Args:
             w: where the code is written.
             plan: of the attention.
             scores: a block of them, row by row.
-            maxima: of each row of a span; likewise `totals` and `growth`.
+            rows: for each row of a span its maximum, its total and its growth; where the keys
+                may be long, what additions to the total have lost.
             changes: what becomes of scores first.
+            is_long: whether totals are added with compensation, or a condition for it.
         """
         self._w = w
         self._plan = plan
         self._scores = scores
-        self._maxima = maxima
-        self._totals = totals
-        self._growth = growth
+        self._maxima, self._totals, self._growth, *lost = rows
+        self._lost = lost[0] if lost else None
+        self._is_long = is_long
         self._changes = changes
         self._element = scores.element
         self._width = plan.scores.tile.columns
@@ -64,11 +78,12 @@ class SoftmaxRows:
         self._together = max(1, min(plan.row_block, _NEAR_BYTES // bytes_))
 
     def begin(self, count: Index) -> None:
-        """Begin a span of rows."""
         w = self._w
         with w.loop(0, count) as row:
             self._maxima.store(self._lowest(self._element), row)
             self._totals.store(w.constant("0.0", self._element), row)
+            if self._lost is not None:
+                self._lost.store(written_nothing(w, self._element), row)
 
     def write(
         self, first: Index, row: Index, here: Index, key: Index, extent: Index, *, is_even: bool
@@ -108,7 +123,6 @@ class SoftmaxRows:
         self._maxima.store(self._larger(old, new, self._element), at)
 
     def _update_total(self, line: Index, at: Index, extent: Index) -> None:
-        """Make scores of a line exponentials, and add them to its total."""
         w, element = self._w, self._element
         new = self._maxima.load(at)
         lowest, zero = self._lowest(element), w.constant("0.0", element)
@@ -118,7 +132,18 @@ class SoftmaxRows:
         if not self._plan.is_one_block:
             growth = self._write_growth(self._growth.load(at), base, at)
             before = w.op(f"arith.mulf {self._totals.load(at)}, {growth} : {element}")
-            total = w.op(f"arith.addf {before}, {total} : {element}")
+            w.either(self._is_long, partial(self._add_total, at, before, growth, total))
+            return
+        self._totals.store(total, at)
+
+    def _add_total(self, at: Index, before: str, growth: str, part: str, compensates: bool) -> None:
+        w, element, lost = self._w, self._element, self._lost
+        if compensates and lost is not None:
+            error = w.op(f"arith.mulf {lost.load(at)}, {growth} : {element}")
+            total, error = written_compensated(w, element, before, error, part)
+            lost.store(error, at)
+        else:
+            total = w.op(f"arith.addf {before}, {part} : {element}")
         self._totals.store(total, at)
 
     def growth_of(self, row: Index) -> str:
@@ -129,10 +154,7 @@ class SoftmaxRows:
     def total_of(self, row: Index, keys: Index, *, masked_is_zero: bool) -> str:
         """Return the divisor of the sums of a row of the span, as a vector.
 
-        Args:
-            row: the row.
-            keys: the number of keys: without any, the sum is zero.
-            masked_is_zero: whether the sum is zero, too, where all keys are masked.
+        Without any keys the sum is zero; it may be, too, where all keys are masked.
         """
         w, element = self._w, self._element
         total = self._totals.load(row)
@@ -228,7 +250,6 @@ class SoftmaxRows:
         return self._reduced("add", self._paired(parts, add, self._scores.vector))
 
     def _paired(self, values: Sequence[str], combine: Combine, type_: str) -> str:
-        """Vectors combined to one."""
         while len(values) > 1:
             pairs = [values[at : at + 2] for at in range(0, len(values), 2)]
             values = [combine(p[0], p[1], type_) if len(p) == 2 else p[0] for p in pairs]
@@ -248,3 +269,183 @@ class SoftmaxRows:
         scalar = w.op(f"vector.extract {growth}[0] : {element} from {vector}")
         self._growth.store(scalar, row)
         return scalar
+
+
+@dataclass(frozen=True)
+class Other:
+    """An operand that scores are changed by.
+
+    Attributes:
+        at: the loops along its axes.
+        memory: where it lies.
+        rows: the rows of the scores as it walks over them; likewise `keys`.
+    """
+
+    at: At
+    memory: Strided
+    rows: Group
+    keys: Group
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """An SSA value, and the element type of the vector that it is."""
+
+    name: str
+    element: str
+
+
+@dataclass(frozen=True)
+class ScoreChanges:
+    """Writes an expression of scores.
+
+    Attributes:
+        writer: where the code is written.
+        changed: what becomes of a score.
+        score: how `changed` names it.
+        others: what it names besides, and where that lies.
+        rows: the loops over rows, outermost first, and how many steps each has.
+        keys: the loop over keys.
+        lanes: of a vector.
+        positions: of loops over batches.
+    """
+
+    writer: Writer
+    changed: Expression
+    score: Element
+    others: Sequence[tuple[Element, Other]]
+    rows: Sequence[tuple[int, Index]]
+    keys: int
+    lanes: int
+    positions: Mapping[int, Index] = field(default_factory=dict)
+
+    @property
+    def is_needed(self) -> bool:
+        return self.changed != self.score
+
+    def moved(self, loop: int, index: Index) -> ScoreChanges:
+        others = [
+            (element, replace(other, memory=other.memory.moved(f"d{loop}", index)))
+            for element, other in self.others
+        ]
+        return replace(self, others=others, positions={**self.positions, loop: index})
+
+    def in_row(self, row: Index) -> RowChanges:
+        """The changes in a row; what is the same all over it is read here."""
+        return RowChanges(self, row)
+
+
+class RowChanges:
+    def __init__(self, changes: ScoreChanges, row: Index) -> None:
+        self._changes = changes
+        self._w = changes.writer
+        self._known: list[tuple[Expression, _Vector]] = []
+        self._offsets: list[tuple[Element, Index]] = []
+        for element, other in changes.others:
+            offset = other.memory.offset(other.rows, row)
+            if changes.keys in other.at:
+                self._offsets.append((element, offset))
+                continue
+            scalar = other.memory.memory.load(self._w.add(other.memory.base, offset))
+            self._known.append((element, self._spread(scalar, other.memory.memory.element)))
+        self._row = row
+
+    def __call__(self, score: str, element: str, key: Index, limit: Index | None) -> str:
+        """Emit the changes to a vector of scores, whose first lane is at a key; name the result.
+
+        The limit is the end of the keys, for masks; None where all lanes have keys.
+        """
+        known = [*self._known, (self._changes.score, _Vector(score, element))]
+        return self._write(self._changes.changed, known, key, limit).name
+
+    def _write(
+        self,
+        expression: Expression,
+        known: list[tuple[Expression, _Vector]],
+        key: Index,
+        limit: Index | None,
+    ) -> _Vector:
+        for before, vector in known:
+            if before == expression:
+                return vector
+        match expression:
+            case Number(text=text):
+                text = text if " : " in text else f"{text} : i1"
+                name = write_constant(self._w, text, self._changes.lanes)
+                return _Vector(name, text.rpartition(" : ")[2])
+            case Position(loop=loop):
+                made = self._position(loop, key)
+            case Element():
+                made = self._loaded(expression, key, limit)
+            case Applied() if (compared := self._comparison(expression)) is not None:
+                made = self._compared(compared, key)
+            case Applied():
+                operands = [self._write(each, known, key, limit) for each in expression.operands]
+                given = [(operand.name, operand.element) for operand in operands]
+                name = write_on_vectors(
+                    self._w, expression.name, expression.attributes, given, expression.type,
+                    self._changes.lanes,
+                )  # fmt: skip
+                made = _Vector(name, expression.type)
+        known.append((expression, made))
+        return made
+
+    def _vector(self, element: str) -> str:
+        return f"vector<{self._changes.lanes}x{element}>"
+
+    def _spread(self, scalar: str, element: str) -> _Vector:
+        vector = self._vector(element)
+        return _Vector(self._w.op(f"vector.broadcast {scalar} : {element} to {vector}"), element)
+
+    def _position(self, loop: int | None, key: Index) -> _Vector:
+        w, changes = self._w, self._changes
+        if loop is None:
+            return _Vector(w.constant("dense<0>", self._vector("index")), "index")
+        if loop != changes.keys:
+            return self._spread(w.value(self._position_of(loop)), "index")
+        start = self._spread(w.value(key), "index")
+        steps = ", ".join(map(str, range(changes.lanes)))
+        lanes = w.constant(f"dense<[{steps}]>", self._vector("index"))
+        return _Vector(w.op(f"arith.addi {start.name}, {lanes} : {self._vector('index')}"), "index")
+
+    def _comparison(self, expression: Expression) -> Comparison | None:
+        """A comparison of positions, the key's on its right; None where that cannot be."""
+        found = comparison_of(expression)
+        factor = 0 if found is None else found.factors.get(self._changes.keys, 0)
+        if found is None or factor not in (-1, 0, 1):
+            return None
+        return found.mirrored if factor == 1 else found
+
+    def _compared(self, comparison: Comparison, key: Index) -> _Vector:
+        """A comparison of positions, in 32 bits: only how near its limit is to a vector matters."""
+        w, keys = self._w, self._changes.keys
+        terms: list[Index] = [comparison.constant]
+        for loop, factor in comparison.factors.items():
+            terms.append(w.mul(factor, key if loop == keys else self._position_of(loop)))
+        limit = w.max(w.min(w.add(*terms), 1 << 30), -(1 << 30))
+        narrow = w.op(f"arith.index_cast {w.value(limit)} : index to i32")
+        vector = self._vector("i32")
+        spread = w.op(f"vector.broadcast {narrow} : i32 to {vector}")
+        lanes = range(self._changes.lanes) if keys in comparison.factors else [0]
+        text = ", ".join(map(str, lanes))
+        steps = w.constant(f"dense<[{text}]>" if len(lanes) > 1 else "dense<0>", vector)
+        return _Vector(
+            w.op(f"arith.cmpi {comparison.predicate}, {spread}, {steps} : {vector}"), "i1"
+        )
+
+    def _position_of(self, loop: int) -> Index:
+        """Return the position of a loop over batches or rows, of which `row` numbers all."""
+        w, rest = self._w, self._row
+        if loop in self._changes.positions:
+            return self._changes.positions[loop]
+        for row_loop, size in reversed(self._changes.rows[1:]):
+            if row_loop == loop:
+                return w.rem(rest, size)
+            rest = w.div(rest, size)
+        return rest
+
+    def _loaded(self, element: Element, key: Index, limit: Index | None) -> _Vector:
+        other = next(other for known, other in self._changes.others if known == element)
+        offset = next(offset for known, offset in self._offsets if known == element)
+        pieces = other.memory.pieces(other.keys, key, 1, limit)
+        return _Vector(other.memory.load_pieces(pieces, offset), other.memory.memory.element)

@@ -64,7 +64,7 @@ What the ops compute is read from them, however it is cut into ops: see `_attent
 `_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
 Exponentials are summed with the values as they are, and divided by their total at the end: sums of
 products are in another order than that of the ops. Of bf16 and f16 nothing is rounded in between:
-see `_precision.py`.
+see `_expressions.py`.
 """
 
 from __future__ import annotations
@@ -78,17 +78,15 @@ from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING, buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.base.problem import Argument, argument_of
 from linalg_ext.transforms.ir_utils.module_functions import ATTENTION, Functions
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, producer
 
 from ._attention import Attention, find_attention
-from ._attention_call import AttentionCall
-from ._attention_nest import AttentionNest
-from ._attention_plan import Loops, Strides, plan_attention
+from ._attention_nest import AttentionCall, AttentionNest
+from ._attention_plan import name, plan_attention
 from ._elements import output_of
-from ._expressions import Applied, At, Element, Expression
-from ._precision import NARROW, WIDE
+from ._expressions import NARROW, WIDE, Applied, Element, Expression, walk
 from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
@@ -120,7 +118,6 @@ def fuse_attention(module: ir.Operation) -> Report:
 
 
 def _rewrite(attention: Attention, functions: Functions) -> str | None:
-    """Replace the ops of attention; None, or the reason why they stay."""
     machine = this_machine()
     if not machine.has_fma:
         return "the machine has no FMA"
@@ -139,27 +136,20 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
         return "the result is an operand"
     arguments: list[Argument] = []
     for each in operands:
-        argument = argument_of(each.value, _dimensions(each.at))
+        dimensions = tuple(
+            f"one{axis}" if loop is None else name(loop) for axis, loop in enumerate(each.at)
+        )
+        argument = argument_of(each.value, dimensions)
         if isinstance(argument, str):
             return argument
         if len(arguments) < 3 and argument.element in NARROW:
             argument = replace(argument, cast="arith.extf", read_as=WIDE)
         arguments.append(argument)
     for argument in arguments[4:]:
-        reason = _obstacle(argument, attention.keys)
+        reason = _obstacle(argument, name(attention.loops.keys))
         if reason is not None:
             return reason
-    loops = Loops(
-        attention.batch, attention.rows, attention.keys, attention.depth, attention.columns,
-        attention.sizes,
-    )  # fmt: skip
-    query, key, value, result = (
-        _strides(argument, each.at) for argument, each in zip(arguments[:4], operands, strict=False)
-    )
-    converted = frozenset(number for number, each in enumerate(arguments) if each.cast)
-    plan = plan_attention(
-        loops, arguments[3].element, query, key, value, result, machine, converted
-    )
+    plan = plan_attention(attention.loops, arguments[:4], machine)
     if isinstance(plan, str):
         return plan
     named = {-1: attention.score, **dict(enumerate(others))}
@@ -173,9 +163,11 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
         Element(-1, attention.score.at),
         attention.masked_is_zero,
     )
-    name = functions.known(call) or functions.add(call, plan, AttentionNest(plan, call).function)
+    function = functions.known(call) or functions.add(
+        call, plan, AttentionNest(plan, call).function
+    )
     rest = [op for op in attention.ops if op != last]
-    functions.call(name, [each.value for each in operands], [last, *rest])
+    functions.call(function, [each.value for each in operands], [last, *rest])
     _erase(attention, zeros)
     return None
 
@@ -185,26 +177,18 @@ def _is_together(attention: Attention, zeros: Any) -> bool:
     ops = [op.operation for op in attention.op.block.operations]
     first = min(ops.index(op) for op in attention.ops)
     between = ops[first : ops.index(attention.op)]
-    return all(op in attention.ops or op == zeros or _writes_nothing(op) for op in between)
-
-
-def _writes_nothing(op: Any) -> bool:
-    return op.name in _BETWEEN or op.name.startswith("arith.")
+    return all(
+        op in attention.ops or op == zeros or op.name in _BETWEEN or op.name.startswith("arith.")
+        for op in between
+    )
 
 
 def _others(attention: Attention) -> list[Element]:
-    """The elements besides the score that a score is changed by."""
-    found: list[Element] = []
-
-    def visit(expression: Expression) -> None:
-        if isinstance(expression, Element) and expression not in (attention.score, *found):
-            found.append(expression)
-        elif isinstance(expression, Applied):
-            for operand in expression.operands:
-                visit(operand)
-
-    visit(attention.changed)
-    return found
+    others: list[Element] = []
+    for part in walk(attention.changed):
+        if isinstance(part, Element) and part not in (attention.score, *others):
+            others.append(part)
+    return others
 
 
 def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
@@ -213,29 +197,16 @@ def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
         number = next(number for number, element in named.items() if element == expression)
         return Element(number, expression.at)
     if isinstance(expression, Applied):
-        operands = tuple(_numbered(each, named) for each in expression.operands)
-        return Applied(expression.name, expression.attributes, operands, expression.type)
+        return expression.mapped(lambda operand: _numbered(operand, named))
     return expression
 
 
-def _dimensions(at: At) -> tuple[str, ...]:
-    return tuple(f"one{axis}" if loop is None else f"d{loop}" for axis, loop in enumerate(at))
-
-
-def _strides(argument: Argument, at: At) -> Strides:
-    return {
-        loop: stride for loop, stride in zip(at, argument.strides, strict=True) if loop is not None
-    }
-
-
-def _obstacle(argument: Argument, keys: int) -> str | None:
+def _obstacle(argument: Argument, keys: str) -> str | None:
     """Why scores cannot be changed by an operand, vector by vector."""
     strides = dict(zip(argument.dimensions, argument.strides, strict=True))
-    if f"d{keys}" not in strides:
-        return None
-    if strides[f"d{keys}"] != 1:
+    if keys in strides and strides[keys] != 1:
         return "the mask is not contiguous along the keys"
-    if argument.element not in _VECTORS:
+    if keys in strides and argument.element not in _VECTORS:
         return f"the mask is of {argument.element}"
     return None
 
@@ -249,7 +220,7 @@ def _erase(attention: Attention, zeros: Any) -> None:
         zeros.erase()
     for op in reversed(ops):
         if len(op.results):
-            if not any(True for _ in op.results[0].uses):
+            if is_unused(op.results[0]):
                 op.erase()
             continue
         buffer = output_of(op)

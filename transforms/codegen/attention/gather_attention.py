@@ -24,7 +24,7 @@ from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.ir_utils.generics import maps_of
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, producer, select
 
 from ._attention import Attention, find_attention
 
@@ -49,23 +49,15 @@ def gather_attention(module: ir.Operation) -> Report:
 
 
 def contractions(module: ir.Operation, kind: Any) -> list[Any]:
-    """The ops that may end attention, on operands of a kind.
+    """Return the ops that may end attention, on operands whose type is of a class."""
 
-    Args:
-        module: where to look.
-        kind: the class of the type of their operands.
-    """
-    found: list[Any] = []
+    def may_end_attention(op: Any) -> bool:
+        if op.name not in ("linalg.generic", "linalg.contract") or len(op.operands) < 3:
+            return False
+        last = maps_of(op)[-1]
+        return len(last.results) < last.n_dims and isinstance(op.operands[0].type, kind)
 
-    def visit(op: Any) -> Any:
-        if op.name in ("linalg.generic", "linalg.contract") and len(op.operands) >= 3:
-            last = maps_of(op)[-1]
-            if len(last.results) < last.n_dims and isinstance(op.operands[0].type, kind):
-                found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return select(module, may_end_attention)
 
 
 def _gather(attention: Attention) -> None:
@@ -90,7 +82,7 @@ def _gather(attention: Attention) -> None:
             last.operands[position] = _new_value(value, new)
     _bring_destination(last)
     for op in reversed([*widened, *old]):
-        if not any(True for _ in op.results[0].uses):
+        if is_unused(op.results[0]):
             op.erase()
 
 
@@ -142,5 +134,5 @@ def _bring_destination(op: Any) -> None:
         return
     with ir.InsertionPoint(op):
         op.operands[place] = fill.clone().results[0]
-    if not any(True for _ in fill.results[0].uses):
+    if is_unused(fill.results[0]):
         fill.erase()

@@ -1,4 +1,10 @@
-"""Structured ops on buffers that add up floats, in blocks whose sums are added with compensation.
+"""Long sums of floats: blocks added up one after another, and their sums with compensation.
+
+    for block of BLOCK rounds:
+        part = what the rounds of the block add up to, from nothing
+        total, error = total + (part + error), and what that rounds away
+
+A structured op on buffers:
 
 before:
     linalg.generic ... ins(%a : memref<9000x7xf32>) outs(%c : memref<7xf32>)      d0 is summed
@@ -11,6 +17,15 @@ after, in blocks of 512:
       %c, %errors = %c + (%parts + %errors), and what that rounds away
     }
     the same for the 296 that are left
+
+Added up one after another, n numbers lose up to n / 2 units in the last place of their sum; so, no
+more than those of a block do, whatever n is. What a block costs beyond its rounds is nine
+operations for each of its sums. All that adds up floats is built on this: loops over vectors, rows
+added to a row, inner products, contractions, running sums, and loops over scalars.
+
+Source: W. Kahan, Further Remarks on Reducing Truncation Errors, Communications of the ACM 8 (1965);
+D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (what a sum of two rounds away is a
+float, whichever of them is larger).
 """
 
 from __future__ import annotations
@@ -18,12 +33,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.bindings import arith, complex, ir, memref, scf
 from linalg_ext.definition.linear_forms import factor_of
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.arithmetic import dim, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,
@@ -31,35 +46,171 @@ from linalg_ext.transforms.ir_utils.generics import (
     maps_of,
     parallel_loops,
 )
+from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.parallel.slice_writer import part_along
 
-from .long_sums import ADDITIONS, PartialSums, is_added_in_blocks
+from .payload import combination_of
+from .writer import Writer
+
+BLOCK = 64
+"""Rounds that are added up one after another."""
+
+LONG = 1 << 16
+"""The length from which on what is a block for another reason is added with compensation."""
+
+FLOATS = ("f32", "f64")
+"""Types that are added up in blocks. Narrower floats keep their order, as they round too much."""
+
+ADDITIONS = ("arith.addf", "complex.add")
+"""The ops that add them, and complex numbers of them."""
+
+T = TypeVar("T")
+
+
+def two_sum(a: T, b: T, add: Callable[[T, T], T], subtract: Callable[[T, T], T]) -> tuple[T, T]:
+    """The sum of two floats, and what it rounded away: exactly, where nothing overflows."""
+    total = add(a, b)
+    second = subtract(total, a)
+    first = subtract(total, second)
+    return total, add(subtract(a, first), subtract(b, second))
+
+
+def is_added_in_blocks(type_: Any) -> bool:
+    """Return whether sums of such elements, real or complex, are added up in blocks."""
+    element = ir.ComplexType(type_).element_type if isinstance(type_, ir.ComplexType) else type_
+    return str(element) in FLOATS
+
+
+def nothing(type_: Any) -> Any:
+    """Return the start of a sum and of its error: -0.0, which leaves every number as it is."""
+    if isinstance(type_, ir.ComplexType):
+        part = constant(type_.element_type, -0.0)
+        return complex.CreateOp(type_, part, part).result
+    return constant(type_, -0.0)
+
+
+def compensated(total: Any, error: Any, part: Any) -> tuple[Any, Any]:
+    """A sum and its error, after one part more: floats, vectors, or complex numbers.
+
+    The sum is rounded to nearest: the error is less than would change it.
+    """
+    if isinstance(total.type, ir.ComplexType):
+        pairs = [
+            compensated(*(take(each).result for each in (total, error, part)))
+            for take in (complex.ReOp, complex.ImOp)
+        ]
+        (real, of_real), (imaginary, of_imaginary) = pairs
+        whole: Any = complex.CreateOp(total.type, real, imaginary).result
+        return whole, complex.CreateOp(total.type, of_real, of_imaginary).result
+    new, lost = two_sum(total, arith.addf(part, error), arith.addf, arith.subf)
+    # NaN where the sum is not finite: no more is lost then.
+    has_lost = arith.cmpf(arith.CmpFPredicate.ONE, lost, constant(lost.type, 0))
+    return new, arith.select(has_lost, lost, nothing(lost.type))
+
+
+class PartialSums:
+    """Buffers for the sums of a block, and for what the sums of all blocks have lost.
+
+    Each method adds a structured op on buffers at the insertion point, and gives it.
+
+    Attributes:
+        totals: where the sums are, and are to be: a buffer, or a part of one.
+        parts: those of a block.
+        errors: what was lost, less than would change a sum.
+    """
+
+    def __init__(self, totals: Any, parts: Any, errors: Any) -> None:
+        self.totals, self.parts, self.errors = totals, parts, errors
+
+    def forget(self) -> Any:
+        """Nothing is lost yet."""
+        return elementwise([], [self.errors], lambda old: [nothing(old.type)])
+
+    def begin(self, *, with_zeros: bool = False) -> Any:
+        """Nothing is added up yet of a block; with zeros, sums that begin at 0 need not read it."""
+        return elementwise(
+            [],
+            [self.parts],
+            lambda old: [constant(old.type, 0) if with_zeros else nothing(old.type)],
+        )
+
+    def add(self) -> Any:
+        """The sums of a block are added to those before."""
+        return elementwise(
+            [self.parts],
+            [self.totals, self.errors],
+            lambda part, total, error: compensated(total, error, part),
+        )
+
+
+def part_of(buffer: Any, offsets: Mapping[int, Any]) -> Any:
+    """A buffer at some positions: without the axes that these are of, which may be none."""
+    if not offsets:
+        return buffer
+    type_ = buffer.type
+    strides, _ = type_.get_strides_and_offset()
+    rank, open_size = type_.rank, ir.ShapedType.get_dynamic_size()
+    left = [axis for axis in range(rank) if axis not in offsets]
+    layout = ir.StridedLayoutAttr.get(
+        ir.ShapedType.get_dynamic_stride_or_offset(), [strides[axis] for axis in left]
+    )
+    shape = [type_.shape[axis] for axis in left]
+    result = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
+    sizes = [
+        memref.dim(buffer, constant(ir.IndexType.get(), axis))
+        for axis in left
+        if type_.is_dynamic_dim(axis)
+    ]
+    return memref.SubViewOp(
+        result,
+        buffer,
+        [offsets[axis] for axis in sorted(offsets)],
+        sizes,
+        [],
+        [open_size if axis in offsets else 0 for axis in range(rank)],
+        [1 if axis in offsets else type_.shape[axis] for axis in range(rank)],
+        [1] * rank,
+    ).result
+
+
+def written_nothing(w: Writer, type_: str) -> str:
+    """As `nothing`, written as text."""
+    return w.constant("dense<-0.0>" if type_.startswith("vector") else "-0.0", type_)
+
+
+def written_compensated(
+    w: Writer, type_: str, total: str, error: str, part: str
+) -> tuple[str, str]:
+    """As `compensated`, written as text."""
+
+    def operation(name: str) -> Callable[[str, str], str]:
+        return lambda a, b: w.op(f"arith.{name} {a}, {b} : {type_}")
+
+    is_vector = type_.startswith("vector")
+    add, subtract = operation("addf"), operation("subf")
+    new, lost = two_sum(total, add(part, error), add, subtract)
+    zero = w.constant("dense<0.0>" if is_vector else "0.0", type_)
+    has_lost = w.op(f"arith.cmpf one, {lost}, {zero} : {type_}")
+    types = f"{type_[: type_.rindex('x') + 1]}i1>, {type_}" if is_vector else type_
+    return new, w.op(f"arith.select {has_lost}, {lost}, {written_nothing(w, type_)} : {types}")
 
 
 def summed_outputs(op: Any) -> list[int]:
-    """The operands of a `linalg.generic` that floats, or complex numbers, are added to."""
-    body = op.regions[0].blocks[0]
-    first = input_count(op)
-    yielded = body.operations[len(body.operations) - 1].operation.operands
+    """Return the operands of a `linalg.generic` that floats, or complex numbers, are added to."""
+    body, first = op.regions[0].blocks[0], input_count(op)
     return [
         at
-        for at, value in enumerate(yielded, start=first)
-        if is_added_in_blocks(value.type) and _adds(body.arguments[at], value)
+        for at in range(first, len(op.operands))
+        if is_added_in_blocks(body.arguments[at].type)
+        and (combination := combination_of(op, at - first)) is not None
+        and combination[0].name in ADDITIONS
     ]
 
 
 def summed_loops(op: Any) -> list[int]:
-    """The loops of a `linalg.generic` that are not parallel."""
+    """Return the loops of a `linalg.generic` that are not parallel."""
     return [loop for loop, is_parallel in enumerate(parallel_loops(op)) if not is_parallel]
-
-
-def _adds(old: Any, value: Any) -> bool:
-    """Return whether a value is the old element of an output with something added."""
-    if isinstance(value.owner, ir.Block) or len(list(old.uses)) != 1:
-        return False
-    op = value.owner.operation
-    return op.name in ADDITIONS and old in list(op.operands)
 
 
 def can_be_split(op: Any) -> bool:
@@ -104,21 +255,55 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
         with_zeros: whether its sums begin at 0.
     """
     sums = {at: _partial_sums(op.operands[at]) for at in summed_outputs(op)}
-    for each in sums.values():
-        each.forget()
+    for partial in sums.values():
+        partial.forget()
     written: list[Any] = []
 
-    def write(places: Mapping[int, tuple[Any, Any]]) -> None:
-        for each in sums.values():
-            each.begin(with_zeros=with_zeros)
-        written.append(_slice(op, places, {at: each.parts for at, each in sums.items()}))
-        for each in sums.values():
-            each.add()
+    def cut(loops: Sequence[int], room: Any, places: Mapping[int, tuple[Any, Any]]) -> None:
+        """Write the loops over blocks of some loops, the first ones in whole if they fit.
 
-    _in_blocks(op, _loops_to_cut(op), block, {}, write)
-    for each in sums.values():
-        memref.dealloc(each.parts)
-        memref.dealloc(each.errors)
+        Args:
+            loops: of the op, the last to be cut first.
+            room: how many rounds of them together are a block: a number, or an index.
+            places: where the blocks of the loops before begin, and how long they are.
+        """
+        if not loops:
+            for partial in sums.values():
+                partial.begin(with_zeros=with_zeros)
+            written.append(_slice(op, places, {at: partial.parts for at, partial in sums.items()}))
+            for partial in sums.values():
+                partial.add()
+            return
+        loop, *others = loops
+        extent = extents_of(op)[loop]
+        if not isinstance(room, int) or extent is None:
+            length, most = _extent(op, loop), index(room)
+            left = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
+            write_loop(loops, index(0), length, arith.minui(length, most), left, places)
+        elif extent <= room:
+            cut(others, max(1, room // max(1, extent)), places)
+        else:
+            whole = extent - extent % room
+            for low, high, size in ((0, whole, room), (whole, extent, extent - whole)):
+                if size:
+                    write_loop(loops, index(low), index(high), size, 1, places)
+
+    def write_loop(
+        loops: Sequence[int], low: Any, high: Any, size: Any, room: Any,
+        places: Mapping[int, tuple[Any, Any]],
+    ) -> None:  # fmt: skip
+        step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
+        outer = scf.ForOp(low, high, step)
+        with ir.InsertionPoint(outer.body):
+            at = outer.induction_variable
+            here: Any = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
+            cut(loops[1:], room, {**places, loops[0]: (at, here)})
+            scf.YieldOp([])
+
+    cut(_loops_to_cut(op), block, {})
+    for partial in sums.values():
+        memref.dealloc(partial.parts)
+        memref.dealloc(partial.errors)
     return written
 
 
@@ -145,60 +330,6 @@ def _partial_sums(total: Any) -> PartialSums:
     sizes = [dim(total, axis) for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
     buffers = [memref.alloc(part, sizes, [], alignment=64) for _ in range(2)]
     return PartialSums(total, *buffers)
-
-
-def _in_blocks(
-    op: Any,
-    loops: Sequence[int],
-    room: Any,
-    places: dict[int, tuple[Any, Any]],
-    write: Callable[[Mapping[int, tuple[Any, Any]]], None],
-) -> None:
-    """Write the loops over blocks of some loops of an op, the first ones in whole if they fit.
-
-    Args:
-        loops: of the op, the last to be cut first.
-        room: how many rounds of them together are a block: a number, or an index.
-        places: where the blocks of the loops before begin, and how long they are.
-        write: what is done with a block.
-    """
-    if not loops:
-        write(places)
-        return
-    loop, *others = loops
-    extent = extents_of(op)[loop]
-    if isinstance(room, int) and extent is not None:
-        if extent <= room:
-            _in_blocks(op, others, max(1, room // max(1, extent)), places, write)
-            return
-        whole = extent - extent % room
-        for low, high, size in ((0, whole, room), (whole, extent, extent - whole)):
-            if size:
-                _block_loop(op, others, 1, loop, (index(low), index(high), size), places, write)
-        return
-    length, most = _extent(op, loop), index(room)
-    left = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
-    bounds = index(0), length, arith.minui(length, most)
-    _block_loop(op, others, left, loop, bounds, places, write)
-
-
-def _block_loop(
-    op: Any,
-    others: Sequence[int],
-    room: Any,
-    loop: int,
-    bounds: tuple[Any, Any, Any],
-    places: dict[int, tuple[Any, Any]],
-    write: Callable[[Mapping[int, tuple[Any, Any]]], None],
-) -> None:
-    low, high, size = bounds
-    step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
-    outer = scf.ForOp(low, high, step)
-    with ir.InsertionPoint(outer.body):
-        at = outer.induction_variable
-        here: Any = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
-        _in_blocks(op, others, room, {**places, loop: (at, here)}, write)
-        scf.YieldOp([])
 
 
 def _slice(op: Any, places: Mapping[int, tuple[Any, Any]], outputs: Mapping[int, Any]) -> Any:
@@ -239,7 +370,6 @@ def _part(op: Any, operand: Any, axis: int, loop: int, factor: int, low: Any, si
 
 
 def _extent(op: Any, loop: int) -> Any:
-    """The length of a loop, as an index."""
     for operand, map_ in zip(op.operands, maps_of(op), strict=True):
         if not isinstance(operand.type, ir.MemRefType):
             continue

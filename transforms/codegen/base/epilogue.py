@@ -18,12 +18,12 @@ from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.analysis.buffers import PURE_VIEW_OPS, buffer_of
 from linalg_ext.transforms.analysis.fills import comes_of, fills_fresh, leaves_alone
 from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.module_functions import Functions
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from .flat_memory import Strided
-from .operand_types import Argument, argument_of
-from .payload import Elementwise, captured_scalars, read_payload
-from .problem import Group, Problem
+from .payload import Elementwise, captured_scalars, read_elementwise
+from .problem import Argument, Group, Problem, argument_of
 from .writer import Index, Writer
 
 _MOVABLE = ("arith.constant", "memref.alloc", "memref.get_global")
@@ -54,7 +54,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     Args:
         op: the contraction; its result goes to a buffer that no other op needs, or is overwritten.
         dims: the dimension of each axis of its result.
-        zeros: what fills the result before.
+        zeros: the op that fills the result before.
     """
     *inputs, output = op.operands
     after, between = _next(op, output)
@@ -73,45 +73,32 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     names = _names(maps[-1], dims)
     if names is None or maps[0].n_dims != len(dims):
         return None
-    known: dict[Any, int] = {}
-    values, arguments = [], []
-    inner = after.regions[0].blocks[0].arguments
+    elements: list[Any] = []
+    others: list[tuple[Any, Any, Argument]] = []
     scalars = captured_scalars(after)
+    inner = after.regions[0].blocks[0].arguments
     for operand, map_, inside in zip(after.operands, maps, inner, strict=True):
         if operand == output:
             if map_ != maps[-1]:
                 return None
-            known[inside] = 0
+            elements.append(inside)
         elif operand in scalars:
             continue
         elif operand != destination:  # its old content is read: not an epilogue
             argument = _extra(operand, map_, names)
             if argument is None:
                 return None
-            values.append(operand)
-            arguments.append(argument)
-            known[inside] = len(values)
-    for number, scalar in enumerate(scalars, start=1 + len(values)):
-        known[scalar] = number
-        known.update(
-            (inside, number)
-            for operand, inside in zip(after.operands, inner, strict=True)
-            if operand == scalar
-        )
-    if not all(_comes_before(value, op) for value in (destination, *values)):
+            others.append((operand, inside, argument))
+    values = [operand for operand, *_ in others]
+    if not all(_comes_before(value, op) for value in (destination, *values, *scalars)):
         return None
     touched = [value for value in inputs if isinstance(value.type, ir.ShapedType)] + values
     if any(buffer_of(value) == buffer_of(destination) for value in touched):
         return None
-    payload = read_payload(after, known, 1 + len(values) + len(scalars))
-    if isinstance(payload, str) or not all(_comes_before(scalar, op) for scalar in scalars):
+    epilogue = read_elementwise(after, elements, [other[1:] for other in others], scalars)
+    if epilogue is None:
         return None
-    types = tuple(str(scalar.type) for scalar in scalars)
-    if any(type_ == "index" for type_ in types):
-        return None
-    return FoundEpilogue(
-        Elementwise(tuple(arguments), types, payload), after, destination, (*values, *scalars)
-    )
+    return FoundEpilogue(epilogue, after, destination, (*values, *scalars))
 
 
 def _next(op: Any, output: Any) -> tuple[Any, list[Any]]:
@@ -154,14 +141,23 @@ def _move_all_before(values: Iterable[Any], op: Any) -> None:
             owner.move_before(op)
 
 
-def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
-    """Erase an op that is done elsewhere now, and the buffer that it read, if it is another.
+def call_in_place(
+    functions: Functions, name: str, operands: Sequence[Any], op: Any, fill: Any,
+    found: FoundEpilogue | None, pending: list[Any],
+) -> None:  # fmt: skip
+    """Call a function in the place of an op, of its fill and of its epilogue, if there are such.
 
-    Args:
-        found: what was found.
-        output: the buffer that the op before it wrote.
-        pending: ops that are still to be looked at; the epilogue is none of them any more.
+    With them goes the buffer in between. The epilogue is taken from the pending ops.
     """
+    output = op.operands[len(op.operands) - 1]
+    if found is not None:
+        move_before(found, op)
+    functions.call(name, operands, [op] if found is None else [op, found.op])
+    if fill is not None:
+        fill.erase()
+    op.erase()
+    if found is None:
+        return
     if found.op in pending:
         pending.remove(found.op)
     found.op.erase()

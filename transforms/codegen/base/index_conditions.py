@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.ir_utils.generics import inside
+from linalg_ext.transforms.ir_utils.generics import inside, loop_of
 from linalg_ext.transforms.ir_utils.walking import producer
+
+from .payload import combination_of
 
 Grid = Mapping[int, np.ndarray[Any, Any]]
 """For loops of an iteration space their positions, shaped so that they broadcast."""
@@ -91,13 +93,12 @@ class ConditionalStep:
 def conditional_step(op: Any) -> ConditionalStep | str:
     """The one step of a structured op with one result; or why it is no such step."""
     body = op.regions[0].blocks[0]
-    before = body.arguments[len(body.arguments) - 1]
-    combiner = inside(body.operations[len(body.operations) - 1].operation.operands[0], body)
-    if combiner is None or list(combiner.operands).count(before) != 1:
+    combination = combination_of(op)
+    if combination is None:
+        if sum(1 for _ in body.arguments[len(body.arguments) - 1].uses) > 1:
+            return "the selected value depends on the result so far"
         return "the op reduces no value"
-    if sum(1 for _ in before.uses) != 1:
-        return "the selected value depends on the result so far"
-    (chosen,) = (value for value in combiner.operands if value != before)
+    combiner, chosen = combination
     choice = inside(chosen, body)
     if choice is None or choice.name != "arith.select":
         return "the body selects no value"
@@ -107,7 +108,7 @@ def conditional_step(op: Any) -> ConditionalStep | str:
 
 
 def conjuncts(condition: Any) -> list[Any]:
-    """The conditions that all must hold for one to hold."""
+    """Return the conditions that all must hold for one to hold."""
     op = producer(condition)
     if op is None or op.name != "arith.andi":
         return [condition]
@@ -120,7 +121,7 @@ def loops_of(value: Any) -> set[int]:
     if op is None:
         return set()
     if op.name == "linalg.index":
-        return {_loop(op)}
+        return {loop_of(op)}
     return {loop for operand in op.operands for loop in loops_of(operand)}
 
 
@@ -141,7 +142,7 @@ def evaluated(value: Any, positions: Grid) -> Any:
     if op is None:
         return None
     if op.name == "linalg.index":
-        return positions.get(_loop(op))
+        return positions.get(loop_of(op))
     if op.name == "arith.constant":
         constant = op.attributes["value"]
         return ir.IntegerAttr(constant).value if isinstance(constant, ir.IntegerAttr) else None
@@ -155,8 +156,3 @@ def evaluated(value: Any, positions: Grid) -> Any:
         return _COMPARISONS[predicate](*operands) if predicate < len(_COMPARISONS) else None
     function = _FUNCTIONS.get(op.name)
     return None if function is None else function(*operands)
-
-
-def _loop(op: Any) -> int:
-    number: int = ir.IntegerAttr(op.attributes["dim"]).value
-    return number

@@ -1,12 +1,25 @@
-"""The properties of a machine that the code generator needs."""
+"""The properties of a machine that the code generator needs: registers, caches, dot products.
+
+A word of 32 bits holds neighbours along the depth, two of 16 bits or four of 8, and each lane of
+the accumulator adds the products of two words. What the instruction cannot multiply as it is, is
+put right by sums that packing makes:
+
+    a, b      flipped to            and then
+    s8, s8    a' = a + 128, a u8    sum(a * b) = sum(a' * b) - 128 * sum(b)
+    u8, u8    a' = a - 128, a s8    sum(a * b) = sum(a' * b) + 128 * sum(b)
+
+Integers are exact, modulo 2^32 as the definition has it. Products of bf16 are exact as well and
+their sums are of f32, in another order than that of the loops; but the instruction of AVX-512 takes
+subnormal numbers for zeros, those that it is given and those that it would give.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from linalg_ext.target import Target, current
+from linalg_ext.target import DotProduct, Target, current
 
-from .dot_products import Dot, dots_of
+from .writer import Writer
 
 
 @dataclass(frozen=True)
@@ -63,3 +76,128 @@ class Machine:
 def this_machine() -> Machine:
     """One core of the machine that code is made for now."""
     return Machine.of(current())
+
+
+@dataclass(frozen=True)
+class Dot:
+    """An instruction, as a contraction uses it.
+
+    Attributes:
+        function: LLVM's name of it.
+        element: the type of what a word holds, as MLIR spells it.
+        count: how many a word holds.
+        lanes: how many words a vector holds.
+        accumulator: the type of the sums.
+        adds: whether it adds to an accumulator; else that is an op of its own.
+        left, right: what it multiplies: `bf16`, `u8`, `s8`, `s16`.
+        reversed: whether B is on its left.
+        shift: what is added to each element of A before it is packed.
+    """
+
+    function: str
+    element: str
+    count: int
+    lanes: int
+    accumulator: str
+    adds: bool
+    left: str
+    right: str
+    reversed: bool = False
+    shift: int = 0
+
+    @property
+    def bits(self) -> int:
+        """The width of an element."""
+        return 32 // self.count
+
+    @property
+    def registers(self) -> int:
+        """The number of registers that it can address: at 256 bits, those of AVX alone."""
+        return 16 if self.lanes == 8 else 32
+
+    @property
+    def sums(self) -> str:
+        """The type of a vector of sums."""
+        return f"vector<{self.lanes}x{self.accumulator}>"
+
+    @property
+    def words(self) -> str:
+        """The type of a vector of words."""
+        return f"vector<{self.lanes}xi32>"
+
+    @property
+    def elements(self) -> str:
+        """The type of a vector of words, seen as elements."""
+        return f"vector<{self.lanes * self.count}x{self.element}>"
+
+    @property
+    def _types(self) -> str:
+        types = [self.sums] * self.adds + [self.elements, self.elements]
+        return f"({', '.join(types)}) -> {self.sums}"
+
+    @property
+    def declaration(self) -> str:
+        """The function that is the instruction."""
+        return f"func.func private @{self.function}{self._types}"
+
+    def seen_as_elements(self, w: Writer, words: str) -> str:
+        """A vector of words as what the instruction takes."""
+        return w.op(f"vector.bitcast {words} : {self.words} to {self.elements}")
+
+    def multiply_add(self, w: Writer, a: str, b: str, total: str) -> str:
+        """The sums after the products of two vectors of elements."""
+        given = (b, a) if self.reversed else (a, b)
+        operands = ", ".join([total, *given] if self.adds else given)
+        products = w.op(f"func.call @{self.function}({operands}) : {self._types}")
+        if self.adds:
+            return products
+        return w.op(f"arith.addi {total}, {products} : {self.sums}")
+
+    def ones(self, w: Writer) -> str:
+        """A vector of elements that are 1, in either operand."""
+        return w.constant("dense<1>", self.elements)
+
+
+def dots_of(target: Target) -> tuple[Dot, ...]:
+    """The instructions of a target, those that multiply most first."""
+    found = [_dot(one) for one in target.dot_products if one.intrinsic]
+    found += [dot for feature, dot in _PAIRS.items() if feature in target.features]
+    # Of two that multiply as much, what needs no addition of its own comes first.
+    return tuple(sorted(found, key=lambda dot: (-dot.lanes * dot.count, not dot.adds)))
+
+
+def choose_dot(dots: tuple[Dot, ...], a: str, b: str, accumulator: str) -> Dot | None:
+    """Return the first instruction for factors of types, `u8` or `bf16` say, and a type of sums."""
+    fitting = (_fitted(dot, a, b) for dot in dots if dot.accumulator == accumulator)
+    return next((dot for dot in fitting if dot is not None), None)
+
+
+def _fitted(dot: Dot, a: str, b: str) -> Dot | None:
+    if (a, b) == (dot.left, dot.right):
+        return dot
+    if (b, a) == (dot.left, dot.right):
+        return replace(dot, reversed=True)
+    if dot.left == dot.right == "s16":
+        return dot if {a, b} <= {"u8", "s8", "s16"} else None
+    if (dot.left, dot.right) != ("u8", "s8"):
+        return None
+    if a == b == "s8":
+        return replace(dot, shift=128)
+    if a == b == "u8":
+        return replace(dot, reversed=True, shift=-128)
+    return None
+
+
+def _dot(one: DotProduct) -> Dot:
+    element = one.left if one.left == "bf16" else f"i{one.left[1:]}"
+    lanes = one.bits // 32
+    return Dot(one.intrinsic, element, one.depth, lanes, one.accumulator, True, one.left, one.right)
+
+
+_PAIRS = {
+    "avx512bw": Dot(
+        "llvm.x86.avx512.pmaddw.d.512", "i16", 2, 16, "i32", adds=False, left="s16", right="s16"
+    ),
+    "avx2": Dot("llvm.x86.avx2.pmadd.wd", "i16", 2, 8, "i32", adds=False, left="s16", right="s16"),
+}
+"""Products of pairs of 16 bits, with sums that are added by another instruction."""

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from .flat_memory import FlatOperand, Memory
-from .flattening import flattened
-from .operand_types import Argument
-from .writer import Index, Writer
+from .flat_memory import FlatOperand, Memory, flattened
+from .problem import Argument, Group
+from .writer import Index, Writer, divides
 
 
 class Nest(ABC):
     """Writes a nest as a private function: its parameters, its scratch memory, and what it does."""
 
     def __init__(self, lanes: int) -> None:
-        """
-        Args:
-            lanes: of a vector.
-        """
         self._w = Writer()
         self._lanes = lanes
         self._sizes: dict[str, Index] = {}
@@ -36,13 +31,25 @@ class Nest(ABC):
         """Write what it does."""
 
     def _scalar(self, name: str, type_: str) -> None:
-        """Add a scalar to the parameters."""
         self._parameters.append(f"%{name}: {type_}")
 
     def _operand(self, name: str, argument: Argument) -> FlatOperand:
         """Add a memref to the parameters; what the run tells of its sizes is noted."""
         self._parameters.append(f"%{name}: {argument.type}")
         return flattened(self._w, name, argument, self._lanes, self._sizes)
+
+    def _extent(self, group: Group) -> Index:
+        """The product of the sizes of the dimensions of a group."""
+        total: Index = 1
+        for dimension in group.dimensions:
+            total = self._w.mul(total, self._sizes[dimension.name])
+        return total
+
+    def _part(self, block: int, whole: Index, first: Index) -> Index:
+        """The size of the block that begins at `first`: the last block may be shorter."""
+        if divides(block, whole):
+            return block
+        return self._w.min(block, self._w.sub(whole, first))
 
     def _allocated(self, size: Index, element: str) -> Memory:
         """Allocate memory that is free again at the end of the function."""

@@ -5,23 +5,61 @@
       %r = math.tanh %s : f32                      4, the result
       linalg.yield %r : f32
 
-Which ops of payloads have a form on vectors, `vectorizable.py` says.
+One table has the ops that have a form on vectors, for all that writes them there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import producer
 
-from .operand_types import Argument
-from .vectorizable import unfit
+from .problem import Argument, bits_of
 from .writer import Writer
+
+ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"])
+"""The types of the elements of vectors."""
+
+NARROW_FLOATS = ("f16", "bf16")
+"""Element types whose arithmetic is done in f32, and rounded."""
+
+_NATIVE_MATH = frozenset(
+    f"math.{name}"
+    for name in (
+        *("absf", "absi", "ceil", "clampf", "copysign", "floor", "fma", "isfinite", "isinf"),
+        *("isnan", "isnormal", "roundeven", "rsqrt", "sqrt", "trunc"),
+    )
+)
+"""Functions that few instructions on vectors compute; `EXPANSIONS` has the others."""
+
+_SCALAR_ARITH = frozenset({"arith.scaling_extf", "arith.scaling_truncf"})
+
+
+def has_vector_form(name: str, element: str) -> bool:
+    """Return whether an op of a payload can be written on vectors, by the type of its result."""
+    if name.startswith("arith."):
+        return name not in _SCALAR_ARITH
+    return name in _NATIVE_MATH or name in EXPANSIONS.get(
+        "f32" if element in NARROW_FLOATS else element, {}
+    )
+
+
+def unfit(op: Any) -> str | None:
+    """Return why an op of a payload cannot be on vectors; None where it can."""
+    if op.name in ("linalg.yield", "linalg.index"):
+        return None
+    for value in (*op.operands, *op.results):
+        if not isinstance(value.type, ir.IndexType) and str(value.type) not in ELEMENTS:
+            return f"{op.name} on {value.type}"
+    element = str(op.results[0].type) if len(op.results) else ""
+    return None if has_vector_form(op.name, element) else f"{op.name} has no form on vectors"
+
 
 _FEW_STEPS = 6
 """The most steps that are written out for each vector of a tile; more are put in a loop."""
@@ -75,7 +113,7 @@ class Payload:
     def bits(self) -> int:
         """The bits of the widest number that it computes with."""
         types = {type_ for step in self.steps for type_ in (*step.types, step.element)}
-        return max((int(type_.lstrip("bfi")) for type_ in types), default=8)
+        return max(map(bits_of, types), default=8)
 
     @property
     def is_long(self) -> bool:
@@ -126,13 +164,7 @@ class Payload:
         return Payload(self.inputs, tuple(kept), numbers[self.result])
 
     def write(self, w: Writer, given: Sequence[str | None], lanes: int) -> str:
-        """Write the payload on vectors, and name its result.
-
-        Args:
-            w: where the code is written.
-            given: the vectors of the inputs; None for one that is not read.
-            lanes: of a vector.
-        """
+        """Write the payload on vectors, and name its result. An input may be None if not read."""
         values = list(given)
         for step in self.steps:
             operands = [
@@ -210,6 +242,51 @@ def read_payload(
     return Payload(inputs, tuple(steps), result)
 
 
+def read_elementwise(
+    op: Any,
+    elements: Iterable[Any],
+    others: Sequence[tuple[Any, Argument]],
+    scalars: Sequence[Any],
+    wanted: Any = None,
+) -> Elementwise | None:
+    """Read what a `linalg.generic` computes of an element; None where it cannot be on vectors.
+
+    Args:
+        op: the op.
+        elements: the arguments of its block that are the element.
+        others: those that are elements of other operands, and these operands.
+        scalars: what it reads besides, as `captured_scalars` gives it.
+        wanted: the value that is computed; what is yielded by default.
+    """
+    known = dict.fromkeys(elements, 0)
+    known.update((inner, number) for number, (inner, _) in enumerate(others, start=1))
+    arguments = op.regions[0].blocks[0].arguments
+    for number, scalar in enumerate(scalars, start=1 + len(others)):
+        pairs = zip(op.operands, arguments, strict=True)
+        known[scalar] = number
+        known.update((inner, number) for operand, inner in pairs if operand == scalar)
+    types = tuple(str(scalar.type) for scalar in scalars)
+    payload = read_payload(op, known, 1 + len(others) + len(scalars), wanted)
+    if isinstance(payload, str) or "index" in types:
+        return None
+    return Elementwise(tuple(argument for _, argument in others), types, payload)
+
+
+def combination_of(op: Any, number: int = 0) -> tuple[Any, Any] | None:
+    """Return the op that combines the old element of an output with a value, and the value.
+
+    None where the body does not read the old element once, in the binary op that it yields.
+    """
+    body = op.regions[0].blocks[0]
+    yielded = body.operations[len(body.operations) - 1].operation.operands
+    old = body.arguments[len(body.arguments) - len(yielded) + number]
+    combiner = inside(yielded[number], body)
+    if combiner is None or len(combiner.operands) != 2 or sum(1 for _ in old.uses) != 1:
+        return None
+    left, right = combiner.operands
+    return None if old not in (left, right) else (combiner, right if left == old else left)
+
+
 def captured_scalars(op: Any) -> list[Any]:
     """Return the scalars that a payload reads, but for constants: operands first."""
     body = op.regions[0].blocks[0]
@@ -262,15 +339,9 @@ def write_on_vectors(
     w: Writer, name: str, attributes: str, operands: Sequence[tuple[str, str]], element: str,
     lanes: int,
 ) -> str:  # fmt: skip
-    """Write an op on scalars as one on vectors.
+    """Write an op on scalars as one on vectors, given by their names and element types.
 
-    Args:
-        w: where the code is written.
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: the name of each vector and the type of its elements.
-        element: the type of an element of the result.
-        lanes: of a vector.
+    Attributes are as MLIR writes them; `element` is the type of an element of the result.
     """
     names = ", ".join(operand for operand, _ in operands)
     types = ", ".join(f"vector<{lanes}x{type_}>" for _, type_ in operands)

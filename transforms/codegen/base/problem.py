@@ -1,21 +1,72 @@
-"""A contraction on memory: dimensions in four groups, and a stride of each operand along each.
+"""The operands of a kernel, and a contraction on memory: four groups of dimensions.
 
     C[b, m, n] += A[b, m, k] * B[b, k, n]
 
-where b, m, n and k are groups of any number of dimensions. B is the operand whose elements come in
-vectors, and A the one whose elements are broadcast: the two change places where the contiguous
-dimension of C is one of A.
+where b, m, n and k are groups of any number of dimensions, and each operand has a stride along
+each. B is the operand whose elements come in vectors, and A the one whose elements are broadcast:
+the two change places where the contiguous dimension of C is one of A.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from .dot_products import Dot
-from .operand_types import Argument
+from linalg_ext.bindings import ir
+
+from .machine import Dot
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An operand as an argument of a function.
+
+    Attributes:
+        type: its memref type.
+        element: its element type.
+        dimensions: the name of the dimension of each axis.
+        sizes: of each axis; None where it is known only at run time.
+        strides: of each axis; None where it is known only at run time.
+        cast: the op that its elements go through when they are read, if there is one.
+        read_as: the type that they are of then.
+    """
+
+    type: str
+    element: str
+    dimensions: tuple[str, ...]
+    sizes: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    cast: str | None = None
+    read_as: str = ""
+
+
+def bits_of(element: str) -> int:
+    """Return the width of an element type, as MLIR spells it."""
+    return int(element.lstrip("bfi"))
+
+
+def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:
+    """A memref whose axes are the dimensions given, or why it cannot be walked over."""
+    type_ = ir.MemRefType(value.type)
+    if type_.memory_space is not None:
+        return "the operand is in a memory space of its own"
+    try:
+        strides = type_.get_strides_and_offset()[0]
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return f"{type_} has no strides"
+    return Argument(
+        str(type_),
+        str(type_.element_type),
+        dimensions,
+        tuple(
+            None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+            for axis in range(type_.rank)
+        ),
+        tuple(None if type_.is_dynamic_stride_or_offset(stride) else stride for stride in strides),
+    )
+
 
 Operand = Literal["A", "B", "C"]
 
@@ -71,16 +122,16 @@ class Group:
 
     def segments(self, operand: Operand) -> tuple[Segment, ...]:
         """The group as an operand sees it: what is evenly spaced in memory is one."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         for dimension in self.dimensions:
             stride = dimension.strides[operand]
-            outer = found[-1].stride if found else None
+            outer = segments[-1].stride if segments else None
             evenly = None not in (outer, stride, dimension.size)
             if evenly and outer == (stride or 0) * (dimension.size or 0):
-                found[-1] = Segment((*found[-1].dimensions, dimension), stride)
+                segments[-1] = Segment((*segments[-1].dimensions, dimension), stride)
             else:
-                found.append(Segment((dimension,), stride))
-        return tuple(found)
+                segments.append(Segment((dimension,), stride))
+        return tuple(segments)
 
     def run(self, operand: Operand) -> int | None:
         """Return the number of contiguous elements: 0 for none, None for a dynamic number."""
@@ -95,10 +146,7 @@ class Group:
         """The group as another operand walks over it, in the place of C."""
         strides = dict(zip(argument.dimensions, argument.strides, strict=True))
         return Group(
-            tuple(
-                Dimension(each.name, each.size, {"C": strides.get(each.name, 0)})
-                for each in self.dimensions
-            )
+            tuple(replace(d, strides={"C": strides.get(d.name, 0)}) for d in self.dimensions)
         )
 
     def pieces(self, operand: Operand, lanes: int) -> int:
@@ -180,32 +228,39 @@ class Problem:
     @property
     def element_bytes(self) -> int:
         """The bytes of an element."""
-        return int(self.element.lstrip("bfi")) // 8
+        return bits_of(self.element) // 8
 
 
-def classify(
-    element: str,
-    dimensions: Sequence[Dimension],
-    *,
-    overwrites: bool,
-) -> Problem | str:
-    """Sort the dimensions of `C += A * B` into groups, or say why that cannot be.
+def sizes_of(arguments: Iterable[Argument]) -> dict[str, int | None]:
+    """Return the sizes of the dimensions of operands; None where only the run tells."""
+    sizes: dict[str, int | None] = {}
+    for argument in arguments:
+        for name, size in zip(argument.dimensions, argument.sizes, strict=True):
+            if size is not None or name not in sizes:
+                sizes[name] = size
+    return sizes
 
-    Args:
-        element: the element type.
-        dimensions: all of them, with the strides of the operands that have them.
-        overwrites: whether C is written without being read.
-    """
-    owners: Callable[[Dimension], frozenset[str]] = lambda d: frozenset(d.strides)  # noqa: E731
-    kinds: dict[frozenset[str], list[Dimension]] = {
-        frozenset(kind): [] for kind in ("ABC", "AC", "BC", "AB")
-    }
+
+def dimensions_of(operands: Mapping[Operand, Argument]) -> list[Dimension]:
+    """Return the dimensions of a contraction, in the order in which its operands name them."""
+    strides: dict[str, dict[Operand, int | None]] = {}
+    for role, argument in operands.items():
+        for name, stride in zip(argument.dimensions, argument.strides, strict=True):
+            strides.setdefault(name, {})[role] = stride
+    sizes = sizes_of(operands.values())
+    return [Dimension(name, size, strides[name]) for name, size in sizes.items()]
+
+
+def classify(element: str, dimensions: Sequence[Dimension], *, overwrites: bool) -> Problem | str:
+    """Sort the dimensions of `C += A * B` into groups, or say why that cannot be."""
+    kinds: dict[str, list[Dimension]] = {kind: [] for kind in ("ABC", "AC", "BC", "AB")}
     for dimension in dimensions:
-        if owners(dimension) not in kinds:
+        owners = "".join(sorted(dimension.strides))
+        if owners not in kinds:
             return f"dimension {dimension.name} is in one operand alone"
         if dimension.size != 1:  # of one value: its stride does not matter
-            kinds[owners(dimension)].append(dimension)
-    batch, rows, columns, depth = (kinds[frozenset(kind)] for kind in ("ABC", "AC", "BC", "AB"))
+            kinds[owners].append(dimension)
+    batch, rows, columns, depth = kinds.values()
     swapped = _nearest(rows, "C") < _nearest(columns, "C")
     if swapped:
         rows, columns = columns, rows
@@ -247,7 +302,6 @@ def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
 
 
 def _is_more(some: Sequence[Dimension], others: Sequence[Dimension], times: int = 1) -> bool:
-    """Return whether one group is known to have more than `times` as many values as another."""
     left, right = _product(some), _product(others)
     return left is not None and right is not None and left > times * right
 
@@ -259,7 +313,7 @@ def _sorted(dimensions: Iterable[Dimension], operand: Operand) -> tuple[Dimensio
 def _with_operands_swapped(dimensions: list[Dimension]) -> list[Dimension]:
     names: dict[Operand, Operand] = {"A": "B", "B": "A", "C": "C"}
     return [
-        Dimension(d.name, d.size, {names[operand]: s for operand, s in d.strides.items()})
+        replace(d, strides={names[operand]: s for operand, s in d.strides.items()})
         for d in dimensions
     ]
 

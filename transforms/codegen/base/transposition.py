@@ -13,19 +13,12 @@ Vector = TypeVar("Vector")
 def transposed(
     rows: Sequence[Vector], lanes: int, shuffle: Callable[[Vector, Vector, list[int]], Vector]
 ) -> list[Vector]:
-    """Transpose vectors: as many as there are lanes, or more, both powers of two.
+    """Transpose vectors, as many as there are lanes or more, both powers of two: one for each lane.
 
     Each round interleaves vectors that are half of all apart. Where there are more vectors than
     lanes, the first rounds make one of two, until they are as long as there were vectors. The
-    others, log2(lanes) of them, make two of two: one shuffle for each vector.
-
-    Args:
-        rows: the vectors.
-        lanes: of each.
-        shuffle: makes a vector of the elements of two, by their numbers in both.
-
-    Returns:
-        A vector for each lane.
+    others, log2(lanes) of them, make two of two: one shuffle for each vector, which picks elements
+    of two vectors by their numbers in both.
     """
     current, length = list(rows), lanes
     while length < len(rows):
@@ -48,13 +41,7 @@ def _interleaved(length: int) -> list[int]:
 
 
 def transpose(w: Writer, rows: Sequence[str], vector: str) -> list[str]:
-    """Write how a square is transposed.
-
-    Args:
-        w: where the code is written.
-        rows: as many vectors as each has lanes.
-        vector: their type.
-    """
+    """Write how a square is transposed: as many vectors of a type as each has lanes."""
 
     def shuffle(one: str, other: str, order: list[int]) -> str:
         return w.op(f"vector.shuffle {one}, {other} {order} : {vector}, {vector}")

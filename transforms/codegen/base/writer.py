@@ -7,12 +7,17 @@ parse as ops are to build one by one, and can be read as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
 Index: TypeAlias = "int | str"
 """A number, or the name of an SSA value of type `index`."""
+
+
+def divides(tile: int, size: Index) -> bool:
+    """Return whether a size is known to be a multiple of a tile's."""
+    return isinstance(size, int) and size % tile == 0
 
 
 class Writer:
@@ -115,6 +120,10 @@ class Writer:
             return left % right
         return 0 if right == 1 else self._binary("remui", left, right)
 
+    def within(self, index: Index, size: Index, tile: int) -> Index:
+        """An index, or the last one if the index is beyond the edge of whole tiles."""
+        return index if divides(tile, size) else self.min(index, self.sub(size, 1))
+
     def ceil_div(self, left: Index, right: int) -> Index:
         """`left / right`, rounded up."""
         return self.div(self.add(left, right - 1), right)
@@ -180,3 +189,13 @@ class Writer:
         self._lines[-1] = "} else {"
         yield
         self.line("}")
+
+    def either(self, condition: str | bool, write: Callable[[bool], None]) -> None:
+        """Write code for both outcomes of a condition, or for the one that is known."""
+        if isinstance(condition, bool):
+            write(condition)
+            return
+        with self.when(condition):
+            write(True)
+        with self.otherwise():
+            write(False)

@@ -1,37 +1,52 @@
-"""The nest around the micro-kernel: batch, blocks and strips."""
+"""The nest of a contraction around the micro-kernel, or around inner products.
+
+Inner products are for a matrix times a vector whose rows lie along the depth, and for two vectors.
+Each element of a small tile of C is a vector of partial sums; both operands are read once, where
+they lie, and the vectors are summed when the depth is done. Where it is long it is done in blocks,
+whose vectors are added with compensation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
+from linalg_ext.transforms.codegen.base.blocked_sums import (
+    BLOCK,
+    FLOATS,
+    written_compensated,
+    written_nothing,
+)
 from linalg_ext.transforms.codegen.base.epilogue import Finisher
-from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.flat_memory import (
+    Memory,
+    Strided,
+    add,
+    multiply_add,
+    zero_vector,
+)
 from linalg_ext.transforms.codegen.base.nest import Nest
-from linalg_ext.transforms.codegen.base.operand_types import Argument
 from linalg_ext.transforms.codegen.base.payload import Elementwise
-from linalg_ext.transforms.codegen.base.problem import Group, Operand
-from linalg_ext.transforms.codegen.base.writer import Index
+from linalg_ext.transforms.codegen.base.problem import Argument, Operand
+from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides
 
-from ._inner_products import write_inner_products
-from ._panels import collect_tile, write_panel
-from ._prologue import Prologue
-from ._tile_epilogue import finish_tile
-from ._word_packing import pack_words_of_a, pack_words_of_b
-from ._zero_points import Corrections
+from ._word_packing import WordPacker
 from .contraction_plan import Packing, Plan
-from .micro_kernel import Finish, fetch_tile, multiply, scatter_tile, store_tile
-from .packing import divides, pack_a, pack_b
-from .strip_readers import Reader, rows_of, vectors_of
-
-Pack = Callable[..., None]
-"""Packs strips of an operand."""
+from .micro_kernel import (
+    Finish,
+    collect_tile,
+    fetch_tile,
+    finish_tile,
+    multiply,
+    scatter_tile,
+    store_tile,
+    write_panel,
+)
+from .packing import Packer, Prologue, Reader, Strips, rows_of, vectors_of
 
 
 class ContractionNest(Nest):
-    """Writes the nest of one plan."""
-
     def __init__(
         self,
         plan: Plan,
@@ -41,7 +56,7 @@ class ContractionNest(Nest):
     ) -> None:
         """
         Args:
-            plan: how.
+            plan: the plan.
             arguments: the operands of the op: its two inputs and its output. The zero points that
                 there are follow them.
             epilogue: what is done to the result, whose operands are the last parameters.
@@ -59,35 +74,28 @@ class ContractionNest(Nest):
         for role in order:
             if role in plan.problem.zero_points:
                 self._scalar(f"zero_point_{role}", "i32")
-        self._prologues = {
-            role: Prologue(w, plan, role, body, self._others(body, f"{role}P", f"{role}S"))
-            for role, body in zip(order, prologues, strict=False)
-            if body is not None
-        }
+        self._packers: dict[Operand, Packer] = {role: Packer() for role in order[:2]}
+        for role, body in zip(order, prologues, strict=False):
+            if body is not None:
+                others = self._others(body, f"{role}P", f"{role}S")
+                self._packers[role] = Prologue(w, plan, role, body, others)
         self._finisher = None
         if epilogue is not None:
             groups = plan.problem.rows, plan.problem.columns
             others = self._others(epilogue, "E", "S")
             self._finisher = Finisher(w, groups, epilogue, others, plan.tile.lanes)
         problem = plan.problem
-        self._rows, self._columns, self._depth = (
-            self._size(group) for group in (problem.rows, problem.columns, problem.depth)
+        self._rows, self._columns, self._whole_depth = (
+            self._extent(group) for group in (problem.rows, problem.columns, problem.depth)
         )
-        self._whole_depth = self._depth
-        self._depth = w.ceil_div(self._depth, problem.word)
-        self._corrections = None
+        self._depth = w.ceil_div(self._whole_depth, problem.word)
+        self._words = None
         if problem.dot is not None:
-            self._corrections = Corrections(w, plan, problem.dot, self._whole_depth)
+            self._words = WordPacker(w, plan, problem.dot)
+            self._packers = dict.fromkeys(order[:2], self._words)
         self._one_depth_block = isinstance(self._depth, int) and self._depth <= plan.depth_block
 
-    def _size(self, group: Group) -> Index:
-        total: Index = 1
-        for dimension in group.dimensions:
-            total = self._w.mul(total, self._sizes[dimension.name])
-        return total
-
     def _others(self, body: Elementwise, operands: str, scalars: str) -> list[Strided]:
-        """Add what a payload reads besides to the parameters: other operands, and scalars."""
         others = [
             self._operand(f"{operands}{number}", argument).grouped("C", self._sizes)
             for number, argument in enumerate(body.arguments)
@@ -97,7 +105,6 @@ class ContractionNest(Nest):
         return others
 
     def function(self, name: str) -> str:
-        """The function as text, and the instruction that it declares."""
         text, dot = super().function(name), self._plan.problem.dot
         return text if dot is None else f"{text}\n{dot.declaration}"
 
@@ -120,11 +127,10 @@ class ContractionNest(Nest):
                 a, b, c = (operand.moved(dimension.name, at) for operand in (a, b, c))
                 if self._finisher is not None:
                     self._finisher = self._finisher.moved(dimension.name, at)
-                for role, prologue in self._prologues.items():
-                    self._prologues[role] = prologue.moved(dimension.name, at)
+                for role, packer in self._packers.items():
+                    self._packers[role] = packer.moved(dimension.name, at)
             if plan.is_inner:
-                sizes = self._rows, self._columns, self._depth
-                write_inner_products(w, plan, a, b, c, sizes)
+                self._write_inner_products(a, b, c)
             elif plan.panel is not None:
                 self._write_panels(a, b, c)
             elif plan.by_strips:
@@ -141,11 +147,11 @@ class ContractionNest(Nest):
             columns = w.min(plan.column_block, w.sub(self._columns, column))
             strips_b = w.ceil_div(columns, plan.tile.columns)
             with self._depth_blocks(plan.problem.overwrites) as (depth, extent):
-                self._pack_b(b, column, strips_b, depth, extent)
+                self._pack(b, column, strips_b, depth, extent)
                 with w.loop(0, self._rows, plan.row_block) as row:
                     rows = w.min(plan.row_block, w.sub(self._rows, row))
                     strips_a = w.ceil_div(rows, plan.tile.rows)
-                    self._pack_a(a, row, strips_a, depth, extent)
+                    self._pack(a, row, strips_a, depth, extent)
                     with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
                         at = (
                             w.add(row, w.mul(strip_a, plan.tile.rows)),
@@ -158,9 +164,9 @@ class ContractionNest(Nest):
         w, plan = self._w, self._plan
         strips_a = w.ceil_div(self._rows, plan.tile.rows)
         with self._depth_blocks(plan.problem.overwrites) as (depth, extent):
-            self._pack_a(a, 0, strips_a, depth, extent)
+            self._pack(a, 0, strips_a, depth, extent)
             with w.loop(0, self._columns, plan.tile.columns) as column:
-                self._pack_b(b, column, 1, depth, extent)
+                self._pack(b, column, 1, depth, extent)
                 with w.loop(0, strips_a) as strip:
                     row = w.mul(strip, plan.tile.rows)
                     self._write_tile((a, b, c), (row, column), (strip, 0), depth, extent)
@@ -173,7 +179,7 @@ class ContractionNest(Nest):
         past_caches = self._is_aligned(c) if panel.past_caches else None
         strips_a = w.ceil_div(self._rows, plan.tile.rows)
         if self._one_depth_block:
-            self._pack_a(a, 0, strips_a, 0, self._depth)
+            self._pack(a, 0, strips_a, 0, self._depth)
         others = w.div(self._columns, panel.size * panel.length)
         with w.loop(0, others) as other, w.loop(0, panel.size, panel.runs) as first:
             runs = w.min(panel.runs, w.sub(panel.size, first))
@@ -181,11 +187,11 @@ class ContractionNest(Nest):
             strips_b = w.ceil_div(w.mul(runs, panel.length), plan.tile.columns)
             with self._depth_blocks(True) as (depth, extent):
                 if not self._one_depth_block:
-                    self._pack_a(a, 0, strips_a, depth, extent)
+                    self._pack(a, 0, strips_a, depth, extent)
                 adds = not self._one_depth_block and w.compare("ne", depth, 0)
                 with w.loop(0, strips_b) as strip_b:
                     at = w.mul(strip_b, plan.tile.columns)
-                    self._pack_b(b, w.add(column, at), 1, depth, extent)
+                    self._pack(b, w.add(column, at), 1, depth, extent)
                     with w.loop(0, strips_a) as strip_a:
                         row = w.mul(strip_a, plan.tile.rows)
                         read_a = self._reader_of_a(a, strip_a, row, depth)
@@ -194,8 +200,8 @@ class ContractionNest(Nest):
                             read_b = self._fetching(read_b, b, w.add(column, at), depth, strip_a)
                         first_sums = self._first_sums((strip_a, 0))
                         values = multiply(w, plan, extent, read_a, read_b, first_sums)
-                        collect_tile(w, plan, collected, values, (row, at), adds)
-            write_panel(w, plan, collected, c, self._rows, column, runs, past_caches)
+                        collect_tile(w, plan, panel, collected, values, (row, at), adds)
+            write_panel(w, plan, panel, collected, c, self._rows, column, runs, past_caches)
         if past_caches is not None:
             # Stores past the caches lack an order among themselves, and with those that follow.
             w.line("llvm.fence seq_cst")
@@ -247,30 +253,23 @@ class ContractionNest(Nest):
 
     @contextmanager
     def _depth_blocks(self, at_least_one: bool) -> Iterator[tuple[Index, Index]]:
-        """The loop over blocks of the depth: where each begins, and how deep it is."""
         w, block = self._w, self._plan.depth_block
         # Where nothing is summed C is still to be written: one round, of no depth.
         with w.loop(0, w.max(self._depth, 1) if at_least_one else self._depth, block) as depth:
-            is_whole = divides(block, self._depth)
-            yield depth, block if is_whole else w.min(block, w.sub(self._depth, depth))
+            yield depth, self._part(block, self._depth, depth)
 
-    def _pack_a(self, a: Strided, row: Index, strips: Index, depth: Index, extent: Index) -> None:
-        pack: Pack = self._prologues.get("A", pack_a)
-        if self._corrections is not None:
-            pack = partial(pack_words_of_a, self._corrections)
-        if self._packed_a is not None:
-            pack(self._w, self._plan, a, self._packed_a, row, depth, extent, strips,
-                 self._rows, self._whole_depth)  # fmt: skip
-
-    def _pack_b(
-        self, b: Strided, column: Index, strips: Index, depth: Index, extent: Index
+    def _pack(
+        self, operand: Strided, first: Index, strips: Index, depth: Index, extent: Index
     ) -> None:
-        pack: Pack = self._prologues.get("B", pack_b)
-        if self._corrections is not None:
-            pack = partial(pack_words_of_b, self._corrections)
-        if self._packed_b is not None:
-            pack(self._w, self._plan, b, self._packed_b, column, depth, extent, strips,
-                 self._columns, self._whole_depth)  # fmt: skip
+        is_a = operand.operand == "A"
+        packed, size = (self._packed_a, self._rows) if is_a else (self._packed_b, self._columns)
+        if packed is not None:
+            self._packers[operand.operand].pack(
+                Strips(
+                    self._w, self._plan, operand, packed, first, strips, size, depth, extent,
+                    self._whole_depth,
+                )
+            )  # fmt: skip
 
     def _write_tile(
         self,
@@ -297,22 +296,17 @@ class ContractionNest(Nest):
             limits = self._rows, self._columns
             scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
             return
-        store = partial(self._store, c, values, row, column, adds)
-        if self._finisher is None or self._one_depth_block:
-            store(finishes=self._finisher is not None)
-            return
-        end = w.add(depth, plan.depth_block)
-        with w.when(w.compare("sge", end, self._depth)):
-            store(finishes=True)
-        with w.otherwise():
-            store(finishes=False)
+        finishes: str | bool = self._finisher is not None
+        if finishes and not self._one_depth_block:
+            finishes = w.compare("sge", w.add(depth, plan.depth_block), self._depth)
+        w.either(finishes, partial(self._store, c, values, row, column, adds))
 
     def _first_sums(self, strips: tuple[Index, Index]) -> list[str]:
         w, plan = self._w, self._plan
-        if self._corrections is None or self._packed_a is None or self._packed_b is None:
+        if self._words is None or self._packed_a is None or self._packed_b is None:
             return []
         strip_a, strip_b = w.mul(strips[0], plan.strip_a), w.mul(strips[1], plan.strip_b)
-        return self._corrections.first_sums(self._packed_a, self._packed_b, strip_a, strip_b)
+        return self._words.first_sums(self._packed_a, self._packed_b, strip_a, strip_b)
 
     def _store(
         self,
@@ -321,7 +315,6 @@ class ContractionNest(Nest):
         row: Index,
         column: Index,
         adds: str | bool,
-        *,
         finishes: bool,
     ) -> None:
         """Write a tile, in masked form where it may reach beyond the edge of C."""
@@ -361,3 +354,94 @@ class ContractionNest(Nest):
         w, plan = self._w, self._plan
         start = w.mul(strip, plan.strip_b)
         return vectors_of(w, plan, b, self._packed_b, start, column, self._columns, depth)
+
+    # Inner products.
+
+    def _write_inner_products(self, a: Strided, b: Strided, c: Strided) -> None:
+        w, tile, rows, columns = self._w, self._plan.tile, self._rows, self._columns
+        is_inside = divides(tile.rows, rows) and divides(tile.columns, columns)
+        with w.loop(0, columns, tile.columns) as column, w.loop(0, rows, tile.rows) as row:
+            lines = [w.within(w.add(row, number), rows, tile.rows) for number in range(tile.rows)]
+            places = [
+                w.within(w.add(column, number), columns, tile.columns)
+                for number in range(tile.columns)
+            ]
+            for number, value in enumerate(self._inner_products(a, b, lines, places)):
+                at_row, at_column = divmod(number, tile.columns)
+                if is_inside:
+                    self._store_element(c, value, lines[at_row], places[at_column])
+                    continue
+                below = w.compare("slt", w.add(row, at_row), rows)
+                before = w.compare("slt", w.add(column, at_column), columns)
+                with w.when(w.op(f"arith.andi {below}, {before} : i1")):
+                    self._store_element(c, value, lines[at_row], places[at_column])
+
+    def _inner_products(
+        self, a: Strided, b: Strided, rows: Sequence[Index], columns: Sequence[Index]
+    ) -> list[str]:
+        w, problem, lanes, depth = self._w, self._plan.problem, self._lanes, self._depth
+        vector = a.memory.vector
+        starts_a = [a.offset(problem.rows, row) for row in rows]
+        starts_b = [b.offset(problem.columns, column) for column in columns]
+        zero = zero_vector(w, problem.element, lanes)
+        whole = w.mul(w.div(depth, lanes), lanes)
+        zeros = [zero] * (len(rows) * len(columns))
+
+        def step(k: Index, mask: str | None, sums: Sequence[str]) -> list[str]:
+            offset_a, offset_b = a.offset(problem.depth, k), b.offset(problem.depth, k)
+            left = [a.load_pieces([(start, mask)], offset_a) for start in starts_a]
+            right = [b.load_pieces([(start, mask)], offset_b) for start in starts_b]
+            pairs = [(x, y) for x in left for y in right]
+            return [
+                multiply_add(w, vector, x, y, old) for (x, y), old in zip(pairs, sums, strict=True)
+            ]
+
+        def rounds(start: Index, stop: Index) -> list[str]:
+            length = w.sub(stop, start)
+            with w.carrying_loop(length, lanes, zeros, vector) as (at, sums, handed_on, totals):
+                handed_on += step(w.add(start, at), None, sums)
+            return totals
+
+        block = 2 * BLOCK * lanes
+        if problem.element not in FLOATS or (isinstance(whole, int) and whole <= block):
+            results = rounds(0, whole)
+        else:
+            errors = [written_nothing(w, vector)] * len(zeros)
+            blocks = w.carrying_loop(whole, block, [*zeros, *errors], vector)
+            with blocks as (start, carried, handed_on, totals):
+                parts = rounds(start, w.min(w.add(start, block), whole))
+                pairs = [
+                    written_compensated(w, vector, total, error, part)
+                    for total, error, part in zip(
+                        carried, carried[len(zeros) :], parts, strict=False
+                    )
+                ]
+                handed_on += [total for total, _ in pairs] + [error for _, error in pairs]
+            results = totals[: len(zeros)]
+        if not divides(lanes, depth):
+            results = step(whole, a.memory.below(w.sub(depth, whole)), results)
+        return [_sum_of_lanes(w, sums, lanes, problem.element) for sums in results]
+
+    def _store_element(self, c: Strided, value: str, row: Index, column: Index) -> None:
+        w, problem, memory = self._w, self._plan.problem, c.memory
+        index = w.add(c.base, c.offset(problem.rows, row), c.offset(problem.columns, column))
+        if not problem.overwrites:
+            value = add(w, memory.load(index), value, problem.element)
+        memory.store(value, index)
+
+
+def _sum_of_lanes(w: Writer, vector: str, lanes: int, element: str) -> str:
+    """The elements of a vector added up: halves to halves, where they are floats."""
+    while element in FLOATS and lanes > 1:
+        whole, lanes = f"vector<{lanes}x{element}>", lanes // 2
+        half = f"vector<{lanes}x{element}>"
+        low, high = (
+            w.op(
+                f"vector.extract_strided_slice {vector} "
+                f"{{offsets = [{start}], sizes = [{lanes}], strides = [1]}} : {whole} to {half}"
+            )
+            for start in (0, lanes)
+        )
+        vector = w.op(f"arith.addf {low}, {high} : {half}")
+    type_ = f"vector<{lanes}x{element}>"
+    return w.op(f"vector.reduction <add>, {vector} : {type_} into {element}")

@@ -4,9 +4,16 @@
     A, otherwise     [strip][word][row of the tile]
     B                [strip][word][column of the tile]
 
-A word that reaches beyond the depth is filled up with zeros. After a strip of B come what its
-columns add to every sum, and after one of A what its rows add, where they add anything: see
-`_zero_points`. Nothing outside an operand is read.
+A word that reaches beyond the depth is filled up with zeros. Nothing outside an operand is read.
+
+Shifted elements and zero points are corrected in the sums. With a' = a + shift what is packed of A,
+and p, q the zero points,
+
+    sum((a - p) * (b - q)) = sum(a' * b) - (p + shift) * sum(b) - q * (sum(a) - depth * p)
+
+The second term is one number for each column, the third one for each row. Both are computed by a
+dot product with ones when a strip has been packed, and are stored after it. They are the initial
+values of a tile's sums. All arithmetic is modulo 2^32.
 """
 
 from __future__ import annotations
@@ -14,250 +21,140 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from linalg_ext.transforms.codegen.base.dot_products import Dot
-from linalg_ext.transforms.codegen.base.flat_memory import Memory, Piece, Strided
-from linalg_ext.transforms.codegen.base.problem import Group
-from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, zero_vector
+from linalg_ext.transforms.codegen.base.machine import Dot
+from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides
 
-from ._zero_points import Corrections
 from .contraction_plan import Plan
-from .packing import divides, store_square, within
+from .packing import Packer, Strips
 
 
-def pack_words_of_b(
-    corrections: Corrections, w: Writer, plan: Plan, b: Strided, packed: Memory, first: Index,
-    depth: Index, extent: Index, strips: Index, columns: Index, whole_depth: Index,
-) -> None:  # fmt: skip
-    """Pack strips of B.
+class WordPacker(Packer):
+    """Packs words for a dot product, and writes the corrections of its sums."""
 
-    Args:
-        corrections: what its columns add, and the instruction.
-        w: where the code is written.
-        plan: how.
-        b: the operand, its elements those of the instruction.
-        packed: where the strips go.
-        first: the first column.
-        depth: the first word of the block along the depth.
-        extent: how many words deep the block is.
-        strips: how many strips.
-        columns: the columns of the whole operand.
-        whole_depth: the depth of the whole operand, in elements.
-    """
-    tile, dot = plan.tile, corrections.dot
-    words = _Words(w, dot, b, plan.problem.columns, plan.problem.depth, whole_depth, flips=False)
-    with w.loop(0, strips) as strip:
-        column = w.add(first, w.mul(strip, tile.columns))
-        target = w.mul(strip, plan.strip_b)
-        if plan.pack_b == "rows":
-            words.across(packed, column, columns, tile.vectors, target, tile.columns, depth, extent)
-        elif plan.pack_b == "transpose":
-            with w.loop(0, tile.columns, tile.lanes) as at:
-                lines = [
-                    b.offset(
-                        plan.problem.columns,
-                        within(w, w.add(column, at, lane), columns, tile.columns),
-                    )
-                    for lane in range(tile.lanes)
-                ]
-
-                def store(k: Index, square: Sequence[str], at: Index = at) -> None:
-                    store_square(w, plan, packed, square, target, k, at)
-
-                words.along(lines, depth, extent, store)
-        else:
-            words.one_by_one(packed, column, columns, tile.columns, target, depth, extent)
-        corrections.of_columns(packed, target, extent)
-
-
-def pack_words_of_a(
-    corrections: Corrections, w: Writer, plan: Plan, a: Strided, packed: Memory, first: Index,
-    depth: Index, extent: Index, strips: Index, rows: Index, whole_depth: Index,
-) -> None:  # fmt: skip
-    """Pack strips of A; the arguments are as those of `pack_words_of_b`, with rows for columns."""
-    tile, dot = plan.tile, corrections.dot
-    words = _Words(w, dot, a, plan.problem.rows, plan.problem.depth, whole_depth, flips=True)
-    with w.loop(0, strips) as strip:
-        row = w.add(first, w.mul(strip, tile.rows))
-        target = w.mul(strip, plan.strip_a)
-        if plan.pack_a == "rows":
-            with w.loop(0, tile.rows) as at:
-                line = a.offset(plan.problem.rows, within(w, w.add(row, at), rows, tile.rows))
-                start = w.add(target, w.mul(at, plan.stride_a))
-
-                def store(k: Index, vectors: Sequence[str], start: Index = start) -> None:
-                    packed.store_vector(vectors[0], w.add(start, k))
-
-                words.along([line], depth, extent, store)
-        elif plan.pack_a == "columns":
-            count = -(-tile.rows // tile.lanes)
-            # Lanes beyond the tile are overwritten by the next round.
-            words.across(packed, row, rows, count, target, tile.rows, depth, extent)
-        else:
-            words.one_by_one(packed, row, rows, tile.rows, target, depth, extent)
-        corrections.of_rows(packed, target, extent, depth)
-
-
-class _Words:
-    """Writes how the words of one operand are read, and where they go."""
-
-    def __init__(
-        self, w: Writer, dot: Dot, operand: Strided, lines: Group, depth: Group,
-        whole_depth: Index, *, flips: bool,
-    ) -> None:  # fmt: skip
-        """
-        Args:
-            w: where the code is written.
-            dot: the instruction.
-            operand: what is read.
-            lines: its rows, or its columns.
-            depth: the depth.
-            whole_depth: how deep it is, in elements.
-            flips: whether it is the operand that the instruction wants shifted.
-        """
+    def __init__(self, w: Writer, plan: Plan, dot: Dot) -> None:
         self._w = w
+        self._plan = plan
         self._dot = dot
-        self._operand = operand
-        self._lines = lines
-        self._depth = depth
-        self._whole = whole_depth
-        self._flips = flips and dot.shift != 0
+        points = plan.problem.zero_points
+        self._p = "%zero_point_A" if "A" in points else None
+        self._q = "%zero_point_B" if "B" in points else None
 
-    def along(
-        self, lines: Sequence[Index], depth: Index, extent: Index,
-        store: Callable[[Index, Sequence[str]], None],
-    ) -> None:  # fmt: skip
+    def _along(self, s: Strips, first: Index, target: Index) -> None:
+        w, packed = self._w, s.packed
+        with w.loop(0, s.height) as at:
+            offset = s.source.offset(s.lines, s.line(first, at))
+            start = w.add(target, w.mul(at, s.plan.stride_a))
+            self._write_along(
+                s, [offset], lambda k, words: packed.store_vector(words[0], w.add(start, k))
+            )
+
+    def _transposed(self, s: Strips, first: Index, target: Index) -> None:
+        with self._w.loop(0, s.height, s.plan.tile.lanes) as at:
+            offsets = [s.source.offset(s.lines, line) for line in s.lines_of_square(first, at)]
+            self._write_along(s, offsets, lambda k, square: s.store_square(square, target, k, at))
+
+    def _write_along(
+        self, s: Strips, offsets: Sequence[Index], store: Callable[[Index, list[str]], None]
+    ) -> None:
         """Vectors of words along the depth, one for each line, whose offsets are given."""
-        w, dot = self._w, self._dot
+        w, dot, depth = self._w, self._dot, s.plan.problem.depth
         elements = dot.lanes * dot.count
-        wide = self._operand.with_lanes(elements)
-        count = self._depth.pieces(wide.operand, elements)
+        wide = s.source.with_lanes(elements)
+        count = depth.pieces(wide.operand, elements)
 
         def step(k: Index, limit: Index | None) -> None:
-            at = w.mul(w.add(depth, k), dot.count)
-            pieces = wide.pieces(self._depth, at, count, limit)
-            loaded = [wide.load_pieces(pieces, line) for line in lines]
-            words = [
-                w.op(f"vector.bitcast {each} : {wide.memory.vector} to {dot.words}")
-                for each in loaded
-            ]
-            store(k, [self._flipped(word) for word in words])
+            pieces = wide.pieces(depth, w.mul(w.add(s.depth, k), dot.count), count, limit)
+            loaded = [wide.load_pieces(pieces, offset) for offset in offsets]
+            cast = f"{wide.memory.vector} to {dot.words}"
+            words = [w.op(f"vector.bitcast {vector} : {cast}") for vector in loaded]
+            store(k, [self._flipped(s, word) for word in words])
 
-        if divides(elements, self._whole):
-            with w.loop(0, extent, dot.lanes) as k:
+        if divides(elements, s.whole_depth):
+            with w.loop(0, s.extent, dot.lanes) as k:
                 step(k, None)
             return
         # Masks cost much on machines that have none for narrow elements: at the end alone.
-        left = w.sub(self._whole, w.mul(depth, dot.count))
-        whole = w.mul(w.div(w.min(w.mul(extent, dot.count), left), elements), dot.lanes)
+        left = w.sub(s.whole_depth, w.mul(s.depth, dot.count))
+        whole = w.mul(w.div(w.min(w.mul(s.extent, dot.count), left), elements), dot.lanes)
         with w.loop(0, whole, dot.lanes) as k:
             step(k, None)
-        with w.loop(whole, extent, dot.lanes) as k:
-            step(k, self._whole)
+        with w.loop(whole, s.extent, dot.lanes) as k:
+            step(k, s.whole_depth)
 
-    def across(
-        self, packed: Memory, first: Index, size: Index, vectors: int, target: Index, row: int,
-        depth: Index, extent: Index,
-    ) -> None:  # fmt: skip
-        """Vectors of words of neighbouring lines.
-
-        Args:
-            packed: where they go.
-            first: the first line.
-            size: how many lines there are.
-            vectors: how many vectors.
-            target: where the strip begins.
-            row: the words from one step of the depth to the next.
-            depth: the first word.
-            extent: how many words.
-        """
-        w, dot, operand = self._w, self._dot, self._operand
-        count = self._lines.pieces(operand.operand, dot.lanes)
+    def _across(self, s: Strips, first: Index, target: Index) -> None:
+        w, dot, operand, packed = self._w, self._dot, s.source, s.packed
+        count, vectors = s.lines.pieces(operand.operand, dot.lanes), -(-s.height // dot.lanes)
 
         def write(limit: Index | None) -> None:
             pieces = [
-                operand.pieces(self._lines, w.add(first, number * dot.lanes), count, limit)
+                operand.pieces(s.lines, w.add(first, number * dot.lanes), count, limit)
                 for number in range(vectors)
             ]
-            with self._steps(depth, extent) as (k, is_there):
-                start = w.add(target, w.mul(k, row))
-                offsets = self._offsets(w.add(depth, k))
+            with self._steps(s) as (k, masks):
+                start = w.add(target, w.mul(k, s.height))
+                depth = w.mul(w.add(s.depth, k), dot.count)
+                offsets = [
+                    operand.offset(s.plan.problem.depth, w.add(depth, number))
+                    for number in range(dot.count)
+                ]
                 for number, each in enumerate(pieces):
                     parts = [
-                        self._masked(each, offset, there)
-                        for offset, there in zip(offsets, is_there, strict=True)
+                        operand.load_pieces(
+                            each if mask is None else operand.pieces_if(mask, each), offset
+                        )
+                        for offset, mask in zip(offsets, masks, strict=True)
                     ]
-                    packed.store_vector(
-                        self._flipped(self._joined(parts, packed.vector, operand.memory.vector)),
-                        w.add(start, number * dot.lanes),
-                    )
+                    words = self._joined(parts, packed.vector, operand.memory.vector)
+                    # Lanes beyond the tile are overwritten by the next round.
+                    packed.store_vector(self._flipped(s, words), w.add(start, number * dot.lanes))
 
-        if divides(vectors * dot.lanes, size):
+        if divides(vectors * dot.lanes, s.size):
             write(None)
             return
-        with w.when(w.compare("sle", w.add(first, vectors * dot.lanes), size)):
+        with w.when(w.compare("sle", w.add(first, vectors * dot.lanes), s.size)):
             write(None)
         with w.otherwise():
-            write(size)
+            write(s.size)
 
-    def one_by_one(
-        self, packed: Memory, first: Index, size: Index, lines: int, target: Index, depth: Index,
-        extent: Index,
-    ) -> None:  # fmt: skip
-        """Words of elements that do not lie side by side."""
-        w, dot, operand = self._w, self._dot, self._operand
-        memory = operand.memory
-        with w.loop(0, lines) as at:
-            line = within(w, w.add(first, at), size, lines)
-            start = w.add(operand.base, operand.offset(self._lines, line))
-            with w.loop(0, extent) as k:
+    def _one_by_one(self, s: Strips, first: Index, target: Index) -> None:
+        w, dot, operand, memory = self._w, self._dot, s.source, s.source.memory
+        with w.loop(0, s.height) as at:
+            start = w.add(operand.base, operand.offset(s.lines, s.line(first, at)))
+            with w.loop(0, s.extent) as k:
                 parts = []
                 for number in range(dot.count):
-                    index = w.add(w.mul(w.add(depth, k), dot.count), number)
-                    inside = index if divides(dot.count, self._whole) else w.min(
-                        index, w.sub(self._whole, 1)
-                    )  # fmt: skip
-                    part = memory.load(w.add(start, operand.offset(self._depth, inside)))
+                    index = w.add(w.mul(w.add(s.depth, k), dot.count), number)
+                    inside = w.within(index, s.whole_depth, dot.count)
+                    part = memory.load(w.add(start, operand.offset(s.plan.problem.depth, inside)))
                     if inside != index:
-                        is_there = w.compare("slt", index, self._whole)
-                        zero = w.constant(_zero(memory.element), memory.element)
-                        part = w.op(f"arith.select {is_there}, {part}, {zero} : {memory.element}")
+                        is_inside = w.compare("slt", index, s.whole_depth)
+                        zero = "0.0" if memory.element == "bf16" else "0"
+                        part = w.op(
+                            f"arith.select {is_inside}, {part}, "
+                            f"{w.constant(zero, memory.element)} : {memory.element}"
+                        )
                     parts.append(part)
-                word = self._joined(parts, "i32", memory.element)
-                packed.store(
-                    self._flipped(word, "i32"), w.add(target, w.mul(k, lines), at)
-                )  # fmt: skip
+                word = self._flipped(s, self._joined(parts, "i32", memory.element), "i32")
+                s.packed.store(word, w.add(target, w.mul(k, s.height), at))
 
     @contextmanager
-    def _steps(self, depth: Index, extent: Index) -> Iterator[tuple[Index, list[str | None]]]:
-        """A loop over words, and for each of a word's elements the mask of whether it is there."""
+    def _steps(self, s: Strips) -> Iterator[tuple[Index, list[str | None]]]:
+        """A loop over words, and for each of a word's elements the mask of lanes that have it."""
         w, dot = self._w, self._dot
         masks: list[str | None] = [None] * dot.count
-        with w.loop(0, extent) as k:
-            if not divides(dot.count, self._whole):
-                at = w.mul(w.add(depth, k), dot.count)
-                left = w.mul(w.sub(self._whole, at), dot.lanes)
+        with w.loop(0, s.extent) as k:
+            if not divides(dot.count, s.whole_depth):
+                at = w.mul(w.add(s.depth, k), dot.count)
+                left = w.mul(w.sub(s.whole_depth, at), dot.lanes)
                 for number in range(1, dot.count):
-                    is_there = w.max(w.sub(left, number * dot.lanes), 0)
-                    masks[number] = self._operand.memory.below(is_there)
+                    lanes = w.max(w.sub(left, number * dot.lanes), 0)
+                    masks[number] = s.source.memory.below(lanes)
             yield k, masks
-
-    def _offsets(self, word: Index) -> list[Index]:
-        w, dot = self._w, self._dot
-        first = w.mul(word, dot.count)
-        return [
-            self._operand.offset(self._depth, w.add(first, number)) for number in range(dot.count)
-        ]
-
-    def _masked(self, pieces: Sequence[Piece], offset: Index, mask: str | None) -> str:
-        operand = self._operand
-        if mask is not None:
-            pieces = operand.pieces_if(mask, pieces)
-        return operand.load_pieces(pieces, offset)
 
     def _joined(self, parts: Sequence[str], words: str, elements: str) -> str:
         """Words of the elements that they hold, the first in the lowest bits."""
-        w, dot = self._w, self._dot
-        total = ""
+        w, total = self._w, ""
         for number, part in enumerate(parts):
             bits = elements.replace("bf16", "i16")
             if bits != elements:
@@ -267,22 +164,108 @@ class _Words:
             if not number:
                 total = part
                 continue
-            shift = _splat(w, number * dot.bits, words)
+            shift = _splat(w, number * self._dot.bits, words)
             part = w.op(f"arith.shli {part}, {shift} : {words}")
             total = w.op(f"arith.ori {total}, {part} : {words}")
         return total
 
-    def _flipped(self, words: str, type_: str | None = None) -> str:
-        if not self._flips:
+    def _flipped(self, s: Strips, words: str, type_: str | None = None) -> str:
+        """Words of the operand that the instruction wants shifted, shifted."""
+        if not s.is_a or not self._dot.shift:
             return words
         type_ = type_ or self._dot.words
         signs = _splat(self._w, -0x7F7F7F80, type_)
         return self._w.op(f"arith.xori {words}, {signs} : {type_}")
 
+    def _correct(self, s: Strips, target: Index) -> None:
+        if s.is_a and self._q is not None:
+            self._correct_rows(s, target, self._q)
+        elif not s.is_a and s.plan.problem.corrects_columns:
+            self._correct_columns(s, target)
+
+    def _correct_columns(self, s: Strips, target: Index) -> None:
+        """Write, after a strip of B, what its columns add to every sum."""
+        w, tile, dot = self._w, s.plan.tile, self._dot
+        zero = zero_vector(w, dot.accumulator, dot.lanes)
+        ones = dot.ones(w)
+        with w.carrying_loop(s.extent, 1, [zero] * tile.vectors, dot.sums) as loop:
+            k, sums, next_sums, results = loop
+            row = w.add(target, w.mul(k, tile.columns))
+            for number, old in enumerate(sums):
+                words = s.packed.load_vector(w.add(row, number * tile.lanes))
+                next_sums.append(dot.multiply_add(w, ones, dot.seen_as_elements(w, words), old))
+        factor = w.constant(str(-dot.shift), "i32")
+        if self._p is not None:
+            factor = w.op(f"arith.subi {factor}, {self._p} : i32")
+        factors = w.op(f"vector.broadcast {factor} : i32 to {dot.sums}")
+        end = w.add(target, s.plan.end_b)
+        for number, total in enumerate(results):
+            product = w.op(f"arith.muli {total}, {factors} : {dot.sums}")
+            s.packed.store_vector(product, w.add(end, number * tile.lanes))
+
+    def _correct_rows(self, s: Strips, target: Index, q: str) -> None:
+        """Write, after a strip of A, what its rows add to every sum."""
+        w, dot = self._w, self._dot
+        with w.loop(0, s.height) as row:
+            total = self._sum_of_row(s, target, row)
+            packed_depth = w.mul(s.extent, dot.count)
+            real = w.min(packed_depth, w.sub(s.whole_depth, w.mul(s.depth, dot.count)))
+            # What fills a word up was shifted too.
+            shifted = self._i32(w.mul(packed_depth, abs(dot.shift)))
+            op = "addi" if dot.shift < 0 else "subi"
+            total = w.op(f"arith.{op} {total}, {shifted} : i32")
+            if self._p is not None:
+                points = w.op(f"arith.muli {self._i32(real)}, {self._p} : i32")
+                total = w.op(f"arith.subi {total}, {points} : i32")
+            product = w.op(f"arith.muli {total}, {q} : i32")
+            zero = w.constant("0", "i32")
+            negative = w.op(f"arith.subi {zero}, {product} : i32")
+            s.packed.store(negative, w.add(target, s.plan.end_a, row))
+
+    def _sum_of_row(self, s: Strips, target: Index, row: Index) -> str:
+        w, dot, packed = self._w, self._dot, s.packed
+        ones = dot.ones(w)
+        zero = zero_vector(w, dot.accumulator, dot.lanes)
+        is_by_rows = s.kind == "rows"
+        step = dot.lanes if is_by_rows else 1
+        with w.carrying_loop(s.extent, step, [zero], dot.sums) as (k, sums, next_sums, results):
+            if is_by_rows:
+                at = w.add(target, w.mul(row, s.plan.stride_a), k)
+                words = packed.load_vector(at, packed.below(w.sub(s.extent, k)))
+            else:
+                # One word in the first lane.
+                word = packed.load(w.add(target, w.mul(k, s.height), row))
+                empty = w.constant("dense<0>", packed.vector)
+                words = w.op(f"vector.insert {word}, {empty}[0] : i32 into {packed.vector}")
+            next_sums.append(dot.multiply_add(w, dot.seen_as_elements(w, words), ones, sums[0]))
+        return w.op(f"vector.reduction <add>, {results[0]} : {dot.sums} into i32")
+
+    def _i32(self, index: Index) -> str:
+        if isinstance(index, int):
+            return self._w.constant(str((index + 2**31) % 2**32 - 2**31), "i32")
+        return self._w.op(f"arith.index_cast {index} : index to i32")
+
+    def first_sums(
+        self, packed_a: Memory, packed_b: Memory, strip_a: Index, strip_b: Index
+    ) -> list[str]:
+        """Return the initial sums of a tile, row by row, by where its strips of A and B begin."""
+        w, plan, dot = self._w, self._plan, self._dot
+        tile = plan.tile
+        columns = [zero_vector(w, dot.accumulator, dot.lanes)] * tile.vectors
+        if plan.problem.corrects_columns:
+            end = w.add(strip_b, plan.end_b)
+            columns = [
+                packed_b.load_vector(w.add(end, at)) for at in range(0, tile.columns, tile.lanes)
+            ]
+        if self._q is None:
+            return columns * tile.rows
+        sums = []
+        for row in range(tile.rows):
+            scalar = packed_a.load(w.add(strip_a, plan.end_a, row))
+            spread = w.op(f"vector.broadcast {scalar} : i32 to {dot.sums}")
+            sums += [w.op(f"arith.addi {spread}, {column} : {dot.sums}") for column in columns]
+        return sums
+
 
 def _splat(w: Writer, number: int, type_: str) -> str:
     return w.constant(f"dense<{number}>" if type_.startswith("vector") else str(number), type_)
-
-
-def _zero(element: str) -> str:
-    return "0.0" if element == "bf16" else "0"

@@ -13,17 +13,14 @@ The model orders plans; it does not predict the time of a run.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from linalg_ext.target import Target
+from linalg_ext.target.analytic import bytes_per_cycle
 from linalg_ext.target.clock import cycles_per_second
 
-from .contraction_plan import Plan, Tile
-
-_BYTES_PER_CYCLE = {1: 96.0, 2: 32.0, 3: 14.0}
-"""The bytes per cycle that a core reads from each cache; `_MEMORY_BYTES_PER_CYCLE` from memory."""
-
-_MEMORY_BYTES_PER_CYCLE = 8.0
+from .contraction_plan import Plan, cycles_of_a_step
 
 _SCALAR_CYCLES = 1.5
 """For an element that is packed or stored by itself."""
@@ -65,9 +62,7 @@ def estimate(plan: Plan, target: Target) -> Estimate | None:
     if not problem.is_static or None in sizes:
         return None
     rows, columns, depth = (size or 0 for size in sizes)
-    batch = 1
-    for dimension in problem.batch:
-        batch *= dimension.size or 0
+    batch = math.prod(dimension.size or 0 for dimension in problem.batch)
     size = problem.element_bytes
     clock = cycles_per_second()
     flops = 2 * batch * rows * columns * depth
@@ -83,13 +78,6 @@ def estimate(plan: Plan, target: Target) -> Estimate | None:
         peak=at_peak / clock,
         scratch=(plan.scratch_a + plan.scratch_b) * size,
     )
-
-
-def cycles_of_a_step(tile: Tile, target: Target) -> float:
-    """For one value of the depth: the multiply-adds of a tile, and what the loads delay them."""
-    products = tile.rows * tile.vectors
-    busy = max(products / target.fma_units, float(target.fma_latency))
-    return busy + 0.1 * tile.rows + 0.15 * tile.vectors
 
 
 def _products(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> float:
@@ -130,14 +118,6 @@ def _result(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> 
     elements = rows * columns
     one_by_one = 0.0 if plan.pieces_c or plan.is_inner else _SCALAR_CYCLES * elements * passes
     return moves * elements * size / bytes_per_cycle(target, elements * size) + one_by_one
-
-
-def bytes_per_cycle(target: Target, footprint: int) -> float:
-    """Return the bytes per cycle from the nearest cache that holds `footprint` bytes."""
-    for cache in target.caches:
-        if footprint <= cache.size:
-            return _BYTES_PER_CYCLE.get(cache.level, _MEMORY_BYTES_PER_CYCLE)
-    return _MEMORY_BYTES_PER_CYCLE
 
 
 def _ceil(size: int, step: int) -> int:

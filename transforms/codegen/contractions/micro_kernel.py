@@ -1,9 +1,21 @@
-"""The micro-kernel: a tile of C in registers, an FMA for each of its vectors and each step."""
+"""The micro-kernel: a tile of C in registers, an FMA for each of its vectors and each step.
+
+A tile goes to C in the pieces in which its vectors lie there, or element by element. A long
+epilogue is done in a loop over a buffer that stays in L1: its code stands there once, not for each
+vector.
+
+Where the dimension that is contiguous in C and the one that is contiguous in B are two, both of the
+columns, vectors lie along the latter. Results of whole vectors of the former are then collected in
+a panel, in L2; squares of them, transposed in registers, go to C in whole vectors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 
+from linalg_ext.transforms.codegen.base.epilogue import Finisher
 from linalg_ext.transforms.codegen.base.flat_memory import (
     Memory,
     Strided,
@@ -11,9 +23,10 @@ from linalg_ext.transforms.codegen.base.flat_memory import (
     multiply_add,
     zero_vector,
 )
+from linalg_ext.transforms.codegen.base.transposition import transpose
 from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
-from .contraction_plan import Plan
+from .contraction_plan import Panel, Plan, few
 
 _MOST_COPIES = 3
 """The most copies of the code for a piece of C; more pieces are handled in a loop."""
@@ -133,18 +146,7 @@ def scatter_tile(
     limits: tuple[Index, Index],
     adds: str | bool,
 ) -> None:
-    """Write a tile of C element by element, where no elements of C lie side by side.
-
-    Args:
-        w: where the code is written.
-        plan: the tile.
-        c: the operand.
-        buffer: memory for a tile.
-        values: the vectors, row by row.
-        at: the first row and column.
-        limits: how many rows and columns C has.
-        adds: whether the values are added to what is there, or a condition for it.
-    """
+    """Write a tile of C element by element, through a buffer of its size; see `store_tile`."""
     tile = plan.tile
     for number, value in enumerate(values):
         buffer.store_vector(value, number * tile.lanes)
@@ -227,3 +229,111 @@ def _even_length(w: Writer, plan: Plan, c: Strided, column: Index, most: Index) 
         return most
     size = c.size(segments[-1])
     return w.min(most, w.sub(size, w.rem(column, size)))
+
+
+def finish_tile(
+    w: Writer,
+    plan: Plan,
+    c: Strided,
+    buffer: Memory,
+    values: Sequence[str],
+    at: tuple[Index, Index],
+    limits: tuple[Index | None, Index | None],
+    adds: str | bool,
+    finisher: Finisher,
+) -> None:
+    """Write a tile of C row by row, through a buffer of its size; see `store_tile`.
+
+    A row is one wide vector where all operands can be read so: its registers do not wait for each
+    other.
+    """
+    tile, problem = plan.tile, plan.problem
+    for number, value in enumerate(values):
+        buffer.store_vector(value, number * tile.lanes)
+    is_wide = few(problem.columns.pieces("C", tile.columns)) and finisher.can_be_wide(tile.columns)
+    lanes = tile.columns if is_wide else tile.lanes
+    c, buffer, finisher = c.with_lanes(lanes), replace(buffer, lanes=lanes), finisher.wide(lanes)
+    count, memory = problem.columns.pieces("C", lanes), c.memory
+    rows: Index = tile.rows if limits[0] is None else w.min(tile.rows, w.sub(limits[0], at[0]))
+    with w.loop(0, rows) as row, w.loop(0, tile.columns, lanes) as first:
+        column, line = w.add(at[1], first), w.add(at[0], row)
+        offset = c.offset(problem.rows, line)
+        value = buffer.load_vector(w.add(w.mul(row, tile.columns), first))
+        pieces = c.pieces(problem.columns, column, count, limits[1])
+        if adds is not False:
+            read = pieces
+            if isinstance(adds, str):
+                wanted = w.op(f"vector.broadcast {adds} : i1 to {memory.mask}")
+                read = c.pieces_if(wanted, pieces)
+            value = add(w, c.load_pieces(read, offset), value, memory.vector)
+        value = finisher(value, line, column, limits[1])
+        c.store_pieces(value, pieces, offset)
+
+
+def collect_tile(
+    w: Writer, plan: Plan, panel: Panel, collected: Memory, values: Sequence[str],
+    at: tuple[Index, Index], adds: str | bool,
+) -> None:  # fmt: skip
+    """Write a tile into a panel; `at` is its first row and column there. See `store_tile`."""
+    tile = plan.tile
+    start = w.add(w.mul(at[0], panel.stride), at[1])
+    for row in range(tile.rows):
+        for vector in range(tile.vectors):
+            value = values[row * tile.vectors + vector]
+            index = w.add(start, row * panel.stride + vector * tile.lanes)
+            if adds:
+                old = collected.load_vector(index)
+                total = add(w, old, value, collected.vector)
+                if isinstance(adds, str):
+                    total = w.op(f"arith.select {adds}, {total}, {value} : {collected.vector}")
+                value = total
+            collected.store_vector(value, index)
+
+
+def write_panel(
+    w: Writer, plan: Plan, panel: Panel, collected: Memory, c: Strided, rows: Index,
+    column: Index, runs: Index, past_caches: str | None,
+) -> None:  # fmt: skip
+    """Write a panel to C, from a first column on.
+
+    Args:
+        runs: how many values of the dimension that is contiguous in C.
+        past_caches: the condition for stores of whole lines past the caches; None for none.
+    """
+    problem, lanes = plan.problem, plan.tile.lanes
+    step = c.stride_of(problem.columns.dimensions[-1])
+    start = w.add(c.base, c.offset(problem.columns, column))
+    with w.loop(0, rows) as row:
+        source = w.mul(row, panel.stride)
+        target = w.add(start, c.offset(problem.rows, row))
+        with w.loop(0, panel.length, lanes) as along, w.loop(0, runs, lanes) as run:
+            first = w.add(source, w.mul(run, panel.length), along)
+            square = [
+                collected.load_vector(w.add(first, lane * panel.length)) for lane in range(lanes)
+            ]
+            mask = None if panel.size % lanes == 0 else c.memory.below(w.sub(runs, run))
+            place = w.add(target, run, w.mul(along, step))
+            for lane, vector in enumerate(transpose(w, square, collected.vector)):
+                position = None if panel.length % lanes == 0 else w.add(along, lane)
+                index = w.add(place, w.mul(step, lane))
+                with ExitStack() as condition:
+                    if position is not None:
+                        is_inside = w.compare("slt", position, panel.length)
+                        condition.enter_context(w.when(is_inside))
+                    _write_vector(w, plan, c, vector, index, mask, past_caches)
+
+
+def _write_vector(
+    w: Writer, plan: Plan, c: Strided, value: str, index: Index, mask: str | None,
+    past_caches: str | None,
+) -> None:  # fmt: skip
+    if not plan.problem.overwrites:
+        old = c.memory.load_vector(index, mask)
+        value = add(w, old, value, c.memory.vector)
+    if past_caches is None:
+        c.memory.store_vector(value, index, mask)
+        return
+    with w.when(past_caches):
+        c.memory.stream_vector(value, index)
+    with w.otherwise():
+        c.memory.store_vector(value, index, mask)

@@ -52,26 +52,31 @@ can still be done with the product.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contraction_form import Contraction, contraction_of
-from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.contraction_form import Contraction
+from linalg_ext.structured.maps import groups_of
+from linalg_ext.structured.sizes import sizes_of
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.ir_utils.walking import replace_op, select
+from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.loop_expansion import LoopExpansion
+from linalg_ext.transforms.ir_utils.walking import producer, replace_op, select
 
-from ._expanding import expand_only_reader
-from ._packed_layout import lying_seconds, product_of_strips, ready_seconds, widths
-from ._parameter_readers import Reader
+from ._strip_products import (
+    LEAST_GAIN,
+    StripReader,
+    is_plain,
+    product_of_strips,
+    quickest_strips,
+    seconds_in_place,
+)
+from .products import contraction_in
 
 NAME = "linalg-ext-pack-before-loops"
 
 _LOOPS = frozenset({"scf.for", "scf.forall"})
-
-_ELEMENTS = ("f32", "f64")
 
 
 @module_pass(NAME, on=_LOOPS)
@@ -85,20 +90,22 @@ def pack_before_loops(module: ir.Operation) -> Report:
         if not loops:
             continue
         report.matched[op.name] += 1
-        found = _found(op, loops, machine)
-        if isinstance(found, str):
-            report.leave(op.name, found)
+        strips_of_op = _strips_of(op, loops, machine)
+        if isinstance(strips_of_op, str):
+            report.leave(op.name, strips_of_op)
             continue
-        operand, axes = found.operand, found.axes
-        key = found.loop, operand, axes, found.width
+        reader, loop, width = strips_of_op
+        operand = op.operands[reader.number]
+        axes = tuple(reader.own.index(dim) for dim in reader.dims)
+        key = loop, operand, axes, width
         if key not in strips:
-            with op.location, ir.InsertionPoint(found.loop):
-                strips[key] = _strips(operand, axes, found.width)
+            with op.location, ir.InsertionPoint(loop):
+                strips[key] = _strips(operand, axes, width)
         with op.location, ir.InsertionPoint(op):
-            result = product_of_strips(found.reader, strips[key], found.width)
+            result = product_of_strips(reader, strips[key], width)
         report.changed[op.name] += 1
         replace_op(op, result)
-        expand_only_reader(result)
+        _expand_only_reader(result)
     return report
 
 
@@ -107,7 +114,6 @@ def _may_be_product(op: Any) -> bool:
 
 
 def _loops_around(op: Any) -> list[Any]:
-    """The loops that an op stands in, the outermost first."""
     found: list[Any] = []
     above = op.parent
     while above is not None:
@@ -117,33 +123,16 @@ def _loops_around(op: Any) -> list[Any]:
     return found
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A product whose operand is packed before a loop.
+def _strips_of(
+    op: Any, loops: Sequence[Any], machine: Machine
+) -> tuple[StripReader, Any, int] | str:
+    """The product, the loop before which its operand is packed, and the columns of a strip.
 
-    Attributes:
-        reader: how it reads the operand.
-        operand: it.
-        axes: the axis of the operand that each axis before strips is, that of the columns first.
-        loop: the outermost in which the operand stays as it is.
-        width: columns of a strip.
+    Where nothing is packed, the reason.
     """
-
-    reader: Reader
-    operand: Any
-    axes: tuple[int, ...]
-    loop: Any
-    width: int
-
-
-def _found(op: Any, loops: Sequence[Any], machine: Machine) -> _Found | str:
-    """Return the product with the operand to pack before loops, or why nothing is packed."""
-    if not machine.has_fma or not all(_is_plain(v, op.results[0].type) for v in op.operands):
+    if not machine.has_fma or not is_plain(op):
         return "the operands are not of f32 or f64 with known sizes, or the machine has no FMA"
-    try:
-        contraction = contraction_of(recognize(op))
-    except RecognitionError:
-        contraction = None
+    contraction = contraction_in(op)
     if contraction is None:
         return "the op is not a contraction of two operands"
     reader = _reader(op, contraction)
@@ -153,43 +142,14 @@ def _found(op: Any, loops: Sequence[Any], machine: Machine) -> _Found | str:
     steady = [loop for loop in loops if _is_before(operand, loop)]
     if not steady:
         return "the operand with the columns changes in the loop"
-    width = _width(reader, operand.type, machine)
-    if not width:
+    columns = operand.type.shape[reader.own.index(reader.dims[0])]
+    width, seconds = quickest_strips([reader], columns, machine)
+    if not width or seconds >= LEAST_GAIN * seconds_in_place(reader, machine):
         return "the operand is best read in place"
-    axes = tuple(reader.own.index(dim) for dim in reader.dims)
-    return _Found(reader, operand, axes, steady[0], width)
-
-
-def _width(reader: Reader, type_: Any, machine: Machine) -> int:
-    """Return the columns of a strip where reading strips is faster; else 0."""
-    columns = type_.shape[reader.own.index(reader.dims[0])]
-    times = {
-        width: ready_seconds(reader, width, machine)
-        for width in widths(columns, type_.element_type, machine)
-    }
-    best = min(times, key=lambda width: times[width], default=0)
-    plain = lying_seconds(reader, reader.own, type_.shape, machine)
-    return best if best and times[best] < _LEAST_GAIN * plain else 0
-
-
-_LEAST_GAIN = 0.99
-"""The limit on the time with strips, as a share of the time without.
-
-Strips take memory besides the operand."""
-
-
-def _is_plain(value: Any, result: Any) -> bool:
-    type_ = value.type
-    return (
-        isinstance(type_, ir.RankedTensorType)
-        and type_.has_static_shape
-        and type_.element_type == result.element_type
-        and str(type_.element_type) in _ELEMENTS
-    )
+    return reader, steady[0], width
 
 
 def _is_before(value: Any, loop: Any) -> bool:
-    """Return whether a value is there before a loop begins."""
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     above = block.owner.operation
     while above is not None:
@@ -199,7 +159,7 @@ def _is_before(value: Any, loop: Any) -> bool:
     return True
 
 
-def _reader(op: Any, contraction: Contraction) -> Reader | None:
+def _reader(op: Any, contraction: Contraction) -> StripReader | None:
     """A product with the columns of an operand first, and then what is summed over."""
     columns = contraction.c[-1:]
     number = 1 if columns and columns[0] in contraction.b else 0
@@ -209,7 +169,7 @@ def _reader(op: Any, contraction: Contraction) -> Reader | None:
         return None
     if any(dim in contraction.c or dim not in other for dim in summed):
         return None
-    return Reader(op, number, contraction, (*columns, *summed), ())
+    return StripReader(op, number, contraction, (*columns, *summed))
 
 
 def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
@@ -229,3 +189,37 @@ def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
     made = linalg.TransposeOp([init.type], expanded, init, order).operation
     linalg.fill_builtin_region(made)
     return made.results[0]
+
+
+def _expand_only_reader(collapsed: Any) -> None:
+    """Have the only reader of a collapsed tensor, an element-wise op, read it as it was before."""
+    uses = list(collapsed.uses)
+    reader = uses[0].owner.operation if len(uses) == 1 else None
+    if reader is None or not _is_elementwise(reader, collapsed):
+        return
+    collapse, at = producer(collapsed), uses[0].operand_number
+    source = collapse.operands[0]
+    expansion = LoopExpansion.of(reader, at, groups_of(collapse), sizes_of(source))
+    if expansion is None:
+        return
+    with reader.location, ir.InsertionPoint(reader):
+        new = expansion.build({at: source})
+        groups = expansion.groups(maps_of(reader)[-1])
+        result = tensor.collapse_shape(reader.results[0].type, new.results[0], groups)
+    replace_op(reader, result)
+
+
+def _is_elementwise(op: Any, read: Any) -> bool:
+    """Return whether an op gives one element for each of what it reads, at the same place."""
+    if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
+        return False
+    rank, maps = read.type.rank, maps_of(op)
+    identity = ir.AffineMap.get_identity(rank)
+    if maps[-1] != identity or not all(map_.is_projected_permutation for map_ in maps):
+        return False
+    if op.results[0].type.shape != read.type.shape or op.operands[len(maps) - 1] == read:
+        return False
+    if any(m != identity for v, m in zip(op.operands, maps, strict=True) if v == read):
+        return False
+    body = op.regions[0].blocks[0].operations
+    return all(each.operation.name.startswith(("arith.", "math.")) for each in list(body)[:-1])

@@ -13,9 +13,16 @@ where they lie, into the order in which the micro-kernel reads them. One functio
 contractions of one plan. Sums of floats are in another order than that of the loops, and each
 product is added without being rounded. Integers are exact.
 
-Narrow elements are multiplied by dot products where the machine has them, and else converted while
-they are packed; those of bf16 take subnormal numbers for zeros on x86. What is computed of an
-operand, a dequantization say, is done while packing, too.
+Element types are multiplied as they are, converted, or in dot products:
+
+    f32, f64, i32, i64           as they are
+    bf16, bf16 -> f32            dot products of words of two, where the machine has them
+    s8, u8, s16 -> i32           dot products of words of four or two, likewise; zero points too
+    whatever else is cast        converted while it is packed, then as its result
+    computed, and floats then    likewise, by a prologue: a dequantization, say
+
+Operands that are read once, a matrix times a vector, are converted where they lie. Dot products of
+bf16 take subnormal numbers for zeros on x86.
 
 Where the output was just filled with zeros, it is written without being read, and the fill is gone.
 If its only reader is an element-wise op (a bias and an activation, for example), that op is
@@ -25,6 +32,7 @@ there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,42 +43,46 @@ from linalg_ext.target import current
 from linalg_ext.transforms.analysis.buffers import buffer_of
 from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.blocked_sums import (
+    LONG,
     can_be_split,
     length_at_run_time,
     split_sums,
 )
 from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
-    erase_epilogue,
+    call_in_place,
     find_epilogue,
     fits,
     move_before,
 )
-from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.base.machine import Machine, choose_dot, this_machine
 from linalg_ext.transforms.codegen.base.payload import Elementwise
-from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
-from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
+from linalg_ext.transforms.codegen.base.problem import (
+    Argument,
+    Operand,
+    Problem,
+    argument_of,
+    classify,
+    dimensions_of,
+)
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
+from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.transforms.parallel.share_work import threads_of
 
 from ._contraction_nest import ContractionNest
-from ._element_types import plan_of_types
-from ._products import Product, read_product
-from .contraction_plan import Plan
-from .plan_selection import chosen
+from .contraction_plan import Plan, make_plan
+from .packing import with_readable_prologues
+from .plan_selection import PlannedContraction, chosen
+from .products import Factor, Product, cast_between, read_product
 
 NAME = "linalg-ext-pack-contractions"
 
 _MOST_WORDS = 1 << 14
 """A depth of more words than this is divided: a strip of A would not stay in L2."""
 
-_LONG = 1 << 16
-"""A depth from which on blocks of it are added with compensation."""
-
 _BLOCK = 1 << 14
-"""Products that are added up in such a block."""
+"""Products that are added up in a block of a long depth."""
 
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
@@ -81,7 +93,7 @@ def pack_contractions(module: ir.Operation) -> Report:
     """Turn contractions of floats on buffers into calls of packed nests."""
     report = Report(NAME)
     functions = _Functions(module)
-    pending = _structured_ops(module)
+    pending = select(module, _may_contract)
     blocks: list[Any] = []
     while pending:
         op = pending.pop(0)
@@ -98,37 +110,19 @@ def pack_contractions(module: ir.Operation) -> Report:
     return report
 
 
-def _structured_ops(module: ir.Operation) -> list[Any]:
-    """Ops with two inputs and an output on buffers, scalars aside: whatever may contract."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if (
-            op.name.startswith("linalg.")
-            and not len(op.results)
-            and _may_contract(op)
-            and all(
-                isinstance(value.type, ir.MemRefType)
-                for value in op.operands
-                if isinstance(value.type, ir.ShapedType)
-            )
-        ):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
 def _may_contract(op: Any) -> bool:
-    """Return whether an op has three shaped operands, as a product has.
+    """Return whether an op has buffers alone, scalars aside, and three of them as a product has.
 
     A sum may have more: those from which its factors are computed.
     """
-    count = sum(isinstance(value.type, ir.ShapedType) for value in op.operands)
-    if count > 3 and "iterator_types" in op.attributes:
+    if not op.name.startswith("linalg.") or len(op.results):
+        return False
+    shaped = [value for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    if not all(isinstance(value.type, ir.MemRefType) for value in shaped):
+        return False
+    if len(shaped) > 3 and "iterator_types" in op.attributes:
         return "reduction" in str(op.attributes["iterator_types"])
-    return count == 3
+    return len(shaped) == 3
 
 
 def _rewrite(
@@ -151,58 +145,46 @@ def _rewrite(
         return "the output is an input"
     zeros = preceding_zeros(op)
     found = find_epilogue(op, product.c, zeros) if zeros is not None else None
-    made = _planned(product, zeros, found, functions.machine)
-    if found is not None and (isinstance(made, str) or not _can_finish(made[1], found)):
+    planned = _planned(product, zeros, found, functions.machine)
+    if found is not None and (isinstance(planned, str) or not _can_finish(planned[1], found)):
         found = None
-        made = _planned(product, zeros, None, functions.machine)
-    if isinstance(made, str):
-        return made
-    arguments, plan = made
+        planned = _planned(product, zeros, None, functions.machine)
+    if isinstance(planned, str):
+        return planned
+    arguments, plan = planned
     if _is_small(plan.problem):
         return "the product is small"
     if _uses_all_once(plan):
         return "the product is element by element: each value is used once"
     if blocks is not None and _is_long(plan, op):
-        made_of_it = _split(op, plan.problem, zeros, found)
-        blocks += made_of_it
-        pending[:0] = made_of_it
+        parts = _split(op, plan.problem, zeros, found)
+        blocks += parts
+        pending[:0] = parts
         return None
-    prologues = [factor.prologue for factor in factors]
-    name = functions.named(
-        plan, arguments, found.epilogue if found is not None else None, prologues
-    )
+    epilogue = None if found is None else found.epilogue
+    name = functions.named(plan, arguments, epilogue, [factor.prologue for factor in factors])
     operands = [factor.value for factor in factors]
     others = [factor.zero_point for factor in factors if factor.zero_point is not None]
     others += [value for factor in factors for value in factor.others]
     if found is not None:
-        move_before(found, op)
         operands += [found.destination, *others, *found.values]
     else:
         operands += [product.output, *others]
-    functions.call(name, operands, [op] if found is None else [op, found.op])
-    if zeros is not None:
-        zeros.erase()
-    op.erase()
-    if found is not None:
-        erase_epilogue(found, product.output, pending)
+    call_in_place(functions, name, operands, op, zeros, found, pending)
     return None
 
 
 def _is_long(plan: Plan, op: Any) -> bool:
     """Return whether the depth may be so long that its sums lose too much precision."""
     depth = plan.problem.depth.size
-    is_short = depth is not None and depth <= _LONG
+    is_short = depth is not None and depth <= LONG
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
 def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
     """Cut a contraction with a long depth into blocks of it; return the ops to go on with.
 
-    Args:
-        op: the contraction; erased, or moved to where the run finds its depth to be short.
-        problem: it.
-        zeros: what fills its result before, if that is so.
-        found: what may be done with it where it is short.
+    It is erased, or moved to where the run finds its depth to be short.
     """
     output = op.operands[len(op.operands) - 1]
     if problem.depth.size is not None:
@@ -216,7 +198,7 @@ def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -
         move_before(found, op)
     with op.location, ir.InsertionPoint(op):
         length = length_at_run_time(op)
-        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(_LONG))
+        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(LONG))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             # The other branch can do without a buffer between, and then no other op may use it.
@@ -249,7 +231,6 @@ def _writing_to(new: Any, old: Any, op: Any) -> Any:
 def _planned(
     product: Product, zeros: Any, found: FoundEpilogue | None, machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
-    """The operands with what their types tell, and the plan; or why there is none."""
     output = product.output if found is None else found.destination
     values = [(factor.value, factor.dims) for factor in product.factors]
     arguments = []
@@ -258,12 +239,15 @@ def _planned(
         if isinstance(argument, str):
             return argument
         arguments.append(argument)
-    problem = _problem(product, arguments, overwrites=zeros is not None)
+    roles: tuple[Operand, ...] = ("A", "B", "C")
+    dimensions = dimensions_of(dict(zip(roles, arguments, strict=True)))
+    dimensions.sort(key=lambda dimension: product.dims.index(dimension.name))
+    problem = classify(product.element, dimensions, overwrites=zeros is not None)
     if isinstance(problem, str):
         return problem
     if arguments[2].element != problem.element:
         problem = replace(problem, is_undivided=True)
-    return plan_of_types(product, problem, arguments, machine)
+    return _plan_of_types(product, problem, arguments, machine)
 
 
 def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
@@ -273,28 +257,9 @@ def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
     return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
 
 
-def _problem(product: Product, arguments: Sequence[Argument], *, overwrites: bool) -> Problem | str:
-    sizes: dict[str, int | None] = {}
-    strides: dict[str, dict[Operand, int | None]] = {dim: {} for dim in product.dims}
-    roles: tuple[Operand, ...] = ("A", "B", "C")
-    for role, argument in zip(roles, arguments, strict=True):
-        for axis, dimension in enumerate(argument.dimensions):
-            size = argument.sizes[axis]
-            if size is not None or dimension not in sizes:
-                sizes[dimension] = size
-            strides[dimension][role] = argument.strides[axis]
-    dimensions = [Dimension(dim, sizes[dim], strides[dim]) for dim in product.dims if strides[dim]]
-    return classify(product.element, dimensions, overwrites=overwrites)
-
-
 def _is_small(problem: Problem) -> bool:
-    sizes = [group.size for group in (problem.rows, problem.columns, problem.depth)]
-    if not problem.is_static:
-        return False
-    products = 1
-    for size in sizes:
-        products *= size or 0
-    return products < LEAST_PRODUCTS
+    sizes = (problem.rows.size, problem.columns.size, problem.depth.size)
+    return problem.is_static and math.prod(size or 0 for size in sizes) < LEAST_PRODUCTS
 
 
 def _uses_all_once(plan: Plan) -> bool:
@@ -308,7 +273,7 @@ def _uses_all_once(plan: Plan) -> bool:
     return are_vectors or (are_known and problem.dot is None)
 
 
-class _Functions:
+class _Functions(Functions):
     """The functions of a module's nests: one for each plan.
 
     Attributes:
@@ -317,13 +282,9 @@ class _Functions:
     """
 
     def __init__(self, module: ir.Operation) -> None:
+        super().__init__(module, CONTRACTION)
         self.machine = this_machine().beside(threads_of(module))
         self.decisions: list[PlannedContraction] = []
-        self._functions = Functions(module, CONTRACTION)
-
-    def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
-        """Call a function in the place of the first of some ops."""
-        self._functions.call(name, operands, ops)
 
     def named(
         self,
@@ -332,7 +293,6 @@ class _Functions:
         epilogue: Elementwise | None,
         prologues: Sequence[Elementwise | None],
     ) -> str:
-        """The name of the function for a contraction and its epilogue."""
         problem = plan.problem
         key = (
             (problem.swapped, problem.overwrites, problem.dot, problem.zero_points),
@@ -340,13 +300,65 @@ class _Functions:
             epilogue,
             tuple(prologues),
         )
-        name = self._functions.known(key)
+        name = self.known(key)
         if name is None:
-            made = chosen(plan)
-            name = self._functions.add(
-                key,
-                made,
-                ContractionNest(made, arguments, epilogue, prologues).function,
-            )
-            self.decisions.append(PlannedContraction(name, plan, made, epilogue, current()))
+            taken = chosen(plan)
+            nest = ContractionNest(taken, arguments, epilogue, prologues)
+            name = self.add(key, taken, nest.function)
+            self.decisions.append(PlannedContraction(name, plan, taken, epilogue, current()))
         return name
+
+
+def _plan_of_types(
+    product: Product, problem: Problem, arguments: Sequence[Argument], machine: Machine
+) -> tuple[list[Argument], Plan] | str:
+    """The operands as they are read, and the plan; or why there is none.
+
+    The problem has its dimensions sorted, all of one type; the arguments are A, B and C of the op.
+    """
+    first, second = product.factors
+    a, b = (second, first) if problem.swapped else (first, second)
+    has_zero_points = any(factor.zero_point is not None for factor in product.factors)
+    operands: tuple[tuple[Operand, Factor], ...] = (("A", a), ("B", b))
+    converted = replace(
+        problem,
+        converted=frozenset(operand for operand, factor in operands if factor.cast is not None),
+    )
+    prologues = {
+        operand: factor.prologue for operand, factor in operands if factor.prologue is not None
+    }
+    if prologues:
+        if has_zero_points:
+            return "zero points and a prologue on one operand"
+        computed = replace(
+            converted,
+            converted=converted.converted | frozenset(prologues),
+            computed=frozenset(prologues),
+        )
+        plan = with_readable_prologues(make_plan(computed, machine), prologues)
+        return _read_as(problem.element, product, arguments), plan
+    plan = make_plan(converted, machine)
+    dot = choose_dot(machine.dots, a.sign, b.sign, problem.element)
+    if dot is not None and (has_zero_points or not plan.is_inner):
+        zero_points = (operand for operand, factor in operands if factor.zero_point is not None)
+        words = replace(problem, dot=dot, zero_points=frozenset(zero_points))
+        return _read_as(dot.element, product, arguments), make_plan(words, machine)
+    if has_zero_points:
+        return "zero points, and no dot products"
+    return _read_as(problem.element, product, arguments), plan
+
+
+def _read_as(element: str, product: Product, arguments: Sequence[Argument]) -> list[Argument]:
+    """The operands with what becomes of their elements when they are read."""
+    *inputs, output = arguments
+    read = [
+        replace(
+            argument,
+            cast=cast_between(factor.source, element, unsigned=factor.is_unsigned),
+            read_as=element,
+        )
+        if factor.source != element and factor.prologue is None
+        else argument
+        for argument, factor in zip(inputs, product.factors, strict=True)
+    ]
+    return [*read, output]

@@ -29,25 +29,31 @@ columns of every product that reads them, and whose other axes are summed over.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
+from linalg_ext.target.analytic import bytes_per_cycle
 from linalg_ext.target.clock import cycles_per_second
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import parameters, retype
-from linalg_ext.transforms.ir_utils.walking import functions, replace_op
+from linalg_ext.transforms.codegen.base.problem import bits_of
+from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.walking import functions, is_unused, replace_op
 
-from ._packed_layout import packing_seconds, product_of_strips, ready_seconds, widths
-from ._parameter_readers import Reader, readers_of
-from .contraction_cost import bytes_per_cycle
+from ._strip_products import (
+    LEAST_GAIN,
+    StripReader,
+    is_plain,
+    packing_seconds,
+    product_of_strips,
+    quickest_strips,
+)
+from .products import contraction_in
 
 NAME = "linalg-ext-pack-parameters"
-
-_ELEMENTS = ("f32", "f64")
 
 
 @module_pass(NAME, on="func.func")
@@ -59,71 +65,126 @@ def pack_parameters(module: ir.Operation) -> Report:
         block = function.regions[0].blocks[0]
         for number in parameters(function):
             report.matched["parameter"] += 1
-            found = _found(block.arguments[number], machine)
-            if isinstance(found, str):
-                report.leave("parameter", found)
+            parameter = block.arguments[number]
+            packed = _readers_and_width(parameter, machine)
+            if isinstance(packed, str):
+                report.leave("parameter", packed)
                 continue
-            _pack(block.arguments[number], found)
+            _pack(parameter, *packed)
             report.changed["parameter"] += 1
         retype(function)
     return report
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The products that read a parameter, and how many columns a strip of it has for them."""
-
-    readers: tuple[Reader, ...]
-    width: int
-
-
-def _found(parameter: Any, machine: Machine) -> _Found | str:
-    """The products that a parameter can be packed for, or why it cannot."""
+def _readers_and_width(parameter: Any, machine: Machine) -> tuple[Sequence[StripReader], int] | str:
+    """The products that a parameter is packed for and the columns of a strip; or why it is not."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or type_.rank < 2 or not type_.has_static_shape:
         return "the parameter is not a tensor of two axes or more, of known sizes"
-    if str(type_.element_type) not in _ELEMENTS or not machine.has_fma:
+    if str(type_.element_type) not in ("f32", "f64") or not machine.has_fma:
         return "the elements are not f32 or f64, or the machine has no FMA"
-    readers = list(readers_of(parameter, tuple(range(type_.rank)), ()))
-    products = [reader for reader in readers if isinstance(reader, Reader)]
+    readers = list(_readers_of(parameter, tuple(range(type_.rank)), ()))
+    products = [reader for reader in readers if reader is not None]
     if len(products) < len(readers) or not products:
         return "something else than a product reads it"
-    width = _width(products, type_, machine)
-    return _Found(tuple(products), width) if width else "the parameter is best read in place"
-
-
-def _width(readers: Sequence[Reader], type_: Any, machine: Machine) -> int:
-    """Return the columns of a strip of a parameter where packing it once pays; else 0."""
-    times = {
-        width: sum(ready_seconds(reader, width, machine) for reader in readers)
-        for width in widths(type_.shape[0], type_.element_type, machine)
-    }
-    best = min(times, key=lambda width: times[width], default=0)
-    plain = sum(packing_seconds(reader, machine) for reader in readers)
-    bytes_read = math.prod(type_.shape) * type_.element_type.width // 8
+    width, seconds = quickest_strips(products, type_.shape[0], machine)
+    plain = sum(packing_seconds(reader, machine) for reader in products)
+    bytes_read = math.prod(type_.shape) * bits_of(str(type_.element_type)) // 8
     reading = bytes_read / bytes_per_cycle(current(), bytes_read) / cycles_per_second()
-    return best if best and times[best] + _WATCHING + reading < _LEAST_GAIN * plain else 0
+    if not width or seconds + _WATCHING + reading >= LEAST_GAIN * plain:
+        return "the parameter is best read in place"
+    return products, width
 
-
-_LEAST_GAIN = 0.99
-"""The limit on the time with strips, as a share of the time without.
-
-Strips take memory besides the parameter.
-"""
 
 _WATCHING = 5e-6
 """Seconds for which a call asks whether a parameter has changed, besides those of reading it."""
 
 
-def _pack(parameter: Any, found: _Found) -> None:
-    """Give a parameter the type of its strips, and have its readers read those."""
+def _pack(parameter: Any, readers: Sequence[StripReader], width: int) -> None:
     columns, *others = parameter.type.shape
-    strips = [columns // found.width, *others, found.width]
-    for reader in found.readers:
+    for reader in readers:
         with reader.op.location, ir.InsertionPoint(reader.op):
-            result = product_of_strips(reader, parameter, found.width)
+            result = product_of_strips(reader, parameter, width)
         replace_op(reader.op, result)
         for op in reader.between:
-            if not any(True for _ in op.results[0].uses):
+            if is_unused(op.results[0]):
                 op.erase()
+    strips = [columns // width, *others, width]
     parameter.set_type(ir.RankedTensorType.get(strips, parameter.type.element_type))
+
+
+def _readers_of(
+    value: Any, axes: tuple[int | None, ...], between: tuple[Any, ...]
+) -> Iterator[StripReader | None]:
+    """The products that read a value; None for what else does.
+
+    Args:
+        value: a parameter, or what moves its elements.
+        axes: for each axis of it, that of the parameter.
+        between: the ops that moved them.
+    """
+    for use in value.uses:
+        op = use.owner.operation
+        moved = _moved(op, axes) if use.operand_number == 0 else None
+        if moved is not None:
+            yield from _readers_of(op.results[0], moved, (op, *between))
+        else:
+            yield _reader(op, use.operand_number, axes, between)
+
+
+def _moved(op: Any, axes: tuple[int | None, ...]) -> tuple[int | None, ...] | None:
+    """The axes of what an op gives, if it but transposes and broadcasts."""
+    if op.name == "linalg.transpose":
+        order = ir.DenseI64ArrayAttr(op.attributes["permutation"])
+        return tuple(axes[axis] for axis in order)
+    if op.name == "linalg.broadcast":
+        added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+        given = iter(axes)
+        count = len(axes) + len(added)
+        return tuple(None if axis in added else next(given) for axis in range(count))
+    if op.name != "linalg.generic" or len(op.operands) != 2 or len(op.results) != 1:
+        return None
+    body = op.regions[0].blocks[0]
+    read, written = maps_of(op)
+    plain = read.is_projected_permutation and written.is_permutation
+    if not plain or len(body.operations) != 1:
+        return None
+    if body.operations[0].operation.operands[0] != body.arguments[0]:
+        return None
+    known = {
+        ir.AffineDimExpr(result).position: axis
+        for result, axis in zip(read.results, axes, strict=True)
+    }
+    return tuple(known.get(ir.AffineDimExpr(result).position) for result in written.results)
+
+
+def _reader(
+    op: Any, number: int, axes: tuple[int | None, ...], between: tuple[Any, ...]
+) -> StripReader | None:
+    if not op.name.startswith("linalg.") or len(op.operands) != 3 or len(op.results) != 1:
+        return None
+    contraction = contraction_in(op) if is_plain(op) else None
+    if contraction is None or number > 1:
+        return None
+    own = contraction.b if number else contraction.a
+    dims = {axis: dim for dim, axis in zip(own, axes, strict=True) if axis is not None}
+    if len(dims) < max(dims, default=0) + 1:
+        return None
+    ordered = tuple(dims[axis] for axis in range(len(dims)))
+    reader = StripReader(op, number, contraction, ordered, between)
+    return reader if _goes_into_columns(reader) else None
+
+
+def _goes_into_columns(reader: StripReader) -> bool:
+    """Return whether the first axis is the innermost of the result alone, and the others are
+    summed.
+    """
+    c, (first, *others) = reader.contraction.c, reader.dims
+    lone = [dim for dim in reader.own if dim not in reader.dims and dim not in c]
+    return (
+        not lone
+        and c[-1:] == (first,)
+        and first not in reader.other
+        and all(dim in reader.other and dim not in c for dim in others)
+        and set(c) - {first} <= set(reader.other)
+    )

@@ -5,235 +5,378 @@
     B                [strip][depth][column of the tile]
 
 Rows and columns beyond the edge of an operand are packed as repetitions of the last one, or as
-zeros: what comes of them is never stored. Nothing outside an operand is read.
+zeros: what comes of them is never stored. Nothing outside an operand is read. A prologue is
+element-wise work on an operand, a dequantization say, done while it is packed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from linalg_ext.transforms.codegen.base.epilogue import Finisher, seen_in_vectors
 from linalg_ext.transforms.codegen.base.flat_memory import Memory, Piece, Strided
-from linalg_ext.transforms.codegen.base.problem import Group
+from linalg_ext.transforms.codegen.base.payload import Elementwise
+from linalg_ext.transforms.codegen.base.problem import Group, Operand
 from linalg_ext.transforms.codegen.base.transposition import transpose
-from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.base.writer import Index, Writer, divides
 
-from ._operand_access import pieces_of_rows
-from .contraction_plan import Plan
+from .contraction_plan import Packing, Plan, pieces_of_rows
 
 
-def pack_b(
-    w: Writer, plan: Plan, b: Strided, packed: Memory, first: Index, depth: Index, extent: Index,
-    strips: Index, columns: Index, whole_depth: Index,
-) -> None:  # fmt: skip
-    """Pack strips of B.
+@dataclass(frozen=True)
+class Strips:
+    """Strips of one operand, to be packed from a block of the depth.
 
-    Args:
-        w: where the code is written.
-        plan: how.
-        b: the operand.
+    Attributes:
+        writer: where the code is written.
+        plan: how they are packed.
+        source: the operand, A or B.
         packed: where the strips go.
-        first: the first column.
+        first: the first row or column.
+        count: how many strips.
+        size: the rows or columns of the whole operand.
         depth: where the block begins along the depth.
         extent: how deep the block is.
-        strips: how many strips.
-        columns: the columns of the whole operand.
-        whole_depth: the depth of the whole operand.
+        whole_depth: the depth of the whole operand, in elements.
     """
-    with w.loop(0, strips) as strip:
-        column = w.add(first, w.mul(strip, plan.tile.columns))
-        target = w.mul(strip, plan.strip_b)
-        if plan.pack_b == "rows":
-            _b_by_rows(w, plan, b, packed, column, target, depth, extent, columns)
-        elif plan.pack_b == "transpose":
-            _b_transposed(w, plan, b, packed, column, target, depth, extent, columns, whole_depth)
-        else:
-            _b_one_by_one(w, plan, b, packed, column, target, depth, extent, columns)
+
+    writer: Writer
+    plan: Plan
+    source: Strided
+    packed: Memory
+    first: Index
+    count: Index
+    size: Index
+    depth: Index
+    extent: Index
+    whole_depth: Index
+
+    @property
+    def is_a(self) -> bool:
+        """True for strips of A."""
+        return self.source.operand == "A"
+
+    @property
+    def kind(self) -> Packing:
+        """The way in which the operand is packed."""
+        return self.plan.pack_a if self.is_a else self.plan.pack_b
+
+    @property
+    def lines(self) -> Group:
+        """The rows, or the columns."""
+        problem = self.plan.problem
+        return problem.rows if self.is_a else problem.columns
+
+    @property
+    def height(self) -> int:
+        """The rows or columns of a strip."""
+        return self.plan.tile.rows if self.is_a else self.plan.tile.columns
+
+    def line(self, *terms: Index) -> Index:
+        """Return a row or column, or the last one if that is beyond the edge."""
+        return self.writer.within(self.writer.add(*terms), self.size, self.height)
+
+    def lines_of_square(self, first: Index, at: Index) -> Iterator[Index]:
+        """Yield the columns of a square of vectors that is transposed."""
+        return (self.line(first, at, lane) for lane in range(self.plan.tile.lanes))
+
+    def store_square(self, square: Sequence[str], target: Index, k: Index, at: Index) -> None:
+        """Write vectors along the depth to a strip of B, whose vectors run across it.
+
+        Args:
+            square: the vectors, one for each column, as many as each has lanes.
+            target: where the strip begins.
+            k: the first step of the depth.
+            at: the first of the columns, within the tile.
+        """
+        w, packed, width = self.writer, self.packed, self.plan.tile.columns
+        for lane, vector in enumerate(transpose(w, square, packed.vector)):
+            packed.store_vector(vector, w.add(target, w.mul(w.add(k, lane), width), at))
 
 
-def _b_by_rows(
-    w: Writer, plan: Plan, b: Strided, packed: Memory, column: Index, target: Index,
-    depth: Index, extent: Index, columns: Index,
-) -> None:  # fmt: skip
-    problem, tile = plan.problem, plan.tile
-    count = problem.columns.pieces("B", tile.lanes)
-    limit = None if divides(tile.columns, columns) else columns
-    vectors = b.tile_pieces(problem.columns, column, tile.columns, count, limit)
-    with w.loop(0, extent) as k:
-        offset = b.offset(problem.depth, w.add(depth, k))
-        row = w.add(target, w.mul(k, tile.columns))
-        for number, pieces in enumerate(vectors):
-            vector = b.load_pieces(pieces, offset)
-            packed.store_vector(vector, w.add(row, number * tile.lanes))
+class Packer:
+    """Packs strips of an operand as it lies; the base class of what computes while it packs."""
 
+    def pack(self, s: Strips) -> None:
+        """Write the loop over strips."""
+        w, length = s.writer, s.plan.strip_a if s.is_a else s.plan.strip_b
+        with w.loop(0, s.count) as strip:
+            line = w.add(s.first, w.mul(strip, s.height))
+            target = w.mul(strip, length)
+            if s.kind == "scalar":
+                self._one_by_one(s, line, target)
+            elif s.kind == "transpose":
+                self._transposed(s, line, target)
+            elif s.is_a and s.kind == "rows":
+                self._along(s, line, target)
+            else:
+                self._across(s, line, target)
+            self._correct(s, target)
 
-def _b_transposed(
-    w: Writer, plan: Plan, b: Strided, packed: Memory, column: Index, target: Index,
-    depth: Index, extent: Index, columns: Index, whole_depth: Index,
-) -> None:  # fmt: skip
-    problem, tile = plan.problem, plan.tile
-    with w.loop(0, tile.columns, tile.lanes) as at:
-        offsets = [
-            b.offset(problem.columns, within(w, w.add(column, at, lane), columns, tile.columns))
-            for lane in range(tile.lanes)
-        ]
-        with w.loop(0, extent, tile.lanes) as k:
-            pieces = _along_depth(w, plan, b, w.add(depth, k), whole_depth)
-            square = [b.load_pieces(pieces, offset) for offset in offsets]
-            store_square(w, plan, packed, square, target, k, at)
+    def moved(self, dimension: str, index: Index) -> Packer:
+        """The same at an index of a batch dimension."""
+        del dimension, index
+        return self
 
+    def _along(self, s: Strips, first: Index, target: Index) -> None:
+        """Pack rows of A in vectors along the depth."""
+        w, a, lanes = s.writer, s.source, s.plan.tile.lanes
+        with w.loop(0, s.height) as at:
+            base = w.add(a.base, a.offset(s.lines, s.line(first, at)))
+            begin = w.add(target, w.mul(at, s.plan.stride_a))
+            with _runs(s) as (before, offset, length):
+                source, start = w.add(base, offset), w.add(begin, before)
+                whole = w.mul(w.div(length, lanes), lanes)
+                with w.loop(0, whole, lanes) as k:
+                    vector = a.memory.load_vector(w.add(source, k))
+                    s.packed.store_vector(vector, w.add(start, k))
+                if not divides(lanes, length):
+                    # Lanes beyond the run are overwritten by the next run, or the next row.
+                    mask = a.memory.below(w.sub(length, whole))
+                    last = a.memory.load_vector(w.add(source, whole), mask)
+                    s.packed.store_vector(last, w.add(start, whole))
 
-def store_square(
-    w: Writer, plan: Plan, packed: Memory, square: Sequence[str], target: Index, k: Index, at: Index
-) -> None:
-    """Write vectors that run along the depth to a strip of B, whose vectors run across it.
+    def _across(self, s: Strips, first: Index, target: Index) -> None:
+        """Pack rows or columns side by side, step by step of the depth."""
+        w = s.writer
+        vectors = self._pieces_across(s, first)
+        with w.loop(0, s.extent) as k:
+            depth = w.add(s.depth, k)
+            offset = s.source.offset(s.plan.problem.depth, depth)
+            row = w.add(target, w.mul(k, s.height))
+            for number, pieces in enumerate(vectors):
+                vector = s.source.load_pieces(pieces, offset)
+                at = number * s.plan.tile.lanes
+                # Lanes beyond the tile are overwritten by the next round.
+                s.packed.store_vector(self._computed(s, vector, depth, first, at), w.add(row, at))
 
-    Args:
-        w: where the code is written.
-        plan: how wide a strip is.
-        packed: where the strips are.
-        square: the vectors, one for each column, as many as each has lanes.
-        target: where the strip begins.
-        k: the first step of the depth.
-        at: the first of the columns, within the tile.
-    """
-    for lane, vector in enumerate(transpose(w, square, packed.vector)):
-        packed.store_vector(vector, w.add(target, w.mul(w.add(k, lane), plan.tile.columns), at))
-
-
-def _b_one_by_one(
-    w: Writer, plan: Plan, b: Strided, packed: Memory, column: Index, target: Index,
-    depth: Index, extent: Index, columns: Index,
-) -> None:  # fmt: skip
-    problem, tile = plan.problem, plan.tile
-    with w.loop(0, tile.columns) as at:
-        start = w.add(
-            b.base,
-            b.offset(problem.columns, within(w, w.add(column, at), columns, tile.columns)),
-        )
-        with _steps(w, b, problem.depth, depth, extent) as (k, offset):
-            packed.store(
-                b.memory.load(w.add(start, offset)), w.add(target, w.mul(k, tile.columns), at)
-            )
-
-
-def pack_a(
-    w: Writer, plan: Plan, a: Strided, packed: Memory, first: Index, depth: Index, extent: Index,
-    strips: Index, rows: Index, whole_depth: Index,
-) -> None:  # fmt: skip
-    """Pack strips of A; the arguments are as those of `pack_b`, with rows for columns."""
-    with w.loop(0, strips) as strip:
-        row = w.add(first, w.mul(strip, plan.tile.rows))
-        target = w.mul(strip, plan.strip_a)
-        if plan.pack_a == "rows":
-            _a_by_rows(w, plan, a, packed, row, target, depth, extent, rows)
-        elif plan.pack_a == "columns":
-            _a_by_columns(w, plan, a, packed, row, target, depth, extent, rows)
-        else:
-            _a_one_by_one(w, plan, a, packed, row, target, depth, extent, rows)
-
-
-def _a_by_rows(
-    w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
-    depth: Index, extent: Index, rows: Index,
-) -> None:  # fmt: skip
-    problem, tile = plan.problem, plan.tile
-    with w.loop(0, tile.rows) as at:
-        base = w.add(a.base, a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows)))
-        begin = w.add(target, w.mul(at, plan.stride_a))
-        with _runs(w, a, problem.depth, depth, extent) as (before, offset, length):
-            source, start = w.add(base, offset), w.add(begin, before)
-            whole = w.mul(w.div(length, tile.lanes), tile.lanes)
-            with w.loop(0, whole, tile.lanes) as k:
-                packed.store_vector(a.memory.load_vector(w.add(source, k)), w.add(start, k))
-            if not divides(tile.lanes, length):
-                # Lanes beyond the run are overwritten by the next run, or the next row.
-                mask = a.memory.below(w.sub(length, whole))
-                last = a.memory.load_vector(w.add(source, whole), mask)
-                packed.store_vector(last, w.add(start, whole))
-
-
-def _a_by_columns(
-    w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
-    depth: Index, extent: Index, rows: Index,
-) -> None:  # fmt: skip
-    problem, tile = plan.problem, plan.tile
-    vectors = []
-    for at in range(0, tile.rows, tile.lanes):
-        width = min(tile.lanes, tile.rows - at)
-        count = pieces_of_rows(problem, tile, width)
+    def _pieces_across(self, s: Strips, first: Index) -> list[list[Piece]]:
+        w, tile, lines = s.writer, s.plan.tile, s.lines
+        if not s.is_a:
+            limit = None if divides(tile.columns, s.size) else s.size
+            count = lines.pieces("B", tile.lanes)
+            return s.source.tile_pieces(lines, first, tile.columns, count, limit)
+        vectors = []
         # Where the rows are not evenly spaced, those of the next tile may be far away.
-        is_even = len(problem.rows.segments("A")) <= 1
-        limit = rows if is_even else w.min(rows, w.add(row, at + width))
-        vectors.append(a.pieces(problem.rows, w.add(row, at), count, limit))
-    with w.loop(0, extent) as k:
-        offset = a.offset(problem.depth, w.add(depth, k))
-        start = w.add(target, w.mul(k, tile.rows))
-        for number, pieces in enumerate(vectors):
-            # Lanes beyond the tile are overwritten by the next round.
-            packed.store_vector(a.load_pieces(pieces, offset), w.add(start, number * tile.lanes))
+        is_even = len(lines.segments("A")) <= 1
+        for at in range(0, tile.rows, tile.lanes):
+            width = min(tile.lanes, tile.rows - at)
+            count = pieces_of_rows(s.plan.problem, tile, width)
+            limit = s.size if is_even else w.min(s.size, w.add(first, at + width))
+            vectors.append(s.source.pieces(lines, w.add(first, at), count, limit))
+        return vectors
 
+    def _computed(self, s: Strips, vector: str, depth: Index, first: Index, at: int) -> str:
+        """The result for a vector across the depth, `at` lines behind the first of a strip."""
+        del s, depth, first, at
+        return vector
 
-def _a_one_by_one(
-    w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
-    depth: Index, extent: Index, rows: Index,
-) -> None:  # fmt: skip
-    problem, tile = plan.problem, plan.tile
-    with w.loop(0, tile.rows) as at:
-        start = w.add(a.base, a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows)))
-        with _steps(w, a, problem.depth, depth, extent) as (k, offset):
-            packed.store(
-                a.memory.load(w.add(start, offset)), w.add(target, w.mul(k, tile.rows), at)
-            )
+    def _transposed(self, s: Strips, first: Index, target: Index) -> None:
+        w, b, lanes = s.writer, s.source, s.plan.tile.lanes
+        with w.loop(0, s.height, lanes) as at:
+            offsets = [b.offset(s.lines, line) for line in s.lines_of_square(first, at)]
+            with w.loop(0, s.extent, lanes) as k:
+                pieces, _ = _pieces_along(s, w.add(s.depth, k))
+                square = [b.load_pieces(pieces, offset) for offset in offsets]
+                s.store_square(square, target, k, at)
+
+    def _one_by_one(self, s: Strips, first: Index, target: Index) -> None:
+        w, source = s.writer, s.source
+        segments = s.plan.problem.depth.segments(source.operand)
+        step = source.stride(segments[-1]) if segments else 0
+        with w.loop(0, s.height) as at:
+            start = w.add(source.base, source.offset(s.lines, s.line(first, at)))
+            with _runs(s) as (before, offset, length), w.loop(0, length) as number:
+                k, place = w.add(before, number), w.add(offset, w.mul(number, step))
+                element = source.memory.load(w.add(start, place))
+                s.packed.store(element, w.add(target, w.mul(k, s.height), at))
+
+    def _correct(self, s: Strips, target: Index) -> None:
+        """Write what follows the elements of a strip."""
 
 
 @contextmanager
-def _steps(
-    w: Writer, operand: Strided, group: Group, first: Index, extent: Index
-) -> Iterator[tuple[Index, Index]]:
-    """A loop over some indices of a group: the number of each, and its offset."""
-    segments = group.segments(operand.operand)
-    step = operand.stride(segments[-1]) if segments else 0
-    with (
-        _runs(w, operand, group, first, extent) as (before, offset, length),
-        w.loop(0, length) as number,
-    ):
-        yield w.add(before, number), w.add(offset, w.mul(number, step))
-
-
-@contextmanager
-def _runs(
-    w: Writer, operand: Strided, group: Group, first: Index, extent: Index
-) -> Iterator[tuple[Index, Index, Index]]:
-    """A loop over evenly spaced stretches of some indices: divisions are done once for each.
+def _runs(s: Strips) -> Iterator[tuple[Index, Index, Index]]:
+    """A loop over evenly spaced stretches of the depth: divisions are done once for each.
 
     Yields:
-        The number of the first of them, its offset, and how many there are.
+        The number of the first step of it, its offset, and how many there are.
     """
-    segments = group.segments(operand.operand)
+    w, source, group = s.writer, s.source, s.plan.problem.depth
+    segments = group.segments(source.operand)
     if len(segments) <= 1:
-        yield 0, operand.offset(group, first), extent
+        yield 0, source.offset(group, s.depth), s.extent
         return
-    size, end = operand.size(segments[-1]), w.add(first, extent)
-    with w.loop(w.div(first, size), w.div(w.sub(w.add(end, size), 1), size)) as run:
-        start = w.max(first, w.mul(run, size))
+    size, end = source.size(segments[-1]), w.add(s.depth, s.extent)
+    with w.loop(w.div(s.depth, size), w.div(w.sub(w.add(end, size), 1), size)) as run:
+        start = w.max(s.depth, w.mul(run, size))
         length = w.sub(w.min(end, w.add(w.mul(run, size), size)), start)
-        yield w.sub(start, first), operand.offset(group, start), length
+        yield w.sub(start, s.depth), source.offset(group, start), length
 
 
-def _along_depth(
-    w: Writer, plan: Plan, operand: Strided, index: Index, whole_depth: Index
-) -> list[Piece]:
-    group, lanes = plan.problem.depth, plan.tile.lanes
-    limit = None if divides(lanes, whole_depth) else whole_depth
-    return operand.pieces(group, index, group.pieces(operand.operand, lanes), limit)
+def _pieces_along(s: Strips, depth: Index) -> tuple[list[Piece], Index | None]:
+    """The pieces of a vector along the depth, and the end of what is wanted of it."""
+    group, lanes = s.plan.problem.depth, s.plan.tile.lanes
+    limit = None if divides(lanes, s.whole_depth) else s.whole_depth
+    count = group.pieces(s.source.operand, lanes)
+    return s.source.pieces(group, depth, count, limit), limit
 
 
-def within(w: Writer, index: Index, size: Index, tile: int) -> Index:
-    """An index, or the last one if the index is beyond the edge."""
-    return index if divides(tile, size) else w.min(index, w.sub(size, 1))
+def with_readable_prologues(plan: Plan, prologues: dict[Operand, Elementwise]) -> Plan:
+    """The plan, its operands packed one by one where what they are scaled by is not in vectors."""
+    problem, lanes = plan.problem, plan.tile.lanes
+    for operand, prologue in prologues.items():
+        lines = problem.rows if operand == "A" else problem.columns
+        kind = plan.pack_a if operand == "A" else plan.pack_b
+        runs_along_depth = (operand, kind) in (("A", "rows"), ("B", "transpose"))
+        group = problem.depth if runs_along_depth else lines
+        if all(seen_in_vectors(group, each, lanes) for each in prologue.arguments):
+            continue
+        plan = replace(plan, pack_a="scalar") if operand == "A" else replace(plan, pack_b="scalar")
+    return plan
 
 
-def divides(tile: int, size: Index) -> bool:
-    """Return whether a size is known to be a multiple of a tile's."""
-    return isinstance(size, int) and size % tile == 0
+class Prologue(Packer):
+    """Packs what is computed of an operand.
+
+    The operand is read where it lies, in its own type; scales and zero points are read at the place
+    of its line, its depth or its batch.
+    """
+
+    def __init__(
+        self, w: Writer, plan: Plan, operand: Operand, body: Elementwise, others: Sequence[Strided]
+    ) -> None:
+        problem, lanes, name = plan.problem, plan.tile.lanes, f"{operand}S"
+        one = [other.with_lanes(1) for other in others]
+        lines, depth = problem.rows if operand == "A" else problem.columns, problem.depth
+        self._along_depth = Finisher(w, (lines, depth), body, others, lanes, name)
+        self._across_depth = Finisher(w, (depth, lines), body, others, lanes, name)
+        self._alone = Finisher(w, (lines, depth), body, one, 1, name)
+
+    def moved(self, dimension: str, index: Index) -> Prologue:
+        """The same at an index of a batch dimension."""
+        moved = copy(self)
+        moved._along_depth = self._along_depth.moved(dimension, index)
+        moved._across_depth = self._across_depth.moved(dimension, index)
+        moved._alone = self._alone.moved(dimension, index)
+        return moved
+
+    def _along(self, s: Strips, first: Index, target: Index) -> None:
+        w = s.writer
+        with w.loop(0, s.height) as at:
+            line = s.line(first, at)
+            start = w.add(target, w.mul(at, s.plan.stride_a))
+            with w.loop(0, s.extent, s.plan.tile.lanes) as k:
+                (vector,) = self._read_along(s, [line], w.add(s.depth, k))
+                s.packed.store_vector(vector, w.add(start, k))
+
+    def _transposed(self, s: Strips, first: Index, target: Index) -> None:
+        w, lanes = s.writer, s.plan.tile.lanes
+        with w.loop(0, s.height, lanes) as at:
+            lines = list(s.lines_of_square(first, at))
+            with w.loop(0, s.extent, lanes) as k:
+                square = self._read_along(s, lines, w.add(s.depth, k))
+                s.store_square(square, target, k, at)
+
+    def _read_along(self, s: Strips, lines: Sequence[Index], depth: Index) -> list[str]:
+        pieces, limit = _pieces_along(s, depth)
+        return [
+            self._along_depth(
+                s.source.load_pieces(pieces, s.source.offset(s.lines, line)), line, depth, limit
+            )
+            for line in lines
+        ]
+
+    def _pieces_across(self, s: Strips, first: Index) -> list[list[Piece]]:
+        lanes, limit = s.plan.tile.lanes, _limit_across(s)
+        count = s.lines.pieces(s.source.operand, lanes)
+        return [
+            s.source.pieces(s.lines, s.writer.add(first, at), count, limit)
+            for at in range(0, s.height, lanes)
+        ]
+
+    def _computed(self, s: Strips, vector: str, depth: Index, first: Index, at: int) -> str:
+        return self._across_depth(vector, depth, s.writer.add(first, at), _limit_across(s))
+
+    def _one_by_one(self, s: Strips, first: Index, target: Index) -> None:
+        w, source, packed = s.writer, s.source, s.packed
+        one = source.with_lanes(1).memory
+        with w.loop(0, s.height) as at:
+            line = s.line(first, at)
+            start = w.add(source.base, source.offset(s.lines, line))
+            with w.loop(0, s.extent) as k:
+                depth = w.add(s.depth, k)
+                index = w.add(start, source.offset(s.plan.problem.depth, depth))
+                value = self._alone(one.load_vector(index), line, depth, None)
+                number = w.op(f"vector.extract {value}[0] : {packed.element} from "
+                              f"vector<1x{packed.element}>")  # fmt: skip
+                packed.store(number, w.add(target, w.mul(k, s.height), at))
+
+
+def _limit_across(s: Strips) -> Index | None:
+    """The end of the lines that are wanted; None where a strip of whole vectors is within them."""
+    lanes = s.plan.tile.lanes
+    return None if divides(-(-s.height // lanes) * lanes, s.size) else s.size
+
+
+Reader: TypeAlias = "Callable[[str], list[str]]"
+"""Loads what the micro-kernel needs at a step of the depth."""
+
+
+def rows_of(
+    w: Writer, plan: Plan, a: Strided, packed: Memory | None, start: Index, row: Index,
+    rows: Index, depth: Index,
+) -> Reader:  # fmt: skip
+    """Load an element of A for each row of a tile, from a strip or in place.
+
+    Args:
+        packed: where it is packed; None where it is read in place.
+        start: where the tile's strip begins there.
+        row: the tile's first row.
+        rows: how many rows the operand has.
+        depth: where the block begins along the depth.
+    """
+    tile = plan.tile
+    numbers = range(tile.rows)
+    if packed is not None:
+        if plan.pack_a == "rows":
+            starts = [w.add(start, number * plan.stride_a) for number in numbers]
+            return lambda k: [packed.load(w.add(at, k)) for at in starts]
+        return lambda k: [
+            packed.load(w.add(start, w.mul(k, tile.rows), number)) for number in numbers
+        ]
+    lines = [
+        w.add(a.base, a.offset(plan.problem.rows, w.within(w.add(row, number), rows, tile.rows)))
+        for number in numbers
+    ]
+
+    def read(k: str) -> list[str]:
+        offset = a.offset(plan.problem.depth, w.add(depth, k))
+        return [a.memory.load(w.add(line, offset)) for line in lines]
+
+    return read
+
+
+def vectors_of(
+    w: Writer, plan: Plan, b: Strided, packed: Memory | None, start: Index, column: Index,
+    columns: Index, depth: Index,
+) -> Reader:  # fmt: skip
+    """Load the vectors of B of a tile; the arguments are as those of `rows_of`."""
+    tile = plan.tile
+    starts = range(0, tile.columns, tile.lanes)
+    if packed is not None:
+        return lambda k: [
+            packed.load_vector(w.add(start, w.mul(k, tile.columns), at)) for at in starts
+        ]
+    limit = None if divides(tile.columns, columns) else columns
+    vectors = [b.pieces(plan.problem.columns, w.add(column, at), 1, limit) for at in starts]
+
+    def read(k: str) -> list[str]:
+        offset = b.offset(plan.problem.depth, w.add(depth, k))
+        return [b.load_pieces(pieces, offset) for pieces in vectors]
+
+    return read

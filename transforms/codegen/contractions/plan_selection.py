@@ -1,4 +1,4 @@
-"""The selection of a contraction's plan, and the list of its alternatives.
+"""The selection of a contraction's plan, its alternatives, and their table for `explain()`.
 
 Explaining and tuning both use this module. The plan is the result of `make_plan`, unless a choice
 for that problem is in force. The alternatives are variations of it that compute the same, in the
@@ -8,15 +8,18 @@ order of the model's estimates.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.target import Target
+from linalg_ext.target.clock import cycles_per_second
+from linalg_ext.target.text import bytes_text, count_text, seconds_text
 from linalg_ext.transforms.codegen.base.choices import Variation, choices
+from linalg_ext.transforms.codegen.base.payload import Elementwise
 from linalg_ext.transforms.codegen.base.problem import Problem
 
-from .contraction_cost import Estimate, cycles_of_a_step, estimate
-from .contraction_plan import Plan, Tile
+from .contraction_cost import Estimate, estimate
+from .contraction_plan import Plan, Tile, cycles_of_a_step, round_up
 
 
 def problem_key(problem: Problem) -> str:
@@ -33,7 +36,9 @@ def chosen(plan: Plan) -> Plan:
 
 def varied(plan: Plan, variation: Variation) -> Plan | None:
     """A plan with what differs; None where it cannot be varied so."""
-    if not is_variable(plan) or not _is_free(plan, variation):
+    # Sizes are known, C is written from a tile, and nothing else follows from what is varied.
+    is_variable = plan.problem.is_static and not plan.is_inner and plan.panel is None
+    if not is_variable or (plan.by_strips and variation.row_block):
         return None
     tile = plan.tile
     if variation.rows and variation.vectors:
@@ -42,21 +47,11 @@ def varied(plan: Plan, variation: Variation) -> Plan | None:
     changed = replace(
         plan,
         tile=tile,
-        row_block=_up(variation.row_block or plan.row_block, tile.rows),
-        column_block=_up(variation.column_block or plan.column_block, tile.columns),
-        depth_block=_up(depth, tile.lanes) if depth else plan.depth_block,
+        row_block=round_up(variation.row_block or plan.row_block, tile.rows),
+        column_block=round_up(variation.column_block or plan.column_block, tile.columns),
+        depth_block=round_up(depth, tile.lanes) if depth else plan.depth_block,
     )
     return None if changed == plan else changed
-
-
-def is_variable(plan: Plan) -> bool:
-    """Return whether a plan has alternatives: its sizes are known, and C is written from a tile."""
-    return plan.problem.is_static and not plan.is_inner and plan.panel is None
-
-
-def _is_free(plan: Plan, variation: Variation) -> bool:
-    """Return whether nothing else in a plan follows from what is varied."""
-    return not (plan.by_strips and variation.row_block)
 
 
 @dataclass(frozen=True)
@@ -69,13 +64,7 @@ class Candidate:
 
 
 def candidates(plan: Plan, target: Target, *, most: int = 12) -> list[Candidate]:
-    """The model's plan, and then others by rising estimate.
-
-    Args:
-        plan: what the model says.
-        target: whose time is estimated.
-        most: how many there are in all, at most.
-    """
+    """Return the model's plan, and then others by rising estimate, `most` in all at most."""
     expected = estimate(plan, target)
     if expected is None:
         return []
@@ -128,5 +117,87 @@ def _fits(plan: Plan, target: Target) -> bool:
     return plan.scratch_a * size <= 2 * l2 and plan.scratch_b * size <= max(2 * l2, last // 4)
 
 
-def _up(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple
+_ALTERNATIVES = 3
+"""The number of alternative plans that are shown."""
+
+
+@dataclass(frozen=True)
+class PlannedContraction:
+    """The plan of a contraction, and its alternatives.
+
+    Attributes:
+        function: the symbol of its nest.
+        model: the plan that the model gives.
+        plan: the one that was taken.
+        epilogue: what is done on the tile in registers.
+        target: the machine.
+    """
+
+    function: str
+    model: Plan
+    plan: Plan
+    epilogue: Elementwise | None
+    target: Target
+
+    @property
+    def key(self) -> str:
+        """The problem, by which a choice for it is known."""
+        return problem_key(self.model.problem)
+
+    def candidates(self, most: int = 12) -> list[Candidate]:
+        """The model's plan and others, by rising estimate."""
+        return candidates(self.model, self.target, most=most)
+
+    @property
+    def title(self) -> str:
+        """The title of the table."""
+        return f"contraction @{self.function}"
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """The plan, the work, the model's time, and the nearest of the other plans."""
+        plan = self.plan
+        rows: list[tuple[str, str]] = []
+        for line in repr(plan).splitlines():
+            name, _, text = line.partition("  ")
+            rows.append((name.strip(), text.strip()))
+        rows[0] = ("plan", " ".join(filter(None, rows[0])))
+        if self.epilogue is not None:
+            steps = self.epilogue.payload.summary
+            rows.append(("epilogue", f"{steps}, on the tile in registers"))
+        return [*rows, *self._model(plan)]
+
+    def _model(self, plan: Plan) -> list[tuple[str, str]]:
+        time = estimate(plan, self.target)
+        if time is None:
+            return [("model", "none: sizes are known at run time only")]
+        share = time.peak / time.seconds if time.seconds else 0.0
+        clock = cycles_per_second() / 1e9
+        rows = [
+            (
+                "work",
+                f"{count_text(time.flops)} flops on {bytes_text(time.moved)}, "
+                f"{time.flops / max(1, time.moved):.3g} flops a byte",
+            ),
+            (
+                "model",
+                f"{seconds_text(time.seconds)} on one thread at {clock:.3g} GHz, "
+                f"{100 * share:.0f}% of the peak: "
+                f"products {seconds_text(time.products)}, packing {seconds_text(time.packing)}, "
+                f"result {seconds_text(time.result)}",
+            ),
+        ]
+        others = [one for one in self.candidates() if one.plan != plan][:_ALTERNATIVES]
+        for one in others:
+            relative = one.estimate.seconds / time.seconds if time.seconds else 1.0
+            rows.append(("not", f"{one.variation}: {_compared(relative)}"))
+        return rows
+
+
+def _compared(relative: float) -> str:
+    """Describe the estimated time of an alternative plan, relative to that of the chosen plan."""
+    percent = round(100 * abs(relative - 1))
+    if percent == 0:
+        return "about as fast, by the estimate"
+    if relative > 1:
+        return f"{percent}% slower, by the estimate"
+    return f"{percent}% faster, by the estimate alone; `tune=True` measures it"

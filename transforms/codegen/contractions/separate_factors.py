@@ -49,8 +49,16 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.generics import generic_on_tensors, maps_of, parallel_loops
-from linalg_ext.transforms.ir_utils.walking import producer, replace_op
+from linalg_ext.transforms.codegen.base.payload import combination_of, needed_for
+from linalg_ext.transforms.ir_utils.generics import (
+    computed_anew,
+    extents_of,
+    generic_on_tensors,
+    inside,
+    maps_of,
+    parallel_loops,
+)
+from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
 
 NAME = "linalg-ext-separate-factors"
 
@@ -63,16 +71,8 @@ _CONVERTED = "the factors are converted while they are packed"
 def separate_factors(module: ir.Operation) -> Report:
     """Compute the factors of sums of products before the sums, where that saves work."""
     report = Report(NAME)
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name == "linalg.generic" and len(op.results) == 1:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for op in found:
-        product = _product(op)
+    for op in operations(module, {"linalg.generic"}):
+        product = _product(op) if len(op.results) == 1 else None
         if product is None:
             continue
         report.matched["linalg.generic"] += 1
@@ -86,21 +86,13 @@ def separate_factors(module: ir.Operation) -> Report:
 
 def _product(op: Any) -> Any:
     """Return the product that a generic sums, where one of its factors is computed; else None."""
-    if all(parallel_loops(op)):
+    combination = None if all(parallel_loops(op)) else combination_of(op)
+    if combination is None or combination[0].name != "arith.addf":
         return None
-    body = op.regions[0].blocks[0]
-    total = producer(body.operations[len(body.operations) - 1].operation.operands[0])
-    if total is None or total.name != "arith.addf" or total.block != body:
+    product = inside(combination[1], op.regions[0].blocks[0])
+    if product is None or product.name != "arith.mulf":
         return None
-    before = list(body.arguments)[-1]
-    sides = list(total.operands)
-    if sides.count(before) != 1 or sum(1 for _ in before.uses) != 1:
-        return None
-    product = producer(sides[1 - sides.index(before)])
-    if product is None or product.name != "arith.mulf" or product.block != body:
-        return None
-    computed = [value for value in product.operands if producer(value) is not None]
-    return product if computed else None
+    return product if any(producer(value) is not None for value in product.operands) else None
 
 
 @dataclass(frozen=True)
@@ -121,23 +113,24 @@ class _Factor:
 
 
 def _separate(op: Any, product: Any) -> str | None:
-    """Compute the factors of a product before its sum; None, or why that is left."""
-    sizes = _sizes(op)
-    if any(size is None for size in sizes):
+    extents, loops = extents_of(op), len(parallel_loops(op))
+    sizes = [extents.get(loop) for loop in range(loops)]
+    if None in sizes:
         return "the sizes are not known"
-    factors = [_factor(op, value) for value in product.operands]
-    for factor in factors:
+    factors: list[_Factor] = []
+    for value in product.operands:
+        factor = _factor(op, value)
         if isinstance(factor, str):
             return factor
-    pair = [factor for factor in factors if isinstance(factor, _Factor)]
-    if any(factor.ops and len(factor.loops) == len(sizes) for factor in pair):
+        factors.append(factor)
+    if any(factor.ops and len(factor.loops) == loops for factor in factors):
         return "a factor depends on all dimensions"
-    if any(str(factor.value.type) not in _ELEMENTS for factor in pair):
+    if any(str(factor.value.type) not in _ELEMENTS for factor in factors):
         return "the elements are not f32 or f64"
-    if all(not factor.ops or _is_converted(op, factor) for factor in pair):
+    if all(not factor.ops or _is_converted(op, factor) for factor in factors):
         return _CONVERTED
     with op.location, ir.InsertionPoint(op):
-        inputs = [_computed(op, factor, sizes) for factor in pair]
+        inputs = [_computed(op, factor, sizes) for factor in factors]
         result = _sum(op, product, inputs)
     replace_op(op, result)
     return None
@@ -147,70 +140,41 @@ def _is_converted(op: Any, factor: _Factor) -> bool:
     """Return whether a factor is narrower elements in another type: packing reads less of them."""
     maps = [maps_of(op)[number] for number in factor.operands]
     largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
-    operand = op.operands[largest[0]]
-    element: Any = ir.ShapedType(operand.type).element_type if _is_tensor(operand) else None
+    type_ = op.operands[largest[0]].type
+    element: Any = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else None
     # An index has no width of its own, and a complex number is wider than its parts.
     width = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
     plain = all(isinstance(result, ir.AffineDimExpr) for map_ in maps for result in map_.results)
     return plain and bool(width < factor.value.type.width)
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value.type, ir.ShapedType)
-
-
-def _sizes(op: Any) -> list[int | None]:
-    maps = maps_of(op)
-    sizes: list[int | None] = [None] * maps[0].n_dims
-    for value, map_ in zip(op.operands, maps, strict=True):
-        if not isinstance(value.type, ir.ShapedType):
-            continue
-        shape = ir.ShapedType(value.type)
-        for axis, result in enumerate(map_.results):
-            if isinstance(result, ir.AffineDimExpr) and not shape.is_dynamic_dim(axis):
-                sizes[result.position] = shape.get_dim_size(axis)
-    return sizes
-
-
 def _factor(op: Any, value: Any) -> _Factor | str:
     """A factor, or why it cannot be computed by itself."""
     body = op.regions[0].blocks[0]
-    arguments = list(body.arguments)
-    wanted, ops, numbers = [value], [], set()
-    while wanted:
-        one = wanted.pop()
-        if one in arguments:
-            numbers.add(arguments.index(one))
-            continue
-        inner = producer(one)
-        if inner is None or inner.block != body:
-            continue  # a scalar from outside
-        if inner.name == "linalg.index" or len(inner.regions):
-            return "a factor asks for its position"
-        if inner not in ops:
-            ops.append(inner)
-            wanted += list(inner.operands)
-    order = [each.operation for each in body.operations]
-    operands = tuple(sorted(numbers))
-    if not operands or len(arguments) - 1 in operands:
+    needed = needed_for(value)
+    ops = tuple(each.operation for each in body.operations if each.operation in needed)
+    if any(inner.name == "linalg.index" or len(inner.regions) for inner in ops):
+        return "a factor asks for its position"
+    read = {value, *(operand for inner in ops for operand in inner.operands)}
+    operands = tuple(at for at, argument in enumerate(body.arguments) if argument in read)
+    if not operands or len(body.arguments) - 1 in operands:
         return "a factor is a constant"
     loops = _loops([maps_of(op)[number] for number in operands])
     if loops is None:
         return "a factor is read along a sum of dimensions"
-    return _Factor(value, tuple(sorted(ops, key=order.index)), operands, loops)
+    return _Factor(value, ops, operands, loops)
 
 
 def _loops(maps: Sequence[Any]) -> tuple[int, ...] | None:
     """The loops that some operands are read along, in the order of the largest of them."""
-    found: list[int] = []
+    loops: dict[int, None] = {}
     for map_ in sorted(maps, key=lambda each: -len(each.results)):
         for result in map_.results:
             if isinstance(result, ir.AffineDimExpr):
-                if result.position not in found:
-                    found.append(result.position)
+                loops[result.position] = None
             elif not isinstance(result, ir.AffineConstantExpr):
                 return None
-    return tuple(found)
+    return tuple(loops)
 
 
 def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[Any, Any]:
@@ -221,70 +185,50 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
         return op.operands[number], maps[number]
     dims = [ir.AffineExpr.get_dim(place) for place in range(len(factor.loops))]
     places = dict(zip(factor.loops, dims, strict=True))
-    identity = ir.AffineMap.get_identity(len(dims))
     read = [
-        ir.AffineMap.get(
-            len(dims),
-            0,
-            [
-                places[result.position] if isinstance(result, ir.AffineDimExpr) else result
-                for result in maps[number].results
-            ],
-        )
+        [places[r.position] if isinstance(r, ir.AffineDimExpr) else r for r in maps[number].results]
         for number in factor.operands
     ]
-    element = factor.value.type
-    made = tensor.EmptyOp([sizes[loop] or 0 for loop in factor.loops], element).result
-    inputs = [op.operands[number] for number in factor.operands]
+    element, body = factor.value.type, op.regions[0].blocks[0]
+    init = tensor.EmptyOp([sizes[loop] or 0 for loop in factor.loops], element).result
+    own_maps = [ir.AffineMap.get(len(dims), 0, results) for results in (*read, dims)]
     generic = generic_on_tensors(
-        inputs, made, _attribute([*read, identity]), ["parallel"] * len(dims)
+        [op.operands[number] for number in factor.operands],
+        init,
+        _attribute(own_maps),
+        ["parallel"] * len(dims),
     )
-    block = generic.regions[0].blocks.append(
-        *[op.regions[0].blocks[0].arguments[number].type for number in factor.operands], element
-    )
-    known = [
-        (op.regions[0].blocks[0].arguments[number], block.arguments[place])
-        for place, number in enumerate(factor.operands)
-    ]
+    arguments = [body.arguments[number] for number in factor.operands]
+    block = generic.regions[0].blocks.append(*[each.type for each in arguments], element)
+    known = dict(zip(arguments, block.arguments, strict=False))
     with ir.InsertionPoint(block):
         for inner in factor.ops:
-            clone = inner.clone()
-            for place, value in enumerate(inner.operands):
-                clone.operands[place] = _new(value, known)
-            known += zip(inner.results, clone.results, strict=True)
-        linalg.YieldOp([_new(factor.value, known)])
-    loops = maps[0].n_dims
-    results = [ir.AffineExpr.get_dim(loop) for loop in factor.loops]
-    return generic.results[0], ir.AffineMap.get(loops, 0, results)
+            computed_anew(inner.results[0], body, known)
+        linalg.YieldOp([known[factor.value]])
+    loops = [ir.AffineExpr.get_dim(loop) for loop in factor.loops]
+    return generic.results[0], ir.AffineMap.get(maps[0].n_dims, 0, loops)
 
 
 def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
-    """The sum of products of tensors as they are."""
-    output = op.operands[len(op.operands) - 1]
+    output, body = op.operands[len(op.operands) - 1], op.regions[0].blocks[0]
     kinds = ["parallel" if is_parallel else "reduction" for is_parallel in parallel_loops(op)]
-    maps = [map_ for _, map_ in inputs]
-    own_maps = _attribute([*maps, maps_of(op)[-1]])
+    own_maps = _attribute([*(map_ for _, map_ in inputs), maps_of(op)[-1]])
     generic = generic_on_tensors([value for value, _ in inputs], output, own_maps, kinds)
-    body = op.regions[0].blocks[0]
-    total = producer(body.operations[len(body.operations) - 1].operation.operands[0])
-    element = output.type.element_type
-    block = generic.regions[0].blocks.append(*[value.type for value in product.operands], element)
-    known = [(list(body.arguments)[-1], block.arguments[2])]
+    types = [value.type for value in product.operands]
+    block = generic.regions[0].blocks.append(*types, output.type.element_type)
+    *factors, total = block.arguments
     with ir.InsertionPoint(block):
-        clone = product.clone()
-        for place in range(2):
-            clone.operands[place] = block.arguments[place]
-        known.append((product.results[0], clone.results[0]))
-        added = total.clone()
-        for place, value in enumerate(total.operands):
-            added.operands[place] = _new(value, known)
-        linalg.YieldOp([added.results[0]])
+        multiplied = product.clone()
+        for place, factor in enumerate(factors):
+            multiplied.operands[place] = factor
+        known = {
+            body.arguments[len(body.arguments) - 1]: total,
+            product.results[0]: multiplied.results[0],
+        }
+        yielded = body.operations[len(body.operations) - 1].operation.operands[0]
+        linalg.YieldOp([computed_anew(yielded, body, known)])
     return generic.results[0]
 
 
 def _attribute(maps: Sequence[Any]) -> ir.ArrayAttr:
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
-
-
-def _new(value: Any, known: Sequence[tuple[Any, Any]]) -> Any:
-    return next((new for old, new in known if old == value), value)

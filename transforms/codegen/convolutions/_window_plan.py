@@ -1,8 +1,15 @@
-"""The plan of a reduction over windows: which loop is over vectors, and how large a tile is.
+"""A reduction over windows, and its plan: which loop is over vectors, and how large a tile is.
 
 A tile is a few neighbouring results, in registers while all elements of their windows go by.
 Neighbouring windows overlap: what is read for one is there for the other. Tile and unrolling are
 those that need the fewest instructions for a result, by counting them.
+
+A convolution that multiplies matrices has a plan here where its kernel stays in the cache. The tile
+of results is then that of the micro-kernel of contractions: some vectors of one operand, each of
+which meets some elements of the other. Nothing is packed. The windows are read where they lie,
+again and again from L1; the kernel is small enough to come from L2. Where a row of results is no
+multiple of a vector, rows are walked over as one. The few elements of the input between them, by
+which a row of the image is longer, are computed too.
 """
 
 from __future__ import annotations
@@ -10,12 +17,113 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linalg_ext.target.text import table
 from linalg_ext.transforms.codegen.base.machine import Machine
+from linalg_ext.transforms.codegen.base.payload import Elementwise, Payload
+from linalg_ext.transforms.codegen.base.problem import Argument, bits_of
 
-from ._window_problem import WindowProblem
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the iteration space.
+
+    Attributes:
+        name: of it.
+        size: its rounds; None where only the run tells.
+        is_parallel: whether each round has its own results.
+    """
+
+    name: str
+    size: int | None
+    is_parallel: bool
+
+
+@dataclass(frozen=True)
+class WindowProblem:
+    """A reduction over windows.
+
+    Attributes:
+        loops: of the op, in order.
+        arguments: the buffers by their places, the result's with them: among the operands of the
+            body, and after those among the operands of the epilogue.
+        output: the place of the result.
+        windows: the places of what is read through windows.
+        body: what is done for each element of a window.
+        start: the constant that the results start from; None where they add to what is there.
+        epilogue: what is done to each result at the end.
+    """
+
+    loops: tuple[Loop, ...]
+    arguments: Mapping[int, Argument]
+    output: int
+    windows: frozenset[int]
+    body: Payload
+    start: str | None
+    epilogue: Elementwise | None = None
+
+    @property
+    def element_bytes(self) -> int:
+        return bits_of(self.arguments[self.output].element) // 8
+
+    def stride(self, place: int, loop: str) -> int | None:
+        """Elements between two rounds of a loop in an operand; None where only the run tells."""
+        argument = self.arguments[place]
+        if loop not in argument.dimensions:
+            return 0
+        return argument.strides[argument.dimensions.index(loop)]
+
+    def size(self, loop: str) -> int | None:
+        return next(each.size for each in self.loops if each.name == loop)
+
+    @property
+    def inputs(self) -> list[int]:
+        """The buffers that the body reads, but for the result."""
+        count = self.body.inputs
+        return [p for p in self.arguments if p != self.output and p < count and self.body.reads(p)]
+
+    @property
+    def finishing(self) -> list[int]:
+        """The buffers that the results meet at the end."""
+        count = 0 if self.epilogue is None else len(self.epilogue.arguments)
+        return list(range(self.body.inputs, self.body.inputs + count))
+
+    @property
+    def parallel(self) -> list[str]:
+        """The loops over results, in the order of their memory; those of one round left out."""
+        loops = [each for each in self.loops if each.is_parallel and each.size != 1]
+        strides = {each.name: self.stride(self.output, each.name) for each in loops}
+        far = 1 << 62
+        return sorted(strides, key=lambda n: -far if strides[n] is None else -abs(strides[n] or 0))
+
+    @property
+    def reduced(self) -> list[str]:
+        """The loops over the elements of a window."""
+        return [each.name for each in self.loops if not each.is_parallel]
+
+    def collapsed(self) -> WindowProblem:
+        """The same with consecutive loops over a window made one, where all memory is evenly so."""
+        loops: list[Loop] = []
+        for loop in reversed(self.loops):
+            inner = loops[0] if loops else None
+            if inner is not None and self._is_even(loop, inner):
+                size = (loop.size or 0) * (inner.size or 0)
+                loops[0] = replace(inner, size=size)
+            else:
+                loops.insert(0, loop)
+        return replace(self, loops=tuple(loops))
+
+    def _is_even(self, outer: Loop, inner: Loop) -> bool:
+        """Return whether a step of the outer loop over a window is all steps of the inner one."""
+        if outer.is_parallel or inner.is_parallel or None in (outer.size, inner.size):
+            return False
+        for place in self.arguments:
+            stride, step = self.stride(place, outer.name), self.stride(place, inner.name)
+            if stride is None or step is None or stride != step * (inner.size or 0):
+                return False
+        return True
+
 
 MOST_STEP = 4
 """The largest stride at which a vector is put together from contiguous vectors."""
@@ -129,14 +237,13 @@ class WindowPlan:
 
 
 def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | str:
-    """The plan of a reduction over windows, or why there is none."""
     vector, repeats = vector_loop(problem), None
     if (found := repeating(problem, machine)) is not None:
         vector, repeats = found
     if vector is None:
         return "the result and the windows have no loop along memory in common"
     lanes = lanes_of(problem, vector, machine, repeats.count if repeats else 1)
-    unrolled = _unrolled(problem)
+    unrolled = _unrolled(problem, 1, _MOST_TAPS)
     order = [name for name in problem.parallel if repeats is None or name != repeats.loop]
     tiles = [
         (_cost(problem, tile, vector, unrolled), tile) for tile in _tiles(problem, order, vector)
@@ -157,7 +264,7 @@ def lanes_of(problem: WindowProblem, vector: str, machine: Machine, each: int = 
 
 
 def _most_lanes(problem: WindowProblem, machine: Machine) -> int:
-    bits = max(problem.body.bits, *(_bits(a.element) for a in problem.arguments.values()))
+    bits = max(problem.body.bits, *(bits_of(a.element) for a in problem.arguments.values()))
     return 8 * machine.vector_bytes // bits
 
 
@@ -198,17 +305,19 @@ def vector_loop(problem: WindowProblem) -> str | None:
     return best[1] if best else None
 
 
-def _unrolled(problem: WindowProblem) -> tuple[str, ...]:
-    """The innermost loops over a window that have few elements together."""
-    found: list[str] = []
-    taps = 1
+def _unrolled(problem: WindowProblem, written: int, most: int) -> tuple[str, ...]:
+    """The innermost loops over a window that are written out, at most `most` times in all.
+
+    `written` is how often the body is written out for one element of a window.
+    """
+    loops: list[str] = []
     for name in reversed(problem.reduced):
         size = problem.size(name)
-        if size is None or taps * size > _MOST_TAPS:
+        if size is None or written * size > most:
             break
-        taps *= size
-        found.insert(0, name)
-    return tuple(found)
+        written *= size
+        loops.insert(0, name)
+    return tuple(loops)
 
 
 def _tiles(problem: WindowProblem, order: Sequence[str], vector: str) -> Iterator[dict[str, int]]:
@@ -289,5 +398,153 @@ def _live(problem: WindowProblem, tile: Mapping[str, int], unrolled: Sequence[st
     return len(results) + max(itertools.accumulate(changes))
 
 
-def _bits(element: str) -> int:
-    return int(element.lstrip("bfi"))
+_MOST_PRODUCTS = 32
+"""Multiplications that are written out, at most."""
+
+_PUT_TOGETHER = 1.0
+"""Cycles for each vector more of which a vector is made."""
+
+_MOST_PIECES = 3
+
+_EDGES = 1.25
+"""A row of results with its edges is longer by at most so much."""
+
+
+def make_product_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | None:
+    """The plan of a contraction that reads its operands where they lie; None if none pays."""
+    problem = _along_memory(problem).collapsed()
+    if any(loop.size is None for loop in problem.loops) or not _is_small(problem, machine):
+        return None
+    found = _pitched(problem, machine.vector_bytes // problem.element_bytes)
+    pitch = None
+    if found is not None:
+        problem, pitch = found
+    vector = _pitch_vector(problem, pitch) or vector_loop(problem)
+    if vector is None or (problem.size(vector) or 0) < SHORTEST:
+        return None
+    lanes = lanes_of(problem, vector, machine)
+    repeated = [name for name in problem.parallel if _is_repeated(problem, name, vector)]
+    if not repeated:
+        return None
+    tiled = repeated[-1]
+    step = max(problem.stride(place, vector) or 1 for place in problem.inputs)
+    sizes = problem.size(tiled) or 1, problem.size(vector) or 1
+    rows, vectors = _tile(*sizes, lanes, step, machine)
+    rest = [name for name in problem.parallel if name not in (vector, tiled)]
+    return WindowPlan(
+        problem,
+        vector,
+        lanes,
+        {tiled: rows},
+        _unrolled(problem, rows * vectors, _MOST_PRODUCTS),
+        (*rest, vector, tiled),
+        vectors,
+        pitch,
+    )
+
+
+def _along_memory(problem: WindowProblem) -> WindowProblem:
+    """The problem with its loops over a window in the order in which its elements lie in memory."""
+
+    def distance(loop: Loop) -> int:
+        strides = [problem.stride(place, loop.name) for place in sorted(problem.windows)]
+        return -max((abs(stride or 0) for stride in strides), default=0)
+
+    parallel = [loop for loop in problem.loops if loop.is_parallel]
+    reduced = [loop for loop in problem.loops if not loop.is_parallel]
+    return replace(problem, loops=(*parallel, *sorted(reduced, key=distance)))
+
+
+def _pitch_vector(problem: WindowProblem, pitch: Pitch | None) -> str | None:
+    """The loop over vectors where rows are walked over as one."""
+    if pitch is None:
+        return None
+    return next(n for n in reversed(problem.parallel) if problem.stride(problem.output, n) == 1)
+
+
+def _is_small(problem: WindowProblem, machine: Machine) -> bool:
+    """Return whether the kernel, which each tile of results reads all over again, stays in L2."""
+    kernels = [place for place in problem.inputs if place not in problem.windows]
+    elements = sum(math.prod(size or 0 for size in problem.arguments[p].sizes) for p in kernels)
+    return elements * problem.element_bytes <= machine.l2_bytes * 2 // 5
+
+
+def _is_repeated(problem: WindowProblem, name: str, vector: str) -> bool:
+    """Return whether a loop meets the same vectors in all of its rounds."""
+    return name != vector and all(
+        problem.stride(place, name) == 0
+        for place in problem.inputs
+        if problem.stride(place, vector) != 0
+    )
+
+
+def _pitched(problem: WindowProblem, lanes: int) -> tuple[WindowProblem, Pitch] | None:
+    """The problem with the loops over rows and along them made one, where that fills vectors."""
+    names = problem.parallel
+    if len(names) < 2 or problem.stride(problem.output, names[-1]) != 1:
+        return None
+    rows, along = names[-2:]
+    count, size = problem.size(rows) or 0, problem.size(along) or 0
+    strides = {problem.stride(p, rows) for p in problem.inputs if problem.stride(p, along) == 1}
+    others = {
+        (problem.stride(p, along), problem.stride(p, rows))
+        for p in problem.inputs
+        if problem.stride(p, along) != 1
+    }
+    if len(strides) != 1 or others - {(0, 0)} or not size:
+        return None
+    for place in problem.finishing:
+        steps = problem.stride(place, along), problem.stride(place, rows)
+        if steps[0] != 1 and steps != (0, 0):
+            return None
+    (period,) = strides
+    if period is None or not size <= period <= size * _EDGES:
+        return None
+    pieces = 1 + -(-(lanes - 1) // period)
+    as_rows = -(-size // lanes) * lanes / size
+    if pieces > _MOST_PIECES or as_rows <= period / size * 1.02:
+        return None
+    total = (count - 1) * period + size
+    loops = [
+        Loop(along, total, is_parallel=True) if loop.name == along else loop
+        for loop in problem.loops
+        if loop.name != rows
+    ]
+    return replace(problem, loops=tuple(loops)), Pitch(rows, period, size, pieces)
+
+
+def _tile(rows: int, columns: int, lanes: int, step: int, machine: Machine) -> tuple[int, int]:
+    """Return the rows and the vectors of the tile with the fewest cycles, edges included.
+
+    `step` is the elements from one lane's to the next: a vector is made of as many loaded vectors.
+    """
+    best: tuple[float, int, int] | None = None
+    wide = -(-columns // lanes)
+    for vectors in range(1, min(8, wide) + 1):
+        for height in range(1, min(rows, machine.vector_registers) + 1):
+            if height * vectors + vectors + step > machine.vector_registers - 2:
+                break
+            cycles = sum(
+                many * across * _cycles(tall, broad, step, machine)
+                for tall, many in _parts(rows, height)
+                for broad, across in _parts(wide, vectors)
+            )
+            if best is None or cycles < best[0]:
+                best = cycles, height, vectors
+    return best[1:] if best else (1, 1)
+
+
+def _parts(size: int, step: int) -> Sequence[tuple[int, int]]:
+    """The sizes of the parts of a loop, and how many of each there are."""
+    whole, rest = divmod(size, step)
+    return [(step, whole), *([(rest, 1)] if rest else [])]
+
+
+def _cycles(rows: int, vectors: int, step: int, machine: Machine) -> float:
+    """Return the cycles for one element of the windows of a tile: see `cycles_of_a_step`.
+
+    Elements of different rows often lie in one bank of L1, which gives one of them a cycle.
+    """
+    busy = max(rows * vectors / machine.fma_units, float(machine.fma_latency))
+    busiest = max(busy, rows + vectors / 2)
+    return busiest + 0.1 * rows + 0.15 * vectors + _PUT_TOGETHER * vectors * (step - 1)

@@ -30,10 +30,7 @@ from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import FACTORS, mark, parameters, retype
 from linalg_ext.transforms.ir_utils.walking import functions
 
-from ._winograd_convolution import sized_convolution
-from ._winograd_plan import WinogradPlan
-from ._winograd_selection import make_winograd_plan
-from ._winograd_transforms import TAPS
+from ._winograd_plan import TAPS, WinogradPlan, make_winograd_plan, sized_convolution
 
 NAME = "linalg-ext-prepare-filters"
 
@@ -75,7 +72,6 @@ def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | st
 
 
 def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
-    """The plan of one reader; None where it takes no factors."""
     op = use.owner.operation
     if op.name != _CONVOLUTION or use.operand_number != 1 or not _is_dense(op):
         return None
@@ -123,6 +119,5 @@ def _prepare(parameter: Any, plan: WinogradPlan) -> None:
 
 
 def _slice(value: Any, type_: Any) -> Any:
-    """The first elements of a tensor along each axis."""
     rank, shape = type_.rank, list(type_.shape)
     return tensor.extract_slice(type_, value, [], [], [], [0] * rank, shape, [1] * rank)

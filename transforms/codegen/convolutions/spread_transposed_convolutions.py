@@ -55,26 +55,28 @@ What is meant is not told by the form of the conditions: they are computed for e
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineBinary, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.transforms.codegen.base.index_conditions import (
+    conditional_step,
+    evaluated,
+    grid,
+    loops_of,
+)
+from linalg_ext.transforms.codegen.base.payload import combination_of
 from linalg_ext.transforms.ir_utils.arithmetic import times
 from linalg_ext.transforms.ir_utils.generics import computed_anew, generic_on_tensors
 from linalg_ext.transforms.ir_utils.tensor_loops import counted
 from linalg_ext.transforms.ir_utils.walking import producer, replace_each, select
-
-from ._transposed_convolution import (
-    Axis,
-    TransposedConvolution,
-    read_transposed_convolution,
-)
 
 NAME = "linalg-ext-spread-transposed-convolutions"
 
@@ -127,13 +129,35 @@ def _contract(found: TransposedConvolution, rounds: Mapping[str, Any], total: An
     for number, value in enumerate(inputs):
         if number != found.image:
             inputs[number], maps[number] = _of_taps(value, maps[number], by_tap, rounds)
-    window = _window(found, total, rounds)
-    together = [axis for axis in found.axes.values() if axis.together > 1]
-    part = _expanded(window.slice(total), maps[-1], found.axes)
-    maps[-1] = _with_taps(maps[-1], found.axes)
-    kinds = _kinds(found, {axis.tap for axis in together})
-    generic = _generic(found, [*inputs, part], maps, kinds)
-    result = _collapsed(generic, window.type, found.maps[-1], found.axes)
+    offsets: list[Any] = []
+    sizes: list[int] = []
+    strides: list[int] = []
+    shape: list[int] = []  # with taps that are one contraction as dimensions of their own
+    groups: list[list[int]] = []
+    indices: list[AffineExpr] = []
+    for place, index in enumerate(found.maps[-1].results):
+        axis = found.axes.get(index.name) if isinstance(index, AffineDim) else None
+        offsets.append(0 if axis is None else times(rounds[axis.out], axis.step))
+        sizes.append(total.type.get_dim_size(place) if axis is None else axis.size * axis.together)
+        strides.append(1 if axis is None or axis.together > 1 else axis.stride)
+        indices.append(index)
+        groups.append([len(shape)])
+        shape.append(sizes[-1])
+        if axis is not None and axis.together > 1:
+            indices.append(AffineDim(axis.tap))
+            groups[-1].append(len(shape))
+            shape[-1:] = [axis.size, axis.together]
+    element = total.type.element_type
+    window = _Window(ir.RankedTensorType.get(sizes, element), offsets, sizes, strides)
+    part = window.slice(total)
+    if len(shape) > len(sizes):
+        wide = ir.RankedTensorType.get(shape, element)
+        part = tensor.ExpandShapeOp(wide, part, groups, [], shape).result
+    maps[-1] = replace(maps[-1], results=tuple(indices))
+    together = {axis.tap for axis in found.axes.values() if axis.together > 1}
+    result = _generic(found, [*inputs, part], maps, _kinds(found, together))
+    if len(shape) > len(sizes):
+        result = tensor.CollapseShapeOp(window.type, result, groups).result
     return window.insert(result, total)
 
 
@@ -148,18 +172,16 @@ class _Window:
     """
 
     type: Any
-    offsets: tuple[Any, ...]
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
+    offsets: Sequence[Any]
+    sizes: Sequence[int]
+    strides: Sequence[int]
 
     def slice(self, value: Any) -> Any:
-        """The part of `value`."""
         if value.type == self.type and value.type.has_static_shape:
             return value
         return tensor.ExtractSliceOp(self.type, value, *self._arguments()).result
 
     def insert(self, part: Any, value: Any) -> Any:
-        """`value` with another part."""
         if value.type == part.type and value.type.has_static_shape:
             return part
         return tensor.InsertSliceOp(part, value, *self._arguments()).result
@@ -195,69 +217,9 @@ def _of_taps(
     type_ = ir.RankedTensorType.get([size for size, _ in kept], value.type.element_type)
     part = value
     if type_ != value.type:
-        window = _Window(type_, tuple(offsets), tuple(sizes), (1,) * len(sizes))
-        part = window.slice(value)
+        part = _Window(type_, offsets, sizes, [1] * len(sizes)).slice(value)
     plain = tuple(AffineDim(name) for _, name in kept)
     return part, AffineMap(map_.dims, map_.symbols, plain)
-
-
-def _window(found: TransposedConvolution, total: Any, rounds: Mapping[str, Any]) -> _Window:
-    """Return the slice of the result that some taps write."""
-    offsets: list[Any] = []
-    sizes: list[int] = []
-    strides: list[int] = []
-    for place, index in enumerate(found.maps[-1].results):
-        axis = found.axes.get(index.name) if isinstance(index, AffineDim) else None
-        if axis is None:
-            offsets.append(0)
-            sizes.append(total.type.get_dim_size(place))
-            strides.append(1)
-        else:
-            offsets.append(times(rounds[axis.out], axis.step))
-            sizes.append(axis.size * axis.together)
-            strides.append(1 if axis.together > 1 else axis.stride)
-    type_ = ir.RankedTensorType.get(sizes, total.type.element_type)
-    return _Window(type_, tuple(offsets), tuple(sizes), tuple(strides))
-
-
-def _pairs(map_: AffineMap, axes: Mapping[str, Axis]) -> list[list[Axis | None]]:
-    """For each dimension of the result what it is split into: its places, and taps."""
-    groups: list[list[Axis | None]] = []
-    for index in map_.results:
-        axis = axes.get(index.name) if isinstance(index, AffineDim) else None
-        split = axis is not None and axis.together > 1
-        groups.append([None, axis] if split else [None])
-    return groups
-
-
-def _groups(map_: AffineMap, axes: Mapping[str, Axis]) -> list[list[int]]:
-    count = itertools.count()
-    return [[next(count) for _ in group] for group in _pairs(map_, axes)]
-
-
-def _expanded(part: Any, map_: AffineMap, axes: Mapping[str, Axis]) -> Any:
-    sizes: list[int] = []
-    for place, group in enumerate(_pairs(map_, axes)):
-        size = part.type.get_dim_size(place)
-        axis = group[-1]
-        sizes += [size] if axis is None else [size // axis.together, axis.together]
-    if len(sizes) == part.type.rank:
-        return part
-    type_ = ir.RankedTensorType.get(sizes, part.type.element_type)
-    return tensor.ExpandShapeOp(type_, part, _groups(map_, axes), [], sizes).result
-
-
-def _collapsed(result: Any, type_: Any, map_: AffineMap, axes: Mapping[str, Axis]) -> Any:
-    if result.type == type_:
-        return result
-    return tensor.CollapseShapeOp(type_, result, _groups(map_, axes)).result
-
-
-def _with_taps(map_: AffineMap, axes: Mapping[str, Axis]) -> AffineMap:
-    results: list[AffineExpr] = []
-    for index, group in zip(map_.results, _pairs(map_, axes), strict=True):
-        results += [index if axis is None else AffineDim(axis.tap) for axis in group]
-    return AffineMap(map_.dims, map_.symbols, tuple(results))
 
 
 def _kinds(found: TransposedConvolution, parallel: set[str]) -> dict[str, str]:
@@ -284,11 +246,237 @@ def _generic(
     old = found.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
     known = dict(zip(old.arguments, new.arguments, strict=True))
-    total = producer(old.operations[len(old.operations) - 1].operation.operands[0])
-    (choice,) = (
-        value for value in total.operands if value != old.arguments[len(old.arguments) - 1]
-    )
+    total, choice = found.combination
     with ir.InsertionPoint(new):
         known[choice] = computed_anew(found.product, old, known)
         linalg.YieldOp([computed_anew(total.results[0], old, known)])
     return generic.results[0]
+
+
+_ADDITIONS = ("arith.addf", "arith.addi")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A direction in which elements are spread: element i by tap t to `i * stride + t * dilation`.
+
+    Attributes:
+        out: the loop over places of the result.
+        tap: the loop over taps.
+        size: how many elements there are.
+        taps: how many taps.
+        stride, dilation: how far from one to the next.
+    """
+
+    out: str
+    tap: str
+    size: int
+    taps: int
+    stride: int
+    dilation: int
+
+    @property
+    def reach(self) -> int:
+        """The length that the result must have."""
+        return (self.size - 1) * self.stride + (self.taps - 1) * self.dilation + 1
+
+    @property
+    def together(self) -> int:
+        """The number of taps in one contraction."""
+        whole = self.dilation == 1 and self.taps % self.stride == 0
+        return self.stride if whole else 1
+
+    @property
+    def rounds(self) -> int:
+        """The number of contractions."""
+        return self.taps // self.together
+
+    @property
+    def step(self) -> int:
+        """The distance in the result from one contraction to the next."""
+        return self.dilation * self.together
+
+    def is_met(self) -> np.ndarray[Any, Any]:
+        """For each place that is reached and each tap whether an element goes there."""
+        way = np.subtract.outer(np.arange(self.reach), np.arange(self.taps) * self.dilation)
+        return np.asarray((way >= 0) & (way < self.size * self.stride) & (way % self.stride == 0))
+
+
+@dataclass(frozen=True)
+class TransposedConvolution:
+    """A transposed convolution.
+
+    Attributes:
+        op: it.
+        maps: of its operands, the image's with plain loops.
+        image: the number of the operand that is spread.
+        axes: the directions, by the loop over places of the result.
+        product: what is summed; in its body.
+    """
+
+    op: Any
+    maps: tuple[AffineMap, ...]
+    image: int
+    axes: Mapping[str, Axis]
+    product: Any
+
+    @property
+    def combination(self) -> tuple[Any, Any]:
+        """The op that adds to the result, and what it adds."""
+        combination = combination_of(self.op)
+        if combination is None:
+            raise AssertionError("a transposed convolution that sums nothing")
+        return combination
+
+
+def read_transposed_convolution(op: Any) -> TransposedConvolution | str:
+    """The transposed convolution that an op is, or why it is not one."""
+    if not all(_is_static(value) for value in op.operands):
+        return "the sizes are not known"
+    if any(0 in value.type.shape for value in op.operands if _is_shaped(value)):
+        return "an operand is empty"
+    maps = indexing_maps(op)
+    inputs, _ = split_operands(op)
+    images = [n for n in range(len(inputs)) if not _is_plain(maps[n])]
+    if len(images) != 1 or not _is_plain(maps[-1]):
+        return "the operands along sums of loops are not one input alone"
+    (image,) = images
+    sizes = _sizes(op, maps)
+    conditions = Conditions.of(op, sizes)
+    if isinstance(conditions, str):
+        return conditions
+    axes: dict[str, Axis] = {}
+    plain: list[AffineExpr] = []
+    for place, index in enumerate(maps[image].results):
+        if not isinstance(index, AffineDim):
+            size = ir.ShapedType(inputs[image].type).get_dim_size(place)
+            axis = conditions.axis(index, size, maps[-1])
+            if isinstance(axis, str):
+                return axis
+            index = AffineDim(axis.out)
+            axes[axis.out] = axis
+        plain.append(index)
+    if len(set(plain)) != len(plain) or not _are_apart(maps, axes):
+        return "an operand is read along a loop twice"
+    if len(axes) != len(conditions.by_loops):
+        return "the conditions are not those of taps"
+    maps[image] = AffineMap(maps[image].dims, maps[image].symbols, tuple(plain))
+    return TransposedConvolution(op, tuple(maps), image, axes, conditions.product)
+
+
+def _is_static(value: Any) -> bool:
+    return not _is_shaped(value) or value.type.has_static_shape
+
+
+def _is_shaped(value: Any) -> bool:
+    return isinstance(value.type, ir.ShapedType)
+
+
+def _is_plain(map_: AffineMap) -> bool:
+    return all(isinstance(index, AffineDim) for index in map_.results)
+
+
+def _sizes(op: Any, maps: Sequence[AffineMap]) -> dict[str, int]:
+    return {
+        index.name: ir.ShapedType(value.type).get_dim_size(place)
+        for value, map_ in zip(op.operands, maps, strict=True)
+        for place, index in enumerate(map_.results)
+        if isinstance(index, AffineDim)
+    }
+
+
+def _are_apart(maps: Sequence[AffineMap], axes: Mapping[str, Axis]) -> bool:
+    """Return whether places are loops of the result alone, and taps of other operands alone."""
+    taps = {axis.tap for axis in axes.values()}
+    output = [index.name for index in maps[-1].results if isinstance(index, AffineDim)]
+    inputs = {
+        index.name for map_ in maps[:-1] for index in map_.results if isinstance(index, AffineDim)
+    }
+    return (
+        len(taps) == len(axes)
+        and not taps & set(output)
+        and axes.keys() <= set(output)
+        and not axes.keys() & inputs
+    )
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The value that is summed, and the conditions under which it is.
+
+    Attributes:
+        product: the value in the body that is added where all conditions hold.
+        by_loops: the conditions, by the loops that they depend on.
+        sizes: of the loops.
+        dims: the loops, in order.
+    """
+
+    product: Any
+    by_loops: Mapping[frozenset[str], Sequence[Any]]
+    sizes: Mapping[str, int]
+    dims: tuple[str, ...]
+
+    @classmethod
+    def of(cls, op: Any, sizes: Mapping[str, int]) -> Conditions | str:
+        """The conditions in the body of an op; or why it is no sum under conditions."""
+        step = conditional_step(op)
+        if isinstance(step, str):
+            return step
+        if step.combiner.name not in _ADDITIONS or not _is_zero(step.otherwise):
+            return "the body does not sum a product or 0"
+        dims = indexing_maps(op)[0].dims
+        parts = [(_names(part, dims), part) for part in step.conditions]
+        largest = {loops for loops, _ in parts if not any(loops < other for other, _ in parts)}
+        by_loops = {loops: [part for names, part in parts if names <= loops] for loops in largest}
+        return cls(step.value, by_loops, sizes, dims)
+
+    def axis(self, index: AffineExpr, size: int, output: AffineMap) -> Axis | str:
+        """The direction that an index of the image runs in, or why it is not one."""
+        written = {each.name for each in output.results if isinstance(each, AffineDim)}
+        outs = [name for name in index.dims if name in written]
+        taps = [name for name in index.dims if name not in written]
+        if len(outs) != 1 or len(taps) != 1:
+            return f"the index {index} is not of one place and one tap"
+        ((out,), (tap,)) = outs, taps
+        places = {self.dims.index(out): self.sizes[out], self.dims.index(tap): self.sizes[tap]}
+        positions = grid(places)
+        if positions is None:
+            return "the loops are too long to be checked point by point"
+        met = np.ones(tuple(places.values()), bool)
+        for condition in self.by_loops.get(frozenset((out, tap)), ()):
+            holds = evaluated(condition, positions)
+            if holds is None:
+                return "a condition is more than sums and comparisons of positions"
+            met = met & holds
+        met = np.moveaxis(met, list(places).index(self.dims.index(out)), 0)
+        axis = Axis(out, tap, size, self.sizes[tap], *_steps(met))
+        if axis.reach > self.sizes[out]:
+            return "the result is shorter than the taps reach"
+        expected = np.zeros_like(met)
+        expected[: axis.reach] = axis.is_met()
+        way, taken = np.nonzero(expected)
+        read = index.evaluate({AffineDim(out): way, AffineDim(tap): taken})
+        if not np.array_equal(met, expected) or not np.array_equal(
+            read, (way - taken * axis.dilation) // axis.stride
+        ):
+            return "the conditions are not those of taps"
+        return axis
+
+
+def _names(value: Any, dims: Sequence[str]) -> frozenset[str]:
+    return frozenset(dims[loop] for loop in loops_of(value))
+
+
+def _steps(met: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """The stride and the dilation, if a transposed convolution is what was met."""
+    first = np.flatnonzero(met[:, 0])
+    stride = int(first[1] - first[0]) if len(first) > 1 else 1
+    starts = met.argmax(axis=0)
+    dilation = int(starts[1] - starts[0]) if len(starts) > 1 else 1
+    return stride, max(dilation, 1)
+
+
+def _is_zero(value: Any) -> bool:
+    op = producer(value)
+    constant = op.attributes["value"] if op is not None and op.name == "arith.constant" else None
+    return isinstance(constant, ir.FloatAttr | ir.IntegerAttr) and bool(constant.value == 0)

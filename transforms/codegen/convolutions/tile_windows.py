@@ -23,7 +23,7 @@ width. Each result combines the elements of its window in the order that
 the loops have; a product that is added is not rounded before.
 
 A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
-quicker, as `_winograd_selection.py` tells. Another one is read where it lies if its kernel is small
+quicker, as `_winograd_plan.py` tells. Another one is read where it lies if its kernel is small
 enough to stay in the cache. Any other is left to be packed.
 
 Where the output was just filled with a constant, the results start from it, and the fill is gone.
@@ -47,27 +47,27 @@ from linalg_ext.transforms.analysis.buffers import buffer_of, is_memory
 from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill
 from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
-    erase_epilogue,
+    call_in_place,
     find_epilogue,
-    move_before,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
-from linalg_ext.transforms.codegen.base.payload import captured_scalars, read_payload
-from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS
+from linalg_ext.transforms.codegen.base.payload import ELEMENTS, captured_scalars, read_payload
+from linalg_ext.transforms.codegen.base.problem import Argument, argument_of, sizes_of
 from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.module_functions import WINDOWS, Functions
 from linalg_ext.transforms.ir_utils.walking import producer, select
 
-from ._nest import OperandsNest
-from ._window_nest import WindowNest
-from ._window_plan import WindowPlan, make_window_plan, repeating
-from ._window_problem import Loop, WindowProblem
-from ._window_products import make_product_plan
-from ._winograd_convolution import find_convolution
+from ._window_nest import OperandsNest, WindowNest
+from ._window_plan import (
+    Loop,
+    WindowPlan,
+    WindowProblem,
+    make_product_plan,
+    make_window_plan,
+    repeating,
+)
 from ._winograd_nest import WinogradNest
-from ._winograd_plan import WinogradPlan
-from ._winograd_prepared import winograd_plan_for
+from ._winograd_plan import WinogradPlan, find_convolution, winograd_plan_for
 
 NAME = "linalg-ext-tile-windows"
 
@@ -132,23 +132,11 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
         return plan
     if isinstance(plan, WinogradPlan) and plan.is_prepared:
         given = [*given, buffer_of(op.operands[plan.convolution.filters]).value]
-    name = _function(functions, plan, [str(value.type) for value in given])
-    if found is not None:
-        move_before(found, op)
-    functions.call(name, given, [op] if found is None else [op, found.op])
-    output = op.operands[len(op.operands) - 1]
-    if fill is not None:
-        fill[0].erase()
-    op.erase()
-    if found is not None:
-        erase_epilogue(found, output, pending)
-    return None
-
-
-def _function(functions: Functions, plan: _Plan, types: Sequence[str]) -> str:
-    """The name of the function of a plan, for operands of some types."""
+    types = [str(value.type) for value in given]
     key = f"{plan.problem}{types}"
-    return functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
+    name = functions.known(key) or functions.add(key, plan, _nest(plan, types).function)
+    call_in_place(functions, name, given, op, fill and fill[0], found, pending)
+    return None
 
 
 def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
@@ -158,7 +146,6 @@ def _nest(plan: _Plan, types: Sequence[str]) -> OperandsNest:
 def _finished(
     problem: WindowProblem, operands: Sequence[Any], found: FoundEpilogue, machine: Machine
 ) -> tuple[WindowProblem, list[Any]] | None:
-    """The problem with an epilogue, and the operands of both."""
     dimensions = problem.arguments[problem.output].dimensions
     destination = argument_of(found.destination, dimensions)
     if isinstance(destination, str):
@@ -177,7 +164,6 @@ def _finished(
 
 
 def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
-    """The plan of an op, or why it has none here."""
     if not _multiplies_matrices(op) or repeating(problem, machine) is not None:
         return make_window_plan(problem, machine)
     elements = {argument.element for argument in problem.arguments.values()}
@@ -234,7 +220,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     output = len(operands) - 1
     if sorted(arguments[output].dimensions) != sorted(parallel):
         return "several rounds write one element"
-    sizes = _sizes(list(arguments.values()))
+    sizes = sizes_of(arguments.values())
     if len(sizes) < len(is_parallel):
         return "a loop without a length"
     values = [*operands, *(each for each in captured_scalars(op) if each not in operands)]
@@ -261,12 +247,3 @@ def _argument(value: Any, map_: Any) -> Argument | str:
     if isinstance(argument, Argument) and argument.element not in _IN_MEMORY:
         return f"elements of {argument.element}"
     return argument
-
-
-def _sizes(arguments: Sequence[Argument]) -> dict[str, int | None]:
-    sizes: dict[str, int | None] = {}
-    for argument in arguments:
-        for dim, size in zip(argument.dimensions, argument.sizes, strict=True):
-            if size is not None or dim not in sizes:
-                sizes[dim] = size
-    return sizes

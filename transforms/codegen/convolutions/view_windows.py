@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
@@ -78,42 +77,36 @@ def _is_plain(map_: AffineMap) -> bool:
     return len(names) == len(set(names)) == len(map_.results)
 
 
-@dataclass(frozen=True)
-class _Reach:
-    """The part of an operand that an op reads.
-
-    Attributes:
-        steps: for each loop, along which axes of the operand it steps, and over how many elements.
-        first: the constant part of the index, axis by axis.
-    """
-
-    steps: Mapping[str, Mapping[int, int]]
-    first: Mapping[int, int]
+_Steps = Mapping[str, Mapping[int, int]]
+"""For each loop, along which axes of an operand it steps, and over how many elements."""
 
 
 def _rewrite(op: Any) -> str | None:
-    """Replace the inputs of an op by views; the reason where that cannot be."""
     inputs, _ = split_operands(op)
     maps = indexing_maps(op)
     lengths = _lengths(list(op.operands), maps)
-    reached: dict[int, _Reach] = {}
+    reached: dict[int, tuple[_Steps, Mapping[int, int]]] = {}
     for number, (value, map_) in enumerate(zip(inputs, maps, strict=False)):
         if _is_plain(map_) or not isinstance(value.type, ir.MemRefType):
             continue
         found = _reach(value.type, map_)
         if isinstance(found, str):
             return found
-        if not lengths.keys() >= found.steps.keys():
+        if not lengths.keys() >= found[0].keys():
             return "a loop is the size of no operand"
         reached[number] = found
     with op.location, ir.InsertionPoint(op):
         sizes: dict[str, Any] = {}
-        for number, reach in reached.items():
-            for dim in reach.steps:
+        for number, (steps, first) in reached.items():
+            for dim in steps:
                 if dim not in sizes:
-                    sizes[dim] = _length(*lengths[dim])
-            op.operands[number] = _view(inputs[number], reach, sizes)
-            dims = tuple(AffineDim(dim) for dim in reach.steps)
+                    value, axis = lengths[dim]
+                    is_open = value.type.is_dynamic_dim(axis)
+                    sizes[dim] = (
+                        memref.dim(value, index(axis)) if is_open else value.type.get_dim_size(axis)
+                    )
+            op.operands[number] = _view(inputs[number], steps, first, sizes)
+            dims = tuple(AffineDim(dim) for dim in steps)
             maps[number] = AffineMap(maps[number].dims, maps[number].symbols, dims)
         op.attributes[INDEXING_MAPS] = maps_attribute(maps)
     return None
@@ -133,7 +126,8 @@ def _lengths(operands: Sequence[Any], maps: Sequence[AffineMap]) -> dict[str, tu
     return found
 
 
-def _reach(type_: ir.MemRefType, map_: AffineMap) -> _Reach | str:
+def _reach(type_: ir.MemRefType, map_: AffineMap) -> tuple[_Steps, Mapping[int, int]] | str:
+    """The steps of the loops that reach an operand, and the constant of the index of each axis."""
     if type_.memory_space is not None:
         return "an input is in a memory space of its own"
     try:
@@ -154,25 +148,17 @@ def _reach(type_: ir.MemRefType, map_: AffineMap) -> _Reach | str:
         for dim, factor in factors.items():
             if factor:
                 steps.setdefault(dim, {})[axis] = factor
-    return _Reach(steps, first)
+    return steps, first
 
 
-def _length(value: Any, axis: int) -> Any:
-    """The length of an axis: a number, or a value that the run gives."""
-    if not value.type.is_dynamic_dim(axis):
-        return value.type.get_dim_size(axis)
-    return memref.dim(value, index(axis))
-
-
-def _view(value: Any, reach: _Reach, sizes: Mapping[str, Any]) -> Any:
+def _view(value: Any, reached: _Steps, first: Mapping[int, int], sizes: Mapping[str, Any]) -> Any:
     """The operand with an axis for each loop, in the order in which the loops were found."""
     strides, offset = _layout(value)
-    start = _sum([offset, *(times(strides[axis], by) for axis, by in reach.first.items())])
+    start = _sum([offset, *(times(strides[axis], by) for axis, by in first.items())])
     steps = [
-        _sum([times(strides[axis], by) for axis, by in axes.items()])
-        for axes in reach.steps.values()
+        _sum([times(strides[axis], by) for axis, by in axes.items()]) for axes in reached.values()
     ]
-    parts = [_split([start]), _split([sizes[dim] for dim in reach.steps]), _split(steps)]
+    parts = [_split([start]), _split([sizes[dim] for dim in reached]), _split(steps)]
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     layout = ir.StridedLayoutAttr.get(
         start if isinstance(start, int) else dynamic,
@@ -185,7 +171,6 @@ def _view(value: Any, reach: _Reach, sizes: Mapping[str, Any]) -> Any:
 
 
 def _layout(value: Any) -> tuple[list[Any], Any]:
-    """Strides and offset: numbers, or values that the run gives."""
     type_ = value.type
     strides, offset = type_.get_strides_and_offset()
     if not any(map(type_.is_dynamic_stride_or_offset, (*strides, offset))):

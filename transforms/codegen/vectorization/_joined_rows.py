@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.ir_utils.arithmetic import index
 
 from ._bodies import Member, Pass, computed

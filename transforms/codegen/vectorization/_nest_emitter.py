@@ -8,7 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.analysis.buffers import buffer_of
-from linalg_ext.transforms.codegen.base.long_sums import BLOCK, PartialSums, part_of
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, part_of
 from linalg_ext.transforms.ir_utils.arithmetic import index
 
 from ._block_copies import copy_row, is_block_copy

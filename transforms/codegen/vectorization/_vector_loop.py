@@ -18,7 +18,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.analysis.buffers import may_alias
-from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
 
 from ._bodies import Key, Member, Pass, computed, of_body

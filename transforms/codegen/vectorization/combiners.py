@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir, vector
-from linalg_ext.transforms.codegen.base.long_sums import is_added_in_blocks
+from linalg_ext.transforms.codegen.base.blocked_sums import is_added_in_blocks
 from linalg_ext.transforms.ir_utils.arithmetic import literal
 
 _FLOAT_NEUTRAL: Mapping[str, str] = {

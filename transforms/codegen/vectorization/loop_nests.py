@@ -14,7 +14,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import MatchFailure
 from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, may_alias
-from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS, NARROW_FLOATS, unfit
+from linalg_ext.transforms.codegen.base.payload import ELEMENTS, NARROW_FLOATS, unfit
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from linalg_ext.transforms.ir_utils.generics import (
     input_count,

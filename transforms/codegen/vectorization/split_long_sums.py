@@ -66,12 +66,12 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen.base.blocked_sums import (
+    BLOCK,
     can_be_split,
     length_at_run_time,
     length_of_sums,
     split_sums,
 )
-from linalg_ext.transforms.codegen.base.long_sums import BLOCK
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.walking import operations
 

@@ -41,15 +41,15 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.buffers import buffer_of, may_alias
-from linalg_ext.transforms.codegen.base.choices import choices
-from linalg_ext.transforms.codegen.base.long_sums import (
+from linalg_ext.transforms.codegen.base.blocked_sums import (
     ADDITIONS,
     compensated,
     is_added_in_blocks,
     nothing,
 )
+from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.base.vectorizable import unfit
+from linalg_ext.transforms.codegen.base.payload import unfit
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import producer, select

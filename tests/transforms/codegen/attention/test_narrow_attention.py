@@ -10,8 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.codegen.attention._expressions import Applied, Number
-from linalg_ext.transforms.codegen.attention._precision import unrounded, widened
+from linalg_ext.transforms.codegen.attention._expressions import Applied, Number, unrounded, widened
 
 NARROW = [np.dtype(ml_dtypes.bfloat16), np.dtype(np.float16)]
 

@@ -10,8 +10,9 @@ from linalg_ext.transforms.codegen.attention._expressions import (
     Expression,
     Number,
     Position,
+    comparison_of,
+    last_seen,
 )
-from linalg_ext.transforms.codegen.attention._positions import comparison_of, last_seen
 
 QUERY, KEY = 1, 2
 SCORE = Element("scores", (0, QUERY, KEY))

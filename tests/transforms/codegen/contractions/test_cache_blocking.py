@@ -9,8 +9,7 @@ import pytest
 
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
-from linalg_ext.transforms.codegen.contractions.cache_blocking import make_plan
-from linalg_ext.transforms.codegen.contractions.contraction_plan import Plan
+from linalg_ext.transforms.codegen.contractions.contraction_plan import Plan, make_plan
 from machines import AVX2, AVX512, BASELINE
 
 

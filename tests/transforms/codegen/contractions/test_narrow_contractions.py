@@ -10,8 +10,7 @@ import pytest
 import linalg_ext as lx
 from guarded_memory import guarded
 from linalg_ext import target
-from linalg_ext.transforms.codegen.base.dot_products import Dot, choose_dot, dots_of
-from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.codegen.base.machine import Dot, choose_dot, dots_of, this_machine
 from memrefs import Array
 from narrow_contractions import expected, narrow_kernel, random_array
 from resources import skip_machine

@@ -14,11 +14,11 @@ from linalg_ext.target import Target
 from linalg_ext.transforms.codegen.base.choices import Choices, Variation, choices, choosing
 from linalg_ext.transforms.codegen.contractions.contraction_cost import estimate
 from linalg_ext.transforms.codegen.contractions.plan_selection import (
+    PlannedContraction,
     candidates,
     problem_key,
     varied,
 )
-from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
 from linalg_ext.transforms.codegen.vectorization.planned_loops import PlannedLoops
 from targets import runnable_targets
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linalg_ext.transforms.codegen.base.machine import Machine
 from linalg_ext.transforms.codegen.base.problem import Dimension, Problem, classify
-from linalg_ext.transforms.codegen.contractions.cache_blocking import make_plan
+from linalg_ext.transforms.codegen.contractions.contraction_plan import make_plan
 
 
 def problem(stride: int = 32) -> Problem:
