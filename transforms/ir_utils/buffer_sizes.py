@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.transforms.analysis.memory_sizes import static_bytes
 
 from .arithmetic import constant, index
 
@@ -34,3 +35,21 @@ def dim(value: Any, axis: int) -> Any:
     if not isinstance(value.owner, ir.Block) and value.owner.name == "memref.alloc":
         return value.owner.operands[sum(map(value.type.is_dynamic_dim, range(axis)))]
     return memref.dim(value, index(axis))
+
+
+def strides_of(type_: Any) -> list[int] | None:
+    """Return the strides of a memref in elements; None of a layout without strides."""
+    try:
+        strides, _ = type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return None
+    return list(strides)
+
+
+def bytes_at_run_time(allocation: Any) -> Any:
+    """Return the bytes of an allocation, as an index at the insertion point."""
+    type_ = allocation.results[0].type
+    nbytes = index(static_bytes(type_))
+    for size in list(allocation.operands)[: sum(map(type_.is_dynamic_dim, range(type_.rank)))]:
+        nbytes = arith.muli(nbytes, size)
+    return nbytes

@@ -1,4 +1,4 @@
-"""`memref.subview` of a tile whose numbers are those of the subset algebra."""
+"""`memref.subview` of a tile of the subset algebra, and of a part along one axis."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from linalg_ext.structured.views.placement import Placement
 from linalg_ext.structured.views.types import view_type
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, any_of, at_most, select
+
+from .buffer_sizes import dim
 
 
 def subview(found: Placement, emitter: Emitter | None = None) -> ir.Value:
@@ -41,6 +43,47 @@ def subview(found: Placement, emitter: Emitter | None = None) -> ir.Value:
     numbers: list[Any] = [*dynamic, *map(mixed_attribute, columns)]
     view: ir.Value = memref.SubViewOp(type_, found.base, *numbers).result
     return view
+
+
+def part_along(buffer: Any, axis: int, first: Any, length: Any) -> Any:
+    """Return the part of a buffer along an axis, as a view at the insertion point.
+
+    Args:
+        buffer: a memref with strides.
+        axis: the axis.
+        first: where the part begins: a number, or a value of type index.
+        length: the number of steps, likewise.
+    """
+    type_ = buffer.type
+    strides, offset = type_.get_strides_and_offset()
+    dynamic, unknown = (
+        ir.ShapedType.get_dynamic_size(),
+        ir.ShapedType.get_dynamic_stride_or_offset(),
+    )
+    is_static = isinstance(length, int)
+    shape: list[int] = list(type_.shape)
+    shape[axis] = length if is_static else dynamic
+    sizes = [
+        length if at == axis else dim(buffer, at)
+        for at, size in enumerate(shape)
+        if size == dynamic
+    ]
+    begin = unknown
+    if isinstance(first, int) and unknown not in (offset, strides[axis]):
+        begin = offset + first * strides[axis]
+    layout = ir.StridedLayoutAttr.get(begin, strides)
+    offsets = [0] * len(shape)
+    offsets[axis] = first if isinstance(first, int) else unknown
+    return memref.SubViewOp(
+        ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space),
+        buffer,
+        [] if isinstance(first, int) else [first],
+        sizes,
+        [],
+        offsets,
+        shape,
+        [1] * len(shape),
+    ).result
 
 
 def _begun_at_0(tile: Tile) -> Tile:

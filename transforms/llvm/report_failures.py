@@ -36,7 +36,7 @@ from linalg_ext.executable.description.failures import OF_OP
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.entry_status import PART, STATUS_OF_PART, functions_with_status
-from linalg_ext.transforms.ir_utils.walking import operations, place
+from linalg_ext.transforms.ir_utils.walking import enclosing, function_type, operations, place
 
 NAME = "linalg-ext-report-failures"
 
@@ -82,20 +82,13 @@ def _require_inlined(module: ir.Operation, reporting: list[Any]) -> None:
     everywhere = operations(module, {"cf.assert"})
     if len(everywhere) == inside:
         return
-    stray = next(op for op in everywhere if _function_of(op) not in reporting)
+    stray = next(op for op in everywhere if enclosing(op, "func.func") not in reporting)
     raise LoweringError(
         "an assertion stands in a function that could not be inlined into the entry: "
         "its failure would end the process",
         where=place(stray),
         hint="call the function directly (func.call, without no_inline), or drop the assertion",
     )
-
-
-def _function_of(op: Any) -> Any:
-    parent = op.parent
-    while parent is not None and parent.name != "func.func":
-        parent = parent.parent
-    return parent
 
 
 def _append_fail_block(function: Any) -> Any:
@@ -105,17 +98,13 @@ def _append_fail_block(function: Any) -> Any:
         fail = blocks.append(ir.IntegerType.get_signless(64))
         with ir.InsertionPoint(fail):
             if PART in function.attributes:
-                others = [_poison(type_) for type_ in _result_types(function)[:-1]]
+                others = [_poison(type_) for type_ in function_type(function).results[:-1]]
                 func.ReturnOp([*others, fail.arguments[0]])
                 return fail
             zero = index(0)
             memref.store(fail.arguments[0], status, [zero])
-            func.ReturnOp([_poison(type_) for type_ in _result_types(function)])
+            func.ReturnOp([_poison(type_) for type_ in function_type(function).results])
     return fail
-
-
-def _result_types(function: Any) -> list[Any]:
-    return list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
 
 
 def _poison(type_: Any) -> Any:

@@ -13,7 +13,7 @@ from linalg_ext.structured.indices.sizes import value_of
 from linalg_ext.structured.utils.maps import maps_attribute
 from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import Symbol
-from linalg_ext.transforms.codegen.vectorization.combiners import combining_op
+from linalg_ext.transforms.codegen.vectorization.reductions import combining_op
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 
 from ._accesses import Memory, is_load, is_pure

@@ -26,7 +26,8 @@ from typing import Any
 from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
-from linalg_ext.transforms.ir_utils.arithmetic import constant
+from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.buffer_sizes import bytes_at_run_time
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-advise-huge-pages"
@@ -71,17 +72,11 @@ def _may_be_large(type_: Any) -> bool:
 
 
 def _advise(allocation: Any, advice: int) -> None:
-    type_ = allocation.results[0].type
-    static = static_bytes(type_)
-    index = ir.IndexType.get()
-    nbytes = constant(index, static)
-    if type_.has_static_shape:
+    nbytes = bytes_at_run_time(allocation)
+    if allocation.results[0].type.has_static_shape:
         _call(allocation.results[0], nbytes, advice)
         return
-    dynamic = sum(type_.is_dynamic_dim(axis) for axis in range(type_.rank))
-    for size in list(allocation.operands)[:dynamic]:
-        nbytes = arith.muli(nbytes, size)
-    is_large = arith.cmpi(arith.CmpIPredicate.uge, nbytes, constant(index, LARGE_BYTES))
+    is_large = arith.cmpi(arith.CmpIPredicate.uge, nbytes, index(LARGE_BYTES))
     branch = scf.IfOp(is_large)
     with ir.InsertionPoint(branch.then_block):
         _call(allocation.results[0], nbytes, advice)
@@ -89,11 +84,11 @@ def _advise(allocation: Any, advice: int) -> None:
 
 
 def _call(buffer: ir.Value, nbytes: Any, advice: int) -> None:
-    index, i32, i64 = ir.IndexType.get(), *map(ir.IntegerType.get_signless, (32, 64))
+    i32, i64 = map(ir.IntegerType.get_signless, (32, 64))
     pointer = memref.extract_aligned_pointer_as_index(buffer)
-    last = arith.addi(pointer, constant(index, _PAGE - 1))
-    start = arith.index_cast(i64, arith.andi(last, constant(index, -_PAGE)))
-    length = arith.index_cast(i64, arith.subi(nbytes, constant(index, _PAGE)))
+    last = arith.addi(pointer, index(_PAGE - 1))
+    start = arith.index_cast(i64, arith.andi(last, index(-_PAGE)))
+    length = arith.index_cast(i64, arith.subi(nbytes, index(_PAGE)))
     func.CallOp([i32], _FUNCTION, [start, length, constant(i32, advice)])
 
 

@@ -57,7 +57,7 @@ def check_allocations(module: ir.Operation) -> Report:
 def _assert_size(allocation: Any) -> None:
     type_ = allocation.results[0].type
     static = static_bytes(type_)
-    sizes = list(allocation.operands)[: type_.rank - _static_rank(type_)]
+    sizes = list(allocation.operands)[: sum(map(type_.is_dynamic_dim, range(type_.rank)))]
     if not sizes and static <= MOST_BYTES:
         return
     i64 = ir.IntegerType.get_signless(64)
@@ -71,7 +71,3 @@ def _assert_size(allocation: Any) -> None:
         fits = whole if fits is None else arith.andi(fits, whole)
     small = arith.cmpi(arith.CmpIPredicate.ule, bytes_, constant(i64, MOST_BYTES))
     cf.AssertOp(small if fits is None else arith.andi(fits, small), OUT_OF_MEMORY)
-
-
-def _static_rank(type_: Any) -> int:
-    return sum(not type_.is_dynamic_dim(at) for at in range(type_.rank))

@@ -18,9 +18,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.poison import PATTERN, VARIABLE
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.walking import enclosing, operations
 
-from ._workspace_functions import TAKE
+from .lend_buffers import TAKE
 
 NAME = "linalg-ext-poison-allocations"
 
@@ -92,10 +92,8 @@ def _bytes_of_call(op: Any) -> Any:
     if "callee" in op.attributes:
         position = _BYTES.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return None if position is None else op.operands[position]
-    function = op.parent
-    while function.name != "llvm.func":
-        function = function.parent
-    # The pool's function has no name: `_workspace_functions` calls it by its address.
+    # The pool's function has no name: `lend_buffers` calls it by its address.
+    function: Any = enclosing(op, "llvm.func")
     is_pool = ir.StringAttr(function.attributes["sym_name"]).value == TAKE
     return op.operands[2] if is_pool and len(op.results) else None
 

@@ -74,14 +74,11 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant, like, literal
+from linalg_ext.transforms.ir_utils.float_formats import EXPONENT_ONLY, FLOATS, NARROW, FloatFormat
 from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
 
-from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
-
 NAME = "linalg-ext-expand-math"
-
-_FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
 
 
 @module_pass(NAME, on=lambda name: name in _EXPANSIONS)
@@ -108,7 +105,7 @@ def _fma(op: Any) -> Any | None:
 
 def _isinf(op: Any) -> Any | None:
     value = op.operands[0]
-    format_ = _FORMATS.get(_format(value))
+    format_ = FLOATS.get(_format(value))
     if format_ is None and _format(value) != EXPONENT_ONLY:
         return None
     if format_ is None or not format_.has_infinity:
@@ -121,7 +118,7 @@ def _isnormal(op: Any) -> Any | None:
     value = op.operands[0]
     if _format(value) == EXPONENT_ONLY:  # bare powers of two, or NaN
         return arith.cmpf(arith.CmpFPredicate.ORD, value, value)
-    format_ = _FORMATS.get(_format(value))
+    format_ = FLOATS.get(_format(value))
     if format_ is None:
         return None
     magnitude = math.absf(value)
@@ -168,7 +165,7 @@ def _flush_denormals(op: Any) -> Any | None:
     value = op.operands[0]
     if _format(value) == EXPONENT_ONLY:
         return value
-    format_ = _FORMATS.get(_format(value))
+    format_ = FLOATS.get(_format(value))
     if format_ is None:
         return None
     tiny = arith.cmpf(arith.CmpFPredicate.OLT, math.absf(value), _least_normal(value.type, format_))

@@ -30,10 +30,15 @@ from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, like
+from linalg_ext.transforms.ir_utils.float_formats import (
+    EXPONENT_ONLY,
+    F32,
+    F64,
+    NARROW,
+    FloatFormat,
+)
 from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
-
-from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
 
 NAME = "linalg-ext-expand-narrow-floats"
 

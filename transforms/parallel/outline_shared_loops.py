@@ -70,7 +70,7 @@ from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
 from linalg_ext.transforms.ir_utils.repeats import is_repeated
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_operands
 
-from ._loops_in_slices import SLICES
+from .share_work import SLICES
 
 NAME = "linalg-ext-outline-shared-loops"
 

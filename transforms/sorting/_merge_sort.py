@@ -196,10 +196,10 @@ class MergeSort:
 
         def step(number: Any, carried: list[Any]) -> list[Any]:
             left, right, left_end, right_end, *written = carried
-            taken, is_right = self._smaller(source, left, right)
+            taken, is_right = self._taken(source, left, right, is_last=False)
             written = self._stored(taken, written, add(start, number))
             left, right = _advanced(left, right, is_right, 1)
-            taken, is_left = self._larger(source, left_end, right_end)
+            taken, is_left = self._taken(source, left_end, right_end, is_last=True)
             written = self._stored(taken, written, sub(last, number))
             right_end, left_end = _advanced(right_end, left_end, is_left, -1)
             return [left, right, left_end, right_end, *written]
@@ -240,17 +240,18 @@ class MergeSort:
             [tensor.extract(row, [left]) for row in source],
         )
 
-    def _smaller(self, source: list[Any], left: Any, right: Any) -> tuple[list[Any], Any]:
-        """The one of two elements that comes first, the left one of equals."""
-        a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
-        is_right = self._comes_before(b, a)
-        return self._chosen(source, is_right, (right, b), (left, a)), is_right
+    def _taken(
+        self, source: list[Any], left: Any, right: Any, *, is_last: bool
+    ) -> tuple[list[Any], Any]:
+        """Return the one of two elements that comes first, or last, and whether the right is first.
 
-    def _larger(self, source: list[Any], left: Any, right: Any) -> tuple[list[Any], Any]:
-        """The one of two elements that comes last, the right one of equals."""
+        Of equal elements the left one comes first.
+        """
         a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
-        is_left = self._comes_before(b, a)
-        return self._chosen(source, is_left, (left, a), (right, b)), is_left
+        is_right_first = self._comes_before(b, a)
+        left_one, right_one = (left, a), (right, b)
+        pair = (left_one, right_one) if is_last else (right_one, left_one)
+        return self._chosen(source, is_right_first, *pair), is_right_first
 
     def _chosen(
         self,

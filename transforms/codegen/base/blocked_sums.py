@@ -32,8 +32,8 @@ from linalg_ext.transforms.ir_utils.generics import (
     maps_of,
     parallel_loops,
 )
+from linalg_ext.transforms.ir_utils.subviews import part_along
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.parallel.slice_writer import part_along
 
 from .long_sums import ADDITIONS, PartialSums, is_added_in_blocks
 

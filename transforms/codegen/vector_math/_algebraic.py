@@ -12,13 +12,11 @@ import math as numbers
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, math
+from linalg_ext.bindings import arith, ir, math, scf
 from linalg_ext.transforms.ir_utils.arithmetic import negated
 
-from ._branches import any_of, chosen
-from ._exponential import LN2, difference_of
-from ._floats import Floats
-from ._logarithm import split, with_limits
+from ._exponential import LN2, difference_of, split, with_limits
+from ._floats import Floats, any_of, chosen
 
 _LARGEST = {"f32": 110.0, "f64": 800.0}
 """Exponents to base e beyond are zero and infinity."""
@@ -103,7 +101,7 @@ def _normal_magnitude(floats: Floats, size: Any, y: Any) -> tuple[Any, Any]:
     result = floats.from_bits(integers.add(near_one, integers.shl(exponent, form.mantissa)))
 
     least = 1 << form.mantissa
-    is_normal = integers.below(integers.sub(floats.bits(size), least), form.infinity - least)
+    is_normal = integers.below(integers.sub(floats.bits(size), least), form.overflow - least)
     is_small = floats.below(floats.absolute(power.high), _NORMAL[form.name])
     return result, arith.andi(is_normal, is_small)
 
@@ -190,3 +188,123 @@ def _product_with(floats: Floats, a: _Pair, b: Any) -> _Pair:
     high = floats.mul(a.high, b)
     low = floats.fma(a.high, b, floats.negative(high))
     return _Pair(high, floats.fma(a.low, b, low))
+
+
+_FACTOR = {
+    "f32": (0.49734299649214335731, 0.5593219605532402781, 0.66666666666666666667),
+    "f64": (
+        0.40511087695931408551,
+        0.42884689681659044477,
+        0.45264967875190838246,
+        0.49380084904935568332,
+        0.55555557099376270937,
+        0.66666668277395614517,
+    ),
+}
+"""((1 - h)^(-2/3) - 1) / h, for |h| <= 0.105; errors 2^-12.7 and 2^-25.7."""
+
+_BELOW = 0.067708
+"""The most that the logarithm of r may lie below that of the bits, to spread the error evenly."""
+
+_SMALL = {"f32": (2.0**-100, 48), "f64": (2.0**-960, 108)}
+"""Numbers below lack digits in between: they are scaled by a power of two, whose third is whole."""
+
+
+def cbrt(x: Any) -> Any:
+    """The cube root."""
+    floats = Floats(x.type)
+    form, integers = floats.format, floats.integers
+    size = floats.absolute(x)
+    limit, shift = _SMALL[form.name]
+    is_small = floats.below(size, limit)
+    scaled = floats.select(is_small, floats.mul(size, 2.0**shift), size)
+
+    inverse = _inverse_root(floats, scaled)
+    square = floats.mul(inverse, inverse)
+    part = floats.mul(scaled, inverse)
+    lack = floats.fma(floats.negative(part), square, 1)
+    growth = floats.mul(lack, floats.polynomial(_FACTOR[form.name], lack))
+    near = floats.mul(part, inverse)
+    root = floats.fma(near, growth, near)
+
+    slope = floats.fma(square, growth, square)
+    excess = floats.fma(floats.mul(root, root), root, floats.negative(scaled))
+    root = floats.fma(floats.mul(excess, slope), -1 / 3, root)
+    root = floats.select(is_small, floats.mul(root, 2.0 ** (-shift // 3)), root)
+    distance = integers.sub(floats.bits(size), 1)
+    is_ordinary = integers.below(distance, form.overflow - 1)
+    return floats.select(is_ordinary, floats.copysign(root, x), x)
+
+
+def _inverse_root(floats: Floats, size: Any) -> Any:
+    """`size^(-1/3)` to within 0.035 of it, of positive normal numbers.
+
+    Its leading bits go through the significand of a float and back, where they need no conversion.
+    """
+    form, integers = floats.format, floats.integers
+    spare = form.width - form.mantissa
+    unit = 2.0**form.mantissa
+    leading = integers.shr(floats.bits(size), spare)
+    number = floats.from_bits(integers.disj(leading, floats.bits(floats.value(unit))))
+    # Of unit + b this is unit + c - b / 3.
+    constant = (4 / 3 * form.bias - _BELOW) * 2.0 ** (form.mantissa - spare)
+    third = floats.fma(number, -1 / 3, unit / 3 + constant + unit)
+    return floats.from_bits(integers.shl(floats.bits(third), spare))
+
+
+def remf(x: Any, y: Any) -> Any:
+    """`x - trunc(x / y) y`, of the sign of x; NaN where x is infinite, y is 0 or either is NaN."""
+    floats = Floats(x.type)
+    size, divisor = floats.absolute(x), floats.absolute(y)
+    quotient = floats.div(size, divisor)
+    is_any_large = any_of(_is_large(floats, quotient))
+    branch = scf.IfOp(is_any_large, [x.type, x.type], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp(_with_small_quotient(floats, size, divisor))
+    with ir.InsertionPoint(branch.elseRegion.blocks[0]):
+        scf.YieldOp([size, quotient])
+    size_left, quotient = branch.results
+
+    rest = floats.fma(floats.sub(0, math.trunc(quotient)), divisor, size_left)
+    rest = floats.select(floats.below(rest, 0), floats.add(rest, divisor), rest)
+    # Times zero, an infinite divisor would make NaN of all.
+    is_beyond = floats.equal(divisor, floats.infinity)
+    is_kept = arith.andi(is_beyond, floats.below(size, floats.infinity))
+    return floats.copysign(floats.select(is_kept, size, rest), x)
+
+
+def _with_small_quotient(floats: Floats, size: Any, divisor: Any) -> list[Any]:
+    """Return a number with the remainder of `size`, and its quotient, which is small or NaN."""
+    loop = scf.WhileOp([floats.type, floats.type], [size, floats.div(size, divisor)])
+    before = loop.regions[0].blocks.append(floats.type, floats.type)
+    with ir.InsertionPoint(before):
+        _, quotient = before.arguments
+        scf.ConditionOp(any_of(_is_large(floats, quotient)), list(before.arguments))
+    after = loop.regions[1].blocks.append(floats.type, floats.type)
+    with ir.InsertionPoint(after):
+        left, quotient = after.arguments
+        is_large = _is_large(floats, quotient)
+        reachable, ratio = _reachable(floats, left, divisor, quotient)
+        smaller = floats.fma(floats.sub(0, ratio), reachable, left)
+        left = floats.select(is_large, smaller, left)
+        scf.YieldOp([left, floats.div(left, divisor)])
+    return list(loop.results)
+
+
+def _reachable(floats: Floats, left: Any, divisor: Any, quotient: Any) -> tuple[Any, Any]:
+    """A multiple of the divisor whose quotient does not overflow, and that quotient.
+
+    Twice the largest power of two: quotients have as many digits as the exponents of two numbers.
+    """
+    power = 2.0**floats.format.bias
+    for _ in range(2):
+        overflows = floats.equal(floats.absolute(quotient), floats.infinity)
+        divisor = floats.select(overflows, floats.mul(divisor, power), divisor)
+        quotient = floats.div(left, divisor)
+    return divisor, quotient
+
+
+def _is_large(floats: Floats, quotient: Any) -> Any:
+    """Return whether a quotient has digits that the format has no room for; false for NaN."""
+    limit = floats.value(2.0 ** (floats.format.mantissa + 1))
+    return arith.cmpf(arith.CmpFPredicate.OGE, floats.absolute(quotient), limit)

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, math, vector
+from linalg_ext.bindings import arith, ir, math, scf, vector
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, literal
-
-
-@dataclass(frozen=True)
-class Format:
-    """A binary format of IEEE 754.
-
-    Attributes:
-        mantissa: stored bits of the significand.
-        bias: of the exponent.
-    """
-
-    name: str
-    width: int
-    mantissa: int
-    bias: int
-
-    @property
-    def infinity(self) -> int:
-        """The bits of +inf."""
-        return (2 * self.bias + 1) << self.mantissa
-
-
-FORMATS = {"f32": Format("f32", 32, 23, 127), "f64": Format("f64", 64, 52, 1023)}
+from linalg_ext.transforms.ir_utils.float_formats import WIDE
 
 _OLT, _OGT, _OEQ, _OGE = (
     getattr(arith.CmpFPredicate, each) for each in ("OLT", "OGT", "OEQ", "OGE")
@@ -48,7 +25,7 @@ class Floats:
 
     def __init__(self, type_: Any) -> None:
         self.type = type_
-        self.format = FORMATS[str(type_.element_type)]
+        self.format = WIDE[str(type_.element_type)]
         bits = ir.IntegerType.get_signless(self.format.width)
         self.integers = Integers(like(type_, bits))
 
@@ -63,12 +40,12 @@ class Floats:
     @property
     def infinity(self) -> Any:
         """+inf."""
-        return self.of_bits(self.format.infinity)
+        return self.of_bits(self.format.overflow)
 
     @property
     def not_a_number(self) -> Any:
         """A quiet NaN."""
-        return self.of_bits(self.format.infinity | 1 << (self.format.mantissa - 1))
+        return self.of_bits(self.format.nan)
 
     def add(self, a: Any, b: Any) -> Any:
         """`a + b`."""
@@ -170,3 +147,28 @@ class Floats:
         half = arith.shrsi(exponent, one)
         rest = self.integers.sub(exponent, half)
         return self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(rest))
+
+
+def any_of(condition: Any) -> Any:
+    """Return whether a condition holds in any lane, as an i1."""
+    type_ = condition.type
+    if type_.rank != 1:
+        lanes = 1
+        for size in type_.shape:
+            lanes *= size
+        condition = vector.shape_cast(ir.VectorType.get([lanes], type_.element_type), condition)
+    return vector.reduction(ir.IntegerType.get_signless(1), vector.CombiningKind.OR, condition)
+
+
+def chosen(
+    condition: Any, type_: Any, then: Callable[[], Any], otherwise: Callable[[], Any]
+) -> Any:
+    """Build a branch: the result of `then` where an i1 holds, else that of `otherwise`.
+
+    Both results are of `type_`. Each function is called once, inside its branch.
+    """
+    branch: Any = scf.IfOp(condition, [type_], has_else=True)
+    for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp([way()])
+    return branch.results[0]

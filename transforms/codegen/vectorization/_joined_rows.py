@@ -19,15 +19,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
+from linalg_ext.transforms.codegen.base.long_sums import BLOCK
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.tensor_loops import either
 
-from ._bodies import Member, Pass, computed
-from ._bounds import either, first_lanes, is_same, size_of, whole_steps
-from ._loop_coalescing import Collapser
-from ._rows import load_row, row_type, store_row
-from .combiners import Combiner, combiner_of
-from .loop_nests import Access, Nest, widest_bits
+from ._vector_rows import (
+    Member,
+    Pass,
+    computed,
+    first_lanes,
+    in_blocks,
+    is_same,
+    load_row,
+    row_type,
+    size_of,
+    store_row,
+    whole_steps,
+)
+from .loop_nests import Access, Collapser, Nest, widest_bits
+from .reductions import Combiner, combiners_of, part
 
 _MOST_REGISTERS, _MOST_OF_NARROW = 12, 6
 """For what was found so far; of machines with 32 registers, and of those with 16."""
@@ -101,7 +111,7 @@ class JoinedRows:
         if isinstance(whole, int):
             return blocks() if whole > block else one_block()
         are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(block))
-        return either(are_many, start, blocks, one_block)
+        return either(are_many, blocks, one_block, start)
 
     def _adds_floats(self, output: int) -> bool:
         return self.combiners[output].adds_floats(self.nest.writes[output].memref.type.element_type)
@@ -119,33 +129,23 @@ class JoinedRows:
         self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
     ) -> list[Any]:
         """As `_rounds`; what blocks of rounds add up to is added with compensation."""
-        sums = [
-            output * self.registers + register
-            for output in range(len(self.combiners))
-            if self._adds_floats(output)
-            for register in range(self.period)
-        ]
-        errors = [nothing(start[at].type) for at in sums]
-        step = BLOCK * self._step
-        outer = scf.ForOp(index(0), index(whole), index(step), [*start, *errors])
-        with ir.InsertionPoint(outer.body):
-            begin, given = outer.induction_variable, list(outer.inner_iter_args)
-            end = arith.minui(arith.addi(begin, index(step)), index(whole))
+        adding = [at for at in range(len(self.combiners)) if self._adds_floats(at)]
+        sums = [at * self.registers + register for at in adding for register in range(self.period)]
+
+        def block(begin: Any, end: Any, totals: list[Any]) -> list[Any]:
             before = [
-                start[at] if self._adds_floats(at // self.registers) else given[at]
+                start[at] if at // self.registers in adding else totals[at]
                 for at in range(len(start))
             ]
-            found = self._rounds(member, known, begin, end, before)
-            for output in range(len(self.combiners)):
-                if self._adds_floats(output):
-                    place = output * self.registers
-                    own = found[place : place + self.registers]
-                    rest = start[place + self.period : place + self.registers]
-                    found[place : place + self.registers] = [*self._periods(output, own), *rest]
-            for place, at in enumerate(sums, start=len(start)):
-                found[at], given[place] = compensated(given[at], given[place], found[at])
-            scf.YieldOp([*found, *given[len(start) :]])
-        return list(outer.results)[: len(start)]
+            values = self._rounds(member, known, begin, end, before)
+            for output in adding:
+                place = output * self.registers
+                own = values[place : place + self.registers]
+                rest = start[place + self.period : place + self.registers]
+                values[place : place + self.registers] = [*self._periods(output, own), *rest]
+            return values
+
+        return in_blocks((0, whole, BLOCK * self._step), start, sums, block)
 
     def _periods(self, output: int, registers: Sequence[Any]) -> list[Any]:
         """The registers of an output, those whose lanes are of the same columns as one."""
@@ -170,7 +170,7 @@ class JoinedRows:
             return operand
         if at in self.views or at >= self.nest.inputs or not self.nest.is_read[at]:
             return None
-        where = _indices(member, operand)
+        where = operand.indices(member.ivs)
         if self.depth + 1 not in operand.dims:
             return memref.load(operand.memref, where)
         row = load_row(operand.memref, where, self.row, None)
@@ -220,7 +220,7 @@ class JoinedRows:
         if at not in self.views or not self.nest.is_read[at]:
             return known
         operand = self.nest.operands[at]
-        where = [*_indices(member, operand)[:-2], pass_.at]
+        where = [*operand.indices(member.ivs)[:-2], pass_.at]
         return load_row(self.views[at], where, pass_.lanes, pass_.mask)
 
     def _after(self, member: Member, found: Sequence[Any]) -> None:
@@ -234,11 +234,11 @@ class JoinedRows:
                 size = lanes.type.shape[0] + self.lanes
                 lanes = _joined(lanes, register, size)
             rows = [
-                _part(lanes, start, self.row)
+                part(lanes, start, self.row)
                 for start in range(0, self.period * self.lanes, self.row)
             ]
             row = _in_pairs(combine, rows)
-            where = _indices(member, access)
+            where = access.indices(member.ivs)
             old = load_row(access.memref, where, self.row, None)
             store_row(combine(old, row), access.memref, where, None, None)
 
@@ -304,10 +304,7 @@ def _combiners(nest: Nest) -> tuple[Combiner, ...] | None:
     ops = [op.operation for op in body.operations]
     if any(op.name == "linalg.index" for op in ops):
         return None
-    outputs = list(body.arguments)[nest.inputs :]
-    found = [combiner_of(*each) for each in zip(outputs, ops[-1].operands, strict=True)]
-    known = tuple(each for each in found if each is not None)
-    return known if len(known) == len(found) else None
+    return combiners_of(list(body.arguments)[nest.inputs :], list(ops[-1].operands))
 
 
 def _is_in_rows(nest: Nest, depth: int) -> bool:
@@ -319,10 +316,6 @@ def _is_in_rows(nest: Nest, depth: int) -> bool:
         if depth in access.dims and access.dims[-2:] != (depth, depth + 1):
             return False
     return all(depth not in access.dims for access in nest.writes)
-
-
-def _indices(member: Member, access: Access) -> list[Any]:
-    return [index(0) if dim is None else member.ivs[dim] for dim in access.dims]
 
 
 def _joined(low: Any, high: Any, size: int) -> Any:
@@ -337,8 +330,3 @@ def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
         return rows[0]
     half = len(rows) // 2
     return combine(_in_pairs(combine, rows[:half]), _in_pairs(combine, rows[half:]))
-
-
-def _part(value: Any, start: int, size: int) -> Any:
-    type_ = row_type(size, value.type.element_type)
-    return vector.extract_strided_slice(type_, value, [start], [size], [1])

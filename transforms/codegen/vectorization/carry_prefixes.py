@@ -62,7 +62,7 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import computed_anew, parallel_loops
 from linalg_ext.transforms.ir_utils.replacing import replace_each
-from linalg_ext.transforms.ir_utils.tensor_loops import counted
+from linalg_ext.transforms.ir_utils.tensor_loops import counted, nest
 from linalg_ext.transforms.ir_utils.walking import select
 
 NAME = "linalg-ext-carry-prefixes"
@@ -201,16 +201,10 @@ def _carried(op: Any) -> Any:
         if isinstance(each, AffineDim) and each.name != found.along
     ]
 
-    def nest(rest: Sequence[str], places: Mapping[str, Any], total: Any) -> Any:
-        if not rest:
-            return _row(found, places, total)
+    def row(positions: list[Any], carried: list[Any]) -> list[Any]:
+        return [_row(found, dict(zip(outer, positions, strict=True)), *carried)]
 
-        def step(at: Any, carried: list[Any]) -> list[Any]:
-            return [nest(rest[1:], {**places, rest[0]: at}, *carried)]
-
-        return counted(0, found.sizes[rest[0]], [total], step)[0]
-
-    return nest(outer, {}, output)
+    return nest([found.sizes[loop] for loop in outer], [output], row)[0]
 
 
 def _row(found: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.bindings import arith, ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.rewriting import Report, module_pass
@@ -53,7 +53,9 @@ from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
 from linalg_ext.transforms.analysis.known_conditions import fold_known
 from linalg_ext.transforms.codegen.base.index_conditions import evaluated, loops_of
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.buffer_sizes import strides_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
+from linalg_ext.transforms.ir_utils.subviews import part_along
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
 NAME = "linalg-ext-split-index-sets"
@@ -146,11 +148,7 @@ def _cuts(op: Any) -> Iterator[_Cut]:
 
 
 def _is_strided(memory: Any) -> bool:
-    try:
-        memory.type.get_strides_and_offset()
-    except (ir.MLIRError, ValueError, RuntimeError):
-        return False
-    return memory.type.memory_space is None
+    return memory.type.memory_space is None and strides_of(memory.type) is not None
 
 
 def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
@@ -207,7 +205,7 @@ def _operand_of_part(
         at = _of_part(expr, dim, start, size)
         first = at - AffineDim(dim)
         if dim in expr.dims and isinstance(first, AffineConst):
-            value, at = _view(value, axis, first.value, size), AffineDim(dim)
+            value, at = part_along(value, axis, first.value, size), AffineDim(dim)
         results.append(at)
     return value, AffineMap(map_.dims, map_.symbols, tuple(results))
 
@@ -235,32 +233,6 @@ def _begin_at(body: Any, loop: int, start: int) -> None:
                 offset = index(start)
                 moved = arith.addi(position, offset)
             position.replace_all_uses_except(moved, moved.owner.operation)
-
-
-def _view(memory: Any, axis: int, start: int, size: int) -> Any:
-    """A part of a memref along an axis."""
-    type_ = memory.type
-    rank = type_.rank
-    strides, offset = type_.get_strides_and_offset()
-    known = [not type_.is_dynamic_stride_or_offset(each) for each in (offset, strides[axis])]
-    open_ = ir.ShapedType.get_dynamic_stride_or_offset()
-    begin = offset + start * strides[axis] if all(known) else open_
-    shape = [size if at == axis else extent for at, extent in enumerate(type_.shape)]
-    layout = ir.StridedLayoutAttr.get(begin, strides)
-    return memref.SubViewOp(
-        ir.MemRefType.get(shape, type_.element_type, layout),
-        memory,
-        [],
-        [
-            memref.dim(memory, index(at))
-            for at in range(rank)
-            if type_.is_dynamic_dim(at) and at != axis
-        ],
-        [],
-        [start if at == axis else 0 for at in range(rank)],
-        shape,
-        [1] * rank,
-    ).result
 
 
 def _rebuilt(op: Any, operands: Sequence[tuple[Any, AffineMap]], inputs: int) -> Any:

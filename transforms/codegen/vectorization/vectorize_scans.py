@@ -50,14 +50,22 @@ from linalg_ext.transforms.codegen.base.long_sums import (
 )
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.vectorizable import unfit
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
 from linalg_ext.transforms.ir_utils.generics import inside
-from linalg_ext.transforms.ir_utils.walking import producer, select
+from linalg_ext.transforms.ir_utils.walking import select
 
-from ._bounds import first_lanes, is_same, whole_steps
-from ._rows import as_row, load_row, on_rows, store_row
-from .combiners import Combiner, combiner_by
+from ._vector_rows import (
+    as_row,
+    first_lanes,
+    in_blocks,
+    is_same,
+    load_row,
+    on_rows,
+    store_row,
+    whole_steps,
+)
 from .loop_nests import SHORTEST, is_in_rows, unfit_memory
+from .reductions import Combiner, combiner_by
 
 NAME = "linalg-ext-vectorize-scans"
 
@@ -95,7 +103,7 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
 
 def _carries_one(op: Any) -> bool:
     """Return whether an op is a loop that carries one value and stores along memory."""
-    if op.name != _FOR or len(op.results) != 1 or _number(op.operands[2]) != 1:
+    if op.name != _FOR or len(op.results) != 1 or known_index(op.operands[2]) != 1:
         return False
     names = [each.operation.name for each in op.regions[0].blocks[0].operations]
     return _STORE in names and _FOR not in names
@@ -124,7 +132,7 @@ class _Scan:
 
     def emit(self, bits: int) -> bool:
         """Replace the loop; False where it is too short."""
-        low, high = (_number(bound) for bound in list(self.loop.operands)[:2])
+        low, high = (known_index(bound) for bound in list(self.loop.operands)[:2])
         ops = [each.operation for each in self.body.operations]
         count = None if low is None or high is None else high - low
         lanes = max(1, bits // _widest_bits(ops))
@@ -190,15 +198,12 @@ class _Scan:
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:
         """As `_vectors`; what blocks add up to is added with compensation."""
-        step = _BLOCK * lanes
-        outer = scf.ForOp(low, high, index(step), [carried, nothing(carried.type)])
-        with ir.InsertionPoint(outer.body):
-            begin, (total, error) = outer.induction_variable, outer.inner_iter_args
-            end = arith.addi(begin, index(step))
+
+        def block(begin: Any, end: Any, totals: list[Any]) -> list[Any]:
             start = self.combine.neutral(carried.type)
-            part = self._rounds(begin, end, lanes, start, total)
-            scf.YieldOp(list(compensated(total, error, part)))
-        return outer.results[0]
+            return [self._rounds(begin, end, lanes, start, *totals)]
+
+        return in_blocks((low, high, _BLOCK * lanes), [carried], [0], block, is_even=True)[0]
 
     def _replace_by(self, total: Any) -> None:
         self.loop.results[0].replace_all_uses_with(total)
@@ -309,7 +314,7 @@ def _in_blocks(loop: Any) -> None:
     last = inside(ops.pop().operands[0], body)
     if last is None or last.name not in ADDITIONS or not is_added_in_blocks(before.type):
         return
-    low, high = (_number(bound) for bound in list(loop.operands)[:2])
+    low, high = (known_index(bound) for bound in list(loop.operands)[:2])
     is_short = low is not None and high is not None and high - low <= _BLOCK
     added = [each for each in last.operands if each != before]
     if is_short or len(added) != 1:
@@ -317,6 +322,7 @@ def _in_blocks(loop: Any) -> None:
     made_by = inside(added[0], body)
     if made_by is not None and made_by in _following(ops, before):
         return
+    add = Combiner(last.name)
     with loop.location, ir.InsertionPoint(loop):
         start, end, step, carried = loop.operands
         block = index(_BLOCK)
@@ -327,26 +333,21 @@ def _in_blocks(loop: Any) -> None:
             inner = scf.ForOp(begin, until, step, [nothing(carried.type)])
             with ir.InsertionPoint(inner.body):
                 so_far = inner.inner_iter_args[0]
-                known = _added(last, total, so_far)
-                found = _added(last, so_far, added[0])
+                known = add(total, so_far)
+                found = add(so_far, added[0])
                 handed_on = scf.YieldOp([found]).operation
             scf.YieldOp(list(compensated(total, error, inner.results[0])))
         for op in ops:
             if op == last:
                 found.owner.move_before(handed_on)
                 with ir.InsertionPoint(handed_on):
-                    last.results[0].replace_all_uses_with(_added(last, total, found))
+                    last.results[0].replace_all_uses_with(add(total, found))
             else:
                 op.move_before(handed_on)
         position.replace_all_uses_with(inner.induction_variable)
         before.replace_all_uses_with(known)
         loop.results[0].replace_all_uses_with(outer.results[0])
     loop.erase()
-
-
-def _added(op: Any, a: Any, b: Any) -> Any:
-    """The sum of two values, as an op adds them."""
-    return ir.Operation.create(op.name, results=[a.type], operands=[a, b]).results[0]
 
 
 def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
@@ -407,11 +408,3 @@ def _widest_bits(ops: Sequence[Any]) -> int:
     widths = [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     narrow = any(str(type_) in ("f16", "bf16") for type_ in types)
     return max([8, *widths, *([32] if narrow else [])])
-
-
-def _number(value: Any) -> int | None:
-    """The number that a value is known to be."""
-    op = producer(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(op.attributes["value"]).value)
