@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, ir
+from linalg_ext.transforms.ir_utils.arithmetic import index
 
 MOST_BYTES = 1 << 62
 """More than any machine addresses, with room above for what alignment adds."""
@@ -37,6 +38,15 @@ def static_elements(type_: Any) -> int:
 def static_bytes(type_: Any) -> int:
     """Return an upper bound of the bytes of the dimensions that are known from the type."""
     return static_elements(type_) * element_bytes(type_.element_type)
+
+
+def bytes_at_run_time(allocation: Any) -> Any:
+    """Return the bytes of an allocation, as an index at the insertion point."""
+    type_ = allocation.results[0].type
+    nbytes = index(static_bytes(type_))
+    for size in list(allocation.operands)[: sum(map(type_.is_dynamic_dim, range(type_.rank)))]:
+        nbytes = arith.muli(nbytes, size)
+    return nbytes
 
 
 def _power_of_two(count: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
-from linalg_ext.transforms.analysis.memory_sizes import static_bytes
 
 from .arithmetic import constant, index
 
@@ -44,12 +43,3 @@ def strides_of(type_: Any) -> list[int] | None:
     except (ir.MLIRError, ValueError, RuntimeError):
         return None
     return list(strides)
-
-
-def bytes_at_run_time(allocation: Any) -> Any:
-    """Return the bytes of an allocation, as an index at the insertion point."""
-    type_ = allocation.results[0].type
-    nbytes = index(static_bytes(type_))
-    for size in list(allocation.operands)[: sum(map(type_.is_dynamic_dim, range(type_.rank)))]:
-        nbytes = arith.muli(nbytes, size)
-    return nbytes

@@ -25,9 +25,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
+from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, bytes_at_run_time, static_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index
-from linalg_ext.transforms.ir_utils.buffer_sizes import bytes_at_run_time
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-advise-huge-pages"

@@ -77,9 +77,8 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.workspace import LEAST_BYTES, VARIABLE
 from linalg_ext.transforms.analysis.buffers import reaching
-from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
+from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, bytes_at_run_time, static_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.buffer_sizes import bytes_at_run_time
 from linalg_ext.transforms.ir_utils.python_calls import calls_python
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 
@@ -142,7 +141,6 @@ def _row_major(type_: Any) -> ir.AffineMap:
 
 
 def _lend(function: Any, buffers: list[_Buffer]) -> None:
-    """Have a function borrow its buffers."""
     ends = operations(function, {"func.return"})
     is_noted = len(ends) > 1 and len(buffers) <= _MOST_NOTED
     lent = _Lent(function, len(buffers)) if is_noted else None

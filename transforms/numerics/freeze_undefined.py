@@ -67,7 +67,6 @@ def freeze_undefined(module: ir.Operation) -> Report:
 
 
 def _freeze(op: Any, uses: Sequence[tuple[Any, int]]) -> None:
-    """Have uses of the result of an op get what is frozen of it."""
     value = op.results[0]
     with op.location, ir.InsertionPoint.after(op):
         frozen = ir.Operation.create("llvm.freeze", results=[value.type], operands=[value])

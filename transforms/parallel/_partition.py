@@ -3,6 +3,9 @@
 Each op is cut along one of its parallel loops. A buffer that some op writes must be reached through
 that loop alone along one of its axes, the same axis in every op. Then a slice reads nothing that
 another slice writes, and slices run in parallel, or one after another, without waiting.
+
+No op between two ops of a row accesses memory. A row is divided into regions. The ops of a region
+are cut into slices together. A region begins when the one before is done.
 """
 
 from __future__ import annotations
@@ -122,13 +125,9 @@ def find_work(steps: Sequence[Step], slices: int) -> Work | None:
     target = current()
     written = {a.buffer for step in steps for a in step.accesses if a.is_written}
     largest = max(range(len(steps)), key=lambda at: steps[at].nanoseconds(target))
-    found = [
-        work
-        for loop in steps[largest].candidates
-        if (work := _assign(steps, written, largest, loop)) is not None
-    ]
+    ways = [_assign(steps, written, largest, loop) for loop in steps[largest].candidates]
     # Of equals an outer loop: its slices are whole in memory.
-    return min(found, key=lambda work: work.nanoseconds_of_slice(slices), default=None)
+    return min(filter(None, ways), key=lambda work: work.nanoseconds_of_slice(slices), default=None)
 
 
 def _assign(steps: Sequence[Step], written: set[Any], first: int, loop: int) -> Work | None:
@@ -194,18 +193,16 @@ def _spread(
 
 
 def _axis(access: Access, loop: int) -> int | None:
-    """The axis that the loop runs along; -1 for none, None where that cannot be cut."""
-    found = -1
-    for axis, index in enumerate(access.indices):
-        if index is None:
-            return None
-        if loop in index:
-            if found >= 0 or index[loop] < 1:
-                return None
-            found = axis
-    if found >= 0 and access.is_written and len(access.indices[found] or {}) != 1:
+    """Return the axis that the loop runs along; -1 for none, None where that cannot be cut."""
+    if None in access.indices:
         return None
-    return found
+    axes = {axis: index for axis, index in enumerate(access.indices) if loop in (index or {})}
+    if not axes:
+        return -1
+    ((axis, index), *others) = axes.items()
+    can_be_cut = not others and index is not None and index[loop] > 0
+    is_shared = access.is_written and len(index or {}) != 1
+    return axis if can_be_cut and not is_shared else None
 
 
 _MOST_STEPS = 24
@@ -257,24 +254,10 @@ def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
     return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
 
 
-def steps_by_row(entry: ir.Operation) -> Iterator[Step | None]:
-    """Yield the steps of all rows in order, and None where a row ends."""
-    for block in _blocks(entry):
-        for each in block.operations:
-            met = _met(each.operation, set())
-            if met is None or isinstance(met, Step):
-                yield met
-        yield None
-
-
 def parallel_loops(entry: ir.Operation) -> list[Any]:
     """Return the outermost parallel loops of an entry."""
-    return [
-        op
-        for block in _blocks(entry)
-        for op in (each.operation for each in block.operations)
-        if op.name in _PARALLEL
-    ]
+    ops = (each.operation for block in _blocks(entry) for each in block.operations)
+    return [op for op in ops if op.name in _PARALLEL]
 
 
 def _blocks(op: Any) -> Iterator[Any]:
@@ -282,19 +265,15 @@ def _blocks(op: Any) -> Iterator[Any]:
     for region in op.regions:
         for block in region.blocks:
             yield block
-            for inner in block.operations:
-                if (
-                    inner.operation.name.startswith("scf.")
-                    and inner.operation.name not in _PARALLEL
-                ):
-                    yield from _blocks(inner.operation)
+            for inner in (each.operation for each in block.operations):
+                if inner.name.startswith("scf.") and inner.name not in _PARALLEL:
+                    yield from _blocks(inner)
 
 
 def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
-    found, row = [], Row()
+    finished, row = [], Row()
     frees: list[Any] = []
-    for each in block.operations:
-        op = each.operation
+    for op in (each.operation for each in block.operations):
         if row.steps and row.after is None:
             row.after = op
         met = _met(op, reasons)
@@ -307,9 +286,9 @@ def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
             frees.append(op)
         elif met is None:
             if row.steps:
-                found.append(row)
+                finished.append(row)
             row, frees = Row(), []
-    return [*found, row] if row.steps else found
+    return [*finished, row] if row.steps else finished
 
 
 def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
@@ -351,20 +330,14 @@ def regions(steps: Sequence[Step], threads: int) -> list[Region]:
 
     A step joins the region before it where that costs less than waiting for all of its slices.
     """
-    found: list[Region] = []
+    divided: list[Region] = []
     for items in _items(steps):
         region = _region(items, threads)
-        if region.work is None and len(items) > 1:
-            parts = [_region([step], threads) for step in items]
-        else:
-            parts = [region]
-        for part in parts:
-            joint = _joint(found[-1], part, threads) if found else None
-            if joint is None:
-                found.append(part)
-            else:
-                found[-1] = joint
-    return found
+        is_apart = region.work is None and len(items) > 1
+        for part in [_region([step], threads) for step in items] if is_apart else [region]:
+            joint = _joint(divided[-1], part, threads) if divided else None
+            divided[-1:] = [*divided[-1:], part] if joint is None else [joint]
+    return divided
 
 
 def _region(steps: list[Step], threads: int) -> Region:

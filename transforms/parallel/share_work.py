@@ -74,7 +74,6 @@ from ._partition import (
     parallel_loops,
     regions,
     rows,
-    steps_by_row,
 )
 from ._work_steps import Access, Step, figures, step_of
 
@@ -139,26 +138,25 @@ def sharing_of(module: ir.Operation) -> Sharing:
     entry = entry_with_status(module)
     if entry is None:
         return Sharing.NONE
-    found = Sharing.NONE
-    cut = fixed = 0.0
-    for step in steps_by_row(entry):
-        if step is None:
-            cut = fixed = 0.0
-        elif find_work([step], 2) is not None:
-            took = step.nanoseconds(current())
-            cut += took
-            fixed += 0.0 if step.is_open else took
-            if fixed >= _partition.WORTH_SHARING:
-                return Sharing.ALWAYS
-            if cut >= _partition.WORTH_SHARING:
-                found = Sharing.BY_SIZES
+    sharing = Sharing.NONE
+    for row in rows(entry, set()):
+        steps = [step for step in row.steps if find_work([step], 2) is not None]
+        fixed = [step for step in steps if not step.is_open]
+        if _nanoseconds(fixed) >= _partition.WORTH_SHARING:
+            return Sharing.ALWAYS
+        if _nanoseconds(steps) >= _partition.WORTH_SHARING:
+            sharing = Sharing.BY_SIZES
     for op in parallel_loops(entry):
         loop = _parallel_loop(op)
         if loop is not None and loop.is_worth_sharing:
             if loop.trips is not None:
                 return Sharing.ALWAYS
-            found = Sharing.BY_SIZES
-    return found
+            sharing = Sharing.BY_SIZES
+    return sharing
+
+
+def _nanoseconds(steps: Sequence[Step]) -> float:
+    return sum(step.nanoseconds(current()) for step in steps)
 
 
 def slices_of(module: ir.Operation) -> tuple[int, ...]:
@@ -201,7 +199,6 @@ def _is_shared(region: Region, threads: int, reasons: set[str]) -> bool:
 
 
 def _write_loop(work: Work, writer: _SliceWriter, threads: int) -> None:
-    """Write the loop over the slices of a region at the insertion point."""
     cut = work.slices(threads, current())
     if cut is None:
         count, size = _slices_at_run_time(work, threads)
@@ -382,7 +379,6 @@ def _slices_at_run_time(work: Work, threads: int) -> tuple[Any, Any]:
 
 
 def _most_slices(work: Work, threads: int) -> int:
-    """Return the largest number of slices."""
     return threads if work.packs else threads * _partition.SLICES_EACH
 
 

@@ -115,7 +115,6 @@ class MergeSort:
         return counted(0, pairs, both, there_and_back)
 
     def _blocks(self, rows: Sequence[Any]) -> list[Any]:
-        """Each block of the rows sorted."""
         size: Any = self._size
         rows = list(rows)
         if not self.needs_spare:
@@ -234,7 +233,6 @@ class MergeSort:
         return counted(first, stop, [left, right, *written], remaining)[2:]
 
     def _is_smaller(self, source: list[Any], left: Any, right: Any) -> Any:
-        """Return whether the element on the right comes before the one on the left."""
         return self._comes_before(
             [tensor.extract(row, [right]) for row in source],
             [tensor.extract(row, [left]) for row in source],

@@ -503,7 +503,6 @@ def _seen(case: int, left: int, right: int) -> int:
 
 
 def _relates(name: str, case: int) -> bool:
-    """Return whether a predicate holds in a case."""
     if name.startswith("ALWAYS"):
         return name == "ALWAYSTRUE"
     if case in _INTEGER_CASES:
@@ -518,7 +517,6 @@ def _predicate(op: Any) -> str:
 
 
 def _is_logic(op: Any) -> bool:
-    """Return whether it combines conditions."""
     if any(str(operand.type) != "i1" for operand in op.operands):
         return False
     if op.name == "arith.cmpi":

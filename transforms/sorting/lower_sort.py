@@ -84,7 +84,6 @@ def lower_sort(op: ir.Operation) -> list[Any]:
 
 
 def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
-    """Sort row by row, along the last dimension."""
     if view.dimension == len(shape) - 1:
         return _rows(view, view.inputs, view.inits)
     # Along another dimension neighbours in a row are far apart in memory.
@@ -122,7 +121,6 @@ def _rows_last(dimension: int, rank: int) -> list[int]:
 
 
 def _rows(view: Sort, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-    """Sort along the last dimension."""
     *outer, size = (size_of(inputs[0], axis) for axis in range(inputs[0].type.rank))
     count = len(inputs)
     sorter = _RowSort(view.comparator, count, size)

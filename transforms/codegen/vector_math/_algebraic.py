@@ -1,9 +1,25 @@
-"""powf, as e^(y log |x|) with more digits in between than the result has.
+"""Powers, cube roots and remainders.
 
-The product y log |x| would lose as many bits as its exponent has, so it and the logarithm are sums
-of two numbers. Most numbers are ordinary: a vector in which all are normal, with results that are,
-goes by a quick way, and what else there is under a branch. The special cases are those of C
-(ISO/IEC 9899, annex F.10.4.4). Largest error: 1.25 ulp.
+powf is e^(y log |x|) with more digits in between than the result has. The product y log |x| would
+lose as many bits as its exponent has, so it and the logarithm are sums of two numbers. Most numbers
+are ordinary: a vector in which all are normal, with results that are, goes by a quick way, and what
+else there is under a branch. The special cases are those of C (ISO/IEC 9899, annex F.10.4.4).
+Largest error: 1.25 ulp.
+
+cbrt: a first r = |x|^(-1/3) of the bits, a polynomial for what it lacks, one step of Newton's. The
+bits of a number are its logarithm, but for a few hundredths: a third of them, taken from a
+constant, are the bits of r. With h = 1 - |x| r^3 the cube root is |x| r^2 (1 - h)^(-2/3), and
+r^2 (1 - h)^(-2/3) is what one over its square is, which Newton's step asks for: nothing is divided.
+The step squares the error. Largest error: 1 ulp. Source of the first r: the folklore of fast
+inverse square roots, such as C. Lomont, Fast Inverse Square Root, Purdue University 2003.
+
+remf is the remainder of a division rounded towards zero: x - trunc(x / y) y, exactly. With
+q = x / y rounded, x - q y is a number of the format: one fused multiply-add gives it exactly. Where
+q has no more digits than the format it is right once truncated, or too large by one. Where q is
+larger what remains is smaller than x by as many digits as the format has, and has the same
+remainder by y as x has; that is repeated until q is small. Ordinary numbers need no repetition.
+Source of the exactness: J.-M. Muller et al., Handbook of Floating-Point Arithmetic, 2nd edition,
+2018, section 4.4.
 """
 
 from __future__ import annotations
@@ -14,9 +30,10 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, scf
 from linalg_ext.transforms.ir_utils.arithmetic import negated
+from linalg_ext.transforms.ir_utils.tensor_loops import either
 
 from ._exponential import LN2, difference_of, split, with_limits
-from ._floats import Floats, any_of, chosen
+from ._floats import Floats, any_of
 
 _LARGEST = {"f32": 110.0, "f64": 800.0}
 """Exponents to base e beyond are zero and infinity."""
@@ -57,18 +74,20 @@ def powf(x: Any, y: Any) -> Any:
     quick, is_normal = _normal_magnitude(floats, size, y)
     is_odd = any_of(negated(is_normal))
 
-    def exact() -> Any:
+    def exact() -> list[Any]:
         # No power depends on those beside it.
-        return floats.select(is_normal, quick, _magnitude(floats, size, y))
+        return [floats.select(is_normal, quick, _magnitude(floats, size, y))]
 
-    magnitude = chosen(is_odd, x.type, exact, lambda: quick)
+    (magnitude,) = either(is_odd, exact, lambda: [quick], [quick])
     is_negative = any_of(floats.integers.compare(arith.CmpIPredicate.slt, floats.bits(x), 0))
-    return chosen(
-        arith.ori(is_odd, is_negative),
-        x.type,
-        lambda: _with_cases(floats, x, y, magnitude),
-        lambda: magnitude,
+    has_cases = arith.ori(is_odd, is_negative)
+    (power,) = either(
+        has_cases,
+        lambda: [_with_cases(floats, x, y, magnitude)],
+        lambda: [magnitude],
+        [magnitude],
     )
+    return power
 
 
 def _with_cases(floats: Floats, x: Any, y: Any, magnitude: Any) -> Any:
@@ -258,12 +277,10 @@ def remf(x: Any, y: Any) -> Any:
     size, divisor = floats.absolute(x), floats.absolute(y)
     quotient = floats.div(size, divisor)
     is_any_large = any_of(_is_large(floats, quotient))
-    branch = scf.IfOp(is_any_large, [x.type, x.type], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(_with_small_quotient(floats, size, divisor))
-    with ir.InsertionPoint(branch.elseRegion.blocks[0]):
-        scf.YieldOp([size, quotient])
-    size_left, quotient = branch.results
+    parts = [size, quotient]
+    size_left, quotient = either(
+        is_any_large, lambda: _with_small_quotient(floats, size, divisor), lambda: parts, parts
+    )
 
     rest = floats.fma(floats.sub(0, math.trunc(quotient)), divisor, size_left)
     rest = floats.select(floats.below(rest, 0), floats.add(rest, divisor), rest)

@@ -1,6 +1,27 @@
-"""exp, exp2 and expm1: x = n ln 2 + r, a polynomial for e^r - 1, an exponent for 2^n.
+"""Exponentials, logarithms, hyperbolic functions and error functions.
 
-Largest error: 1.25 ulp for exp and exp2, 2 ulp for expm1.
+exp, exp2 and expm1: x = n ln 2 + r, a polynomial for e^r - 1, an exponent for 2^n. Largest error:
+1.25 ulp for exp and exp2, 2 ulp for expm1.
+
+log, log2, log10 and log1p: x = 2^e (1 + f), a polynomial for log(1 + f). 1 + f is between sqrt(1/2)
+and sqrt(2). To the digits of f32, log(1 + f) = f - f^2/2 + f^3 P(f): no division. To those of f64
+it is 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)) with s = f / (2 + f): P would need twice the
+terms. Neither loses anything where f is small. Largest error: 2 ulp for log and log1p, 3 for log2
+and log10. Source of the form: the library fdlibm, Sun Microsystems 1993, as its comments tell it.
+
+tanh, sinh and cosh are of e^|x| = 2^n (1 + d), without cancellation: tanh(x) = d / (d + 2), where
+d = e^(2|x|) - 1. sinh and cosh are the difference and the sum of e^|x| / 2 and its inverse; below 1
+sinh is an odd polynomial. Largest error: 3 ulp.
+
+asinh, acosh and atanh are log1p of what is small where they are. Where the square of x would round
+away the 1 beside it, asinh and acosh are log(x) + log(2). Largest error: 4 ulp.
+
+erf and erfc: an odd polynomial for erf near 0, e^-x^2 times a slow function beyond. Of f32,
+1 - e^q(|x|) is enough beyond 1, where q fits log(erfc). erfc needs every digit where it is small:
+(1 + 2x) e^x^2 erfc(x) is a polynomial in (x - k) / (x + k), and x^2 is exact in two parts. Largest
+error: 2 ulp for erf, 4 ulp for erfc. Source of the form of erfc: M. Shepherd and J. Laframboise,
+Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity, Mathematics of Computation
+36 (1981).
 """
 
 from __future__ import annotations

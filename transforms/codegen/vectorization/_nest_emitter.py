@@ -218,7 +218,6 @@ class NestEmitter:
     def _emit_rows(
         self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], rows: Sequence[Any]
     ) -> None:
-        """Several rounds of loop `depth` in one."""
         group = _Group(tuple(nests), is_innermost=True)
         self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows], _sums_of(nests[0]))
 
@@ -501,7 +500,6 @@ def _phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
 
 
 def _touched(nest: Nest) -> _Touched:
-    """All that a nest reads and writes."""
     return [*nest.reads, *nest.loads], nest.writes
 
 

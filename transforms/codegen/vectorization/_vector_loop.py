@@ -45,14 +45,11 @@ from ._vector_rows import (
     store_row,
     whole_steps,
 )
-from .loop_nests import Access, Nest, lies_across, widest_bits
+from .loop_nests import BITS_WITH_MASKS, Access, Nest, lies_across, widest_bits
 from .reductions import Combiner, FirstBest, Reduction, Sums
 
 _UNROLL, _UNROLL_FUNCTIONS = 4, 2
 """Registers for each value; elementary functions, and indices, need more of them for themselves."""
-
-_BITS_WITH_MASKS = 512
-"""Machines with such registers move parts of them as quickly as all of them."""
 
 
 class VectorLoop:
@@ -194,7 +191,6 @@ class VectorLoop:
                 yield number, member, member.nest.reduction
 
     def _start(self, lanes: int) -> list[Any]:
-        """Return the initial vectors of the reductions."""
         values: list[Any] = []
         for number, member, reduction in self._reductions():
             nest = member.nest
@@ -322,7 +318,7 @@ class VectorLoop:
 
     def _may_repeat(self, lanes: int, static: int | None) -> bool:
         """Return whether elements may be computed and stored twice, and this is worth it."""
-        has_masks = self._vector_bits >= _BITS_WITH_MASKS
+        has_masks = self._vector_bits >= BITS_WITH_MASKS
         if has_masks or self.streams or self._most_lanes is not None or lanes == 1:
             return False
         if static is None and any(nest.has_functions for nest in self._loops):

@@ -1,8 +1,9 @@
-"""The computation of a nest's body in one round: of vectors, or of one element.
+"""Vectors of elements that lie side by side, and the body of a nest on them.
 
 An op on vectors is the op on scalars with vectors for operands. Positions become vectors along the
 innermost loop. A load gives one element for all lanes, contiguous elements, or elements from
-anywhere.
+anywhere. Truth values are a byte each in memory, a bit each in a vector: a vector of i1 would be
+loaded as packed bits. LLVM's memory of i1 is that of i8, and so are the descriptors of both.
 """
 
 from __future__ import annotations
@@ -116,7 +117,6 @@ def _position(member: Member, depth: int, op: Any, pass_: Pass | None) -> Any:
 
 
 def _loaded(op: Any, known: Mapping[Any, Any], pass_: Pass) -> Any:
-    """Load one element for all lanes, contiguous elements, or elements from anywhere."""
     source, *places = op.operands
     where = [known.get(place, place) for place in places]
     is_along = [isinstance(place.type, ir.VectorType) for place in where]

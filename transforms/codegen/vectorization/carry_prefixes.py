@@ -111,7 +111,6 @@ class _Prefixes:
 
 
 def _read(op: Any) -> _Prefixes | str:
-    """The reduction over prefixes that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step
@@ -190,7 +189,6 @@ def _reads(found: _Prefixes, loop: str) -> bool:
 
 
 def _carried(op: Any) -> Any:
-    """The result, by loops; or why they do not compute it."""
     found = _read(op)
     if isinstance(found, str):
         return found
@@ -226,7 +224,6 @@ def _row(found: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
 
 
 def _put(found: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
-    """`total` with `value` combined into one element."""
     at = _at(found.maps[-1], places)
     combined = _combined(found, tensor.extract(total, at), value)
     return tensor.InsertOp(combined, total, at).result

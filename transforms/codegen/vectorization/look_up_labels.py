@@ -99,7 +99,6 @@ class _LookUp:
 
 
 def _read(op: Any) -> _LookUp | str:
-    """The look-up that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step
@@ -153,7 +152,6 @@ def _depends(value: Any, on: set[Any]) -> bool:
 
 
 def _looked_up(op: Any) -> Any:
-    """The result, by look-ups; or the reason why there are none."""
     found = _read(op)
     if isinstance(found, str):
         return found

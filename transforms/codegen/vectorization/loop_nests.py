@@ -32,6 +32,9 @@ from .reductions import FirstBest, Reduction, reduction_of
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
 
+BITS_WITH_MASKS = 512
+"""Machines with such registers move parts of them as quickly as all of them."""
+
 LOAD = "memref.load"
 """In a body it reads where the body says, not where a map does."""
 
@@ -340,20 +343,25 @@ def _single_questions(nest: Nest) -> MatchFailure | None:
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
-    """The bits of the widest number in vectors of the nests: what is computed in f16 becomes f32.
+    """Return the bits of the widest number in vectors of the nests.
 
     Numbers that are the same for a whole row fill no lanes.
     """
     widths = [8]
     for nest in nests:
         read, computed = (_without_places(nest, values) for values in _on_vectors(nest))
+        widths.append(bits_in_vectors(read, computed))
         if isinstance(nest.reduction, FirstBest):
             widths.append(nest.reduction.position_type.width)
-        narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
-        widths += [32] if narrow else []
-        types = [value.type for value in (*read, *computed)]
-        widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     return min(64, max(widths))
+
+
+def bits_in_vectors(read: Sequence[Any], computed: Sequence[Any]) -> int:
+    """Return the bits of the widest of some numbers: what is computed in f16 becomes f32."""
+    types = [value.type for value in (*read, *computed)]
+    widths = [type_.width for type_ in types if isinstance(type_, ir.IntegerType | ir.FloatType)]
+    is_narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
+    return max([8, *widths, *([32] if is_narrow else [])])
 
 
 def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, vector
 from linalg_ext.transforms.codegen.base.long_sums import is_added_in_blocks
+from linalg_ext.transforms.codegen.base.vectorizable import NARROW_FLOATS
 from linalg_ext.transforms.ir_utils.arithmetic import constant, index, literal
 from linalg_ext.transforms.ir_utils.float_formats import FLOATS, FloatFormat
 from linalg_ext.transforms.ir_utils.generics import computed_anew, loop_of
@@ -46,8 +47,6 @@ _LOGIC = frozenset(["arith.andi", "arith.ori", "arith.xori"])
 _INDEX = "linalg.index"
 
 _ROUNDED = frozenset(["arith.addf", "arith.mulf"])
-_ROUNDED_EACH_STEP = ("f16", "bf16")
-"""In these formats another order is another sum: too few digits to hide it."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,8 @@ def _combines(op: Any, argument: Any) -> bool:
 
 
 def _in_any_order(name: str, type_: Any) -> Combiner | None:
-    is_rounded = name in _ROUNDED and str(type_) in _ROUNDED_EACH_STEP
+    # In these formats another order is another sum: too few digits to hide it.
+    is_rounded = name in _ROUNDED and str(type_) in NARROW_FLOATS
     return None if is_rounded else Combiner(name)
 
 
@@ -153,65 +153,46 @@ _BEFORE = -1
 """The position of what was found before the row began."""
 
 
-class Reduction(Protocol):
-    """The reduction of one nest: a vector for each of its outputs.
+@dataclass(frozen=True)
+class Sums:
+    """The reduction of each output by itself, by an associative operation.
 
     Attributes:
-        begins_with_old: whether the vectors begin with what the outputs hold.
+        combiners: the operation of each output.
+        begins_with_old: True where the vectors begin with what the outputs hold.
     """
-
-    @property
-    def begins_with_old(self) -> bool:
-        """True where the vectors begin with what the outputs hold."""
-        ...
-
-    def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
-        """Return the vectors at the start of the loop.
-
-        Args:
-            types: of the elements of the outputs.
-            old: these elements, where the vectors begin with them.
-        """
-        ...
-
-    def narrowed(self, values: Sequence[Any], lanes: int) -> list[Any]:
-        """The vectors reduced to `lanes` elements."""
-        ...
-
-    def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
-        """The new elements of the outputs.
-
-        Args:
-            old: the elements that they hold.
-            values: the vectors.
-            ivs: where the outer loops stand.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Sums(Reduction):
-    """Each output by itself, by an associative operation with a neutral element."""
 
     combiners: tuple[Combiner, ...]
     begins_with_old: bool = False
 
     def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
-        """Neutral elements: what the outputs hold is combined with the sum, not with a part."""
+        """Return the vectors at the start of the loop: neutral elements.
+
+        Args:
+            types: of the elements of the outputs.
+            old: these elements, where the vectors begin with them.
+            lanes: of the vectors.
+        """
         return [
             combine.neutral(ir.VectorType.get([lanes], type_))
             for combine, type_ in zip(self.combiners, types, strict=True)
         ]
 
     def narrowed(self, values: Sequence[Any], lanes: int) -> list[Any]:
-        """Halves combined with halves."""
+        """Return the vectors reduced to `lanes` elements, halves combined with halves."""
         return [
             combine.all_of(value, lanes)
             for combine, value in zip(self.combiners, values, strict=True)
         ]
 
     def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
-        """Return the old elements of the outputs, combined with the reduced vectors."""
+        """Return the new elements of the outputs.
+
+        Args:
+            old: the elements that they hold.
+            values: the vectors.
+            ivs: where the outer loops stand.
+        """
         found = self.narrowed(values, 1)
         return [
             combine(before, vector.extract(value, [], [0]))
@@ -220,7 +201,7 @@ class Sums(Reduction):
 
 
 @dataclass(frozen=True)
-class FirstBest(Reduction):
+class FirstBest:
     """The best element and where it is; the first of several that are equal.
 
     Attributes:
@@ -265,7 +246,6 @@ class FirstBest(Reduction):
         return arith.select(take, new, best), arith.select(take, where, place)
 
     def _ordered(self, value: Any, position: Any) -> list[Any]:
-        """Value and position in the order of the outputs."""
         return [value, position] if self.choice.value == 0 else [position, value]
 
     def narrowed(self, values: Sequence[Any], lanes: int) -> list[Any]:
@@ -296,6 +276,10 @@ class FirstBest(Reduction):
         earlier = arith.cmpi(arith.CmpIPredicate.slt, where, elsewhere)
         # Where neither is better the earlier one is.
         return arith.ori(wins, arith.andi(earlier, arith.cmpi(arith.CmpIPredicate.eq, wins, loses)))
+
+
+Reduction: TypeAlias = Sums | FirstBest
+"""The reduction of one nest: a vector for each of its outputs."""
 
 
 def _resized(place: Any, type_: Any) -> Any:
@@ -489,7 +473,6 @@ def _holds(condition: Any, new: Any, case: int) -> bool:
 
 
 def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
-    """A condition of the body on vectors."""
     if value in known:
         return known[value]
     op = value.owner.operation

@@ -174,7 +174,6 @@ def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
 
 
 def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
-    """The op over one part of a loop."""
     inputs, outputs = split_operands(op)
     maps = indexing_maps(op)
     dim, size = maps[0].dims[cut.loop], end - start
@@ -225,7 +224,6 @@ def _of_part(expr: AffineExpr, dim: str, start: int, size: int) -> AffineExpr:
 
 
 def _begin_at(body: Any, loop: int, start: int) -> None:
-    """Have a body see the positions of a loop that begins at `start`."""
     for op in operations(body.owner, {"linalg.index"}):
         if start and loop_of(op) == loop:
             (position,) = op.results

@@ -64,15 +64,12 @@ from ._vector_rows import (
     store_row,
     whole_steps,
 )
-from .loop_nests import SHORTEST, is_in_rows, unfit_memory
+from .loop_nests import BITS_WITH_MASKS, SHORTEST, bits_in_vectors, is_in_rows, unfit_memory
 from .reductions import Combiner, combiner_by
 
 NAME = "linalg-ext-vectorize-scans"
 
 _FOR, _LOAD, _STORE = "scf.for", "memref.load", "memref.store"
-
-_BITS_WITH_MASKS = 512
-"""Machines with such registers move parts of them as quickly as all of them."""
 
 _BLOCK = 32
 """Vectors whose totals are added up one after another: each is written, with all that it lost."""
@@ -135,8 +132,9 @@ class _Scan:
         low, high = (known_index(bound) for bound in list(self.loop.operands)[:2])
         ops = [each.operation for each in self.body.operations]
         count = None if low is None or high is None else high - low
-        lanes = max(1, bits // _widest_bits(ops))
-        has_masks = bits >= _BITS_WITH_MASKS
+        values = [value for op in ops for value in (*op.operands, *op.results)]
+        lanes = max(1, bits // bits_in_vectors(values, values))
+        has_masks = bits >= BITS_WITH_MASKS
         if count is not None:
             if count < SHORTEST:
                 return False
@@ -283,7 +281,6 @@ def _following(ops: Sequence[Any], before: Any) -> list[Any]:
 
 
 def _read(loop: Any) -> _Scan | str:
-    """The scan that a loop is, or why it is not one."""
     body = loop.regions[0].blocks[0]
     position, before = body.arguments
     ops = [each.operation for each in body.operations]
@@ -400,11 +397,3 @@ def _overlap(ops: Sequence[Any]) -> str | None:
             if memory != target or where != there or number > ops.index(store):
                 return "the written memory may be accessed in another iteration"
     return None
-
-
-def _widest_bits(ops: Sequence[Any]) -> int:
-    """The bits of the widest number in vectors: what is computed in f16 becomes f32."""
-    types = [value.type for op in ops for value in (*op.operands, *op.results)]
-    widths = [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
-    narrow = any(str(type_) in ("f16", "bf16") for type_ in types)
-    return max([8, *widths, *([32] if narrow else [])])
