@@ -128,9 +128,9 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
         for op in tail:
             rest.append(op)
         with check.location, ir.InsertionPoint(check):
-            number, made = _status(check, messages)
+            number, new_ops = _status(check, messages)
             branch = cf.cond_br(check.operands[0], [], [number], rest, fail)
-        tail = [*ops[before + 1 : at], *made, branch.operation]
+        tail = [*ops[before + 1 : at], *new_ops, branch.operation]
         check.erase()
     return len(positions)
 

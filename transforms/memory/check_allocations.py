@@ -40,8 +40,8 @@ OUT_OF_MEMORY = "out of memory: an intermediate buffer could not be allocated"
 def check_allocations(module: ir.Operation) -> Report:
     """Assert that each memref.alloc of the entry that takes a status, or of a slice, succeeded."""
     report = Report(NAME)
-    found = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
-    for allocation in itertools.chain.from_iterable(found):
+    allocations = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
+    for allocation in itertools.chain.from_iterable(allocations):
         report.matched[allocation.name] += 1
         report.changed[allocation.name] += 1
         with allocation.location, ir.InsertionPoint(allocation):
@@ -49,8 +49,8 @@ def check_allocations(module: ir.Operation) -> Report:
         with allocation.location, ir.InsertionPoint.after(allocation):
             pointer = memref.extract_aligned_pointer_as_index(allocation.results[0])
             null = index(0)
-            given = arith.cmpi(arith.CmpIPredicate.ne, pointer, null)
-            cf.AssertOp(given, OUT_OF_MEMORY)
+            is_there = arith.cmpi(arith.CmpIPredicate.ne, pointer, null)
+            cf.AssertOp(is_there, OUT_OF_MEMORY)
     return report
 
 

@@ -59,11 +59,11 @@ def expand_known_powers(module: ir.Operation) -> Report:
 
 
 def _expanded(op: Any) -> Any | str | None:
-    base, given = op.operands
-    known = element_of_constant(given)
-    if not isinstance(known, ir.FloatAttr):
+    base, power = op.operands
+    attribute = element_of_constant(power)
+    if not isinstance(attribute, ir.FloatAttr):
         return "the exponent is not known"
-    exponent = float(known.value)
+    exponent = float(attribute.value)
     if not _is_small(exponent):
         return f"the exponent is {exponent:g}: products would lose digits"
     if isinstance(base.type, ir.RankedTensorType):

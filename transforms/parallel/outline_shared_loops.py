@@ -172,15 +172,15 @@ def _hand_over(
 
 def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]:
     """Read the values back that `_hand_over` wrote."""
-    found = []
+    values_read = []
     offset = 0
     for value in buffers:
         type_ = value.type if _is_buffer(value) else ir.MemRefType.get([], value.type)
         descriptor = llvm.LoadOp(_descriptor(_rank(value)), _place(values, offset)).result
         buffer = _cast(type_, descriptor)
-        found.append(buffer if _is_buffer(value) else memref.load(buffer, []))
+        values_read.append(buffer if _is_buffer(value) else memref.load(buffer, []))
         offset += _words(value)
-    return found
+    return values_read
 
 
 def _call(name: str, given: ir.Value, values: ir.Value, count: ir.Value) -> ir.Value:

@@ -165,8 +165,8 @@ class MergeSort:
         return swapped(self._comes_before(second, first), first, second)
 
     def _comes_before(self, left: Sequence[Any], right: Sequence[Any]) -> Any:
-        given = [element for pair in zip(left, right, strict=True) for element in pair]
-        return inlined(self._comparator, given)[0]
+        elements = [element for pair in zip(left, right, strict=True) for element in pair]
+        return inlined(self._comparator, elements)[0]
 
     def _level(
         self, here: list[Any], there: list[Any], blocks: Any, top: Any, run: Any, depth: Any
@@ -332,19 +332,19 @@ class RowSelect:
         few: at least 1.
     """
 
-    def __init__(self, comparator: Any, given: Sequence[Any], few: int) -> None:
+    def __init__(self, comparator: Any, inputs: Sequence[Any], few: int) -> None:
         self._comparator = comparator
-        self._given = given
+        self._inputs = inputs
         self._few = few
         self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, 1 << (few - 1).bit_length()))
         self._room = 2 * few + 2 * self._chunk
         *self._outer, self._size = (
-            size_of(given[0], axis) for axis in range(ir.ShapedType(given[0].type).rank)
+            size_of(inputs[0], axis) for axis in range(ir.ShapedType(inputs[0].type).rank)
         )
         self._is_key = _are_read(comparator)
         widths = [
             width_in_vectors(ir.ShapedType(value.type).element_type)
-            for value, is_key in zip(given, self._is_key, strict=True)
+            for value, is_key in zip(inputs, self._is_key, strict=True)
             if is_key
         ]
         self._lanes = 1
@@ -353,32 +353,32 @@ class RowSelect:
 
     def select(self) -> list[Any]:
         """The first of all rows, as new tensors."""
-        count = len(self._given)
-        results = [empty_like(each.type, [*self._outer, self._few]) for each in self._given]
-        scratch = [empty_like(each.type, [self._room]) for each in [*self._given] * 2]
+        count = len(self._inputs)
+        results = [empty_like(each.type, [*self._outer, self._few]) for each in self._inputs]
+        scratch = [empty_like(each.type, [self._room]) for each in [*self._inputs] * 2]
 
         def row(places: list[Any], carried: list[Any]) -> list[Any]:
             wholes, buffers, spare = (carried[at : at + count] for at in (0, count, 2 * count))
             first, outer = [*places, 0], [1] * len(self._outer)
-            given = [
+            inputs = [
                 extract_slice(each, first, [*outer, self._size], range(len(outer)))
-                for each in self._given
+                for each in self._inputs
             ]
-            buffers, spare = self._first_of(given, buffers, spare)
+            buffers, spare = self._first_of(inputs, buffers, spare)
             sizes = [*outer, self._few]
-            found = [
+            firsts = [
                 insert_slice(extract_slice(buffer, [0], [self._few]), whole, first, sizes)
                 for buffer, whole in zip(buffers, wholes, strict=True)
             ]
-            return [*found, *buffers, *spare]
+            return [*firsts, *buffers, *spare]
 
         return nest(self._outer, [*results, *scratch], row)[:count]
 
     def _first_of(
-        self, given: Sequence[Any], buffers: Sequence[Any], spare: Sequence[Any]
+        self, inputs: Sequence[Any], buffers: Sequence[Any], spare: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
         """The buffers, the first of a row sorted in front."""
-        count = len(given)
+        count = len(inputs)
         size = self._size
         is_full = constant(ir.IntegerType.get_signless(1), 0)
         # Until the buffer was full all are taken, whatever they are compared with.
@@ -390,7 +390,7 @@ class RowSelect:
             start = arith.muli(number, index(self._chunk))
             end = arith.minsi(add(start, self._chunk), index(size))
             buffers, spare = both[:count], both[count:]
-            taken, *buffers = self._taken(given, start, end, is_full, limits, [taken, *buffers])
+            taken, *buffers = self._taken(inputs, start, end, is_full, limits, [taken, *buffers])
             state = [taken, is_full, *limits, *buffers, *spare]
             # One place sorts: behind the last chunk, too.
             is_nearly_full = compare("sgt", taken, self._room - self._chunk)
@@ -404,7 +404,7 @@ class RowSelect:
 
     def _dropped(self, state: Sequence[Any]) -> list[Any]:
         """All but the few dropped; the last of them is the limit from now on."""
-        count = len(self._given)
+        count = len(self._inputs)
         taken, is_full, *rest = state
         both = MergeSort(self._comparator, count, taken).sort(
             rest[count : 2 * count], rest[2 * count :]
@@ -414,7 +414,7 @@ class RowSelect:
 
     def _taken(
         self,
-        given: Sequence[Any],
+        inputs: Sequence[Any],
         start: Any,
         end: Any,
         is_full: Any,
@@ -425,7 +425,7 @@ class RowSelect:
 
         def one(place: Any, carried: list[Any]) -> list[Any]:
             taken, *buffers = carried
-            elements = [tensor.extract(each, [place]) for each in given]
+            elements = [tensor.extract(each, [place]) for each in inputs]
             pairs = [each for pair in zip(elements, limits, strict=True) for each in pair]
             (is_before,) = inlined(self._comparator, pairs)
             is_taken = arith.select(is_full, is_before, constant(is_before.type, 1))
@@ -444,7 +444,7 @@ class RowSelect:
         def some(number: Any, carried: list[Any]) -> list[Any]:
             first = add(start, arith.muli(number, index(lanes)))
             pairs: list[Any] = []
-            for each, limit, is_key in zip(given, limits, self._is_key, strict=True):
+            for each, limit, is_key in zip(inputs, limits, self._is_key, strict=True):
                 if not is_key:
                     pairs += [None, None]
                     continue

@@ -1,9 +1,9 @@
 """Circular functions and their inverses.
 
-sin, cos and tan: x = n pi/2 + r, polynomials in r, a sign and a choice by the last bits of n. pi/2
-in three parts makes r right to its last bits as long as n is small. A vector with an element beyond
-goes to the C library, one element after the other. Largest error: 2 ulp for sin and cos, 4 ulp for
-tan.
+sin, cos and tan: x = n pi/2 + r, polynomials in r, a sign and a choice by the last bits of n. With
+pi/2 in three parts r is right to its last bits as long as n is small. A vector with an element
+beyond goes to the C library, one element after the other. Largest error: 2 ulp for sin and cos, 4
+ulp for tan.
 
 atan, atan2, asin and acos: an odd polynomial near 0, and a multiple of pi/4 or pi/2. With n
 quarters of pi, in two parts, the sum n pi/4 + p is rounded once, and is p itself for n = 0. Largest

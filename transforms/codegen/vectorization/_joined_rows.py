@@ -80,14 +80,14 @@ class JoinedRows:
             total: Any = arith.muli(size_of(self.nest, self.depth), index(self.row))
         else:
             total = rows * self.row
-        found = self._start()
+        partial = self._start()
         whole = whole_steps(0, total, self._step)
         if not is_same(whole, 0):
-            found = self._all_rounds(member, known, whole, found)
+            partial = self._all_rounds(member, known, whole, partial)
         if not is_same(whole, total):
             left = total - whole if rows is not None else arith.subi(total, whole)
-            found = self._round(member, known, index(whole), found, left)
-        self._after(member, found)
+            partial = self._round(member, known, index(whole), partial, left)
+        self._after(member, partial)
 
     @property
     def _step(self) -> int:
@@ -190,7 +190,7 @@ class JoinedRows:
             carried: the partial results so far.
             left: the number of elements that are left, where they do not fill all lanes.
         """
-        found = list(carried)
+        partial = list(carried)
         count = self.registers
         if isinstance(left, int):
             count = -(-left // self.lanes)
@@ -209,8 +209,8 @@ class JoinedRows:
             ]  # fmt: skip
             new = computed(member, self.depth + 1, values, pass_)
             for place, before, value in zip(places, old, new, strict=True):
-                found[place] = value if mask is None else arith.select(mask, value, before)
-        return found
+                partial[place] = value if mask is None else arith.select(mask, value, before)
+        return partial
 
     def _operand(
         self, member: Member, at: int, known: Any | None, pass_: Pass, old: Sequence[Any]
@@ -223,12 +223,12 @@ class JoinedRows:
         where = [*operand.indices(member.ivs)[:-2], pass_.at]
         return load_row(self.views[at], where, pass_.lanes, pass_.mask)
 
-    def _after(self, member: Member, found: Sequence[Any]) -> None:
+    def _after(self, member: Member, partial: Sequence[Any]) -> None:
         """Combine the registers to rows, and these with what the outputs held."""
         for number, (combine, access) in enumerate(
             zip(self.combiners, self.nest.writes, strict=True)
         ):
-            own = found[number * self.registers : (number + 1) * self.registers]
+            own = partial[number * self.registers : (number + 1) * self.registers]
             lanes, *others = self._periods(number, own)
             for register in others:
                 size = lanes.type.shape[0] + self.lanes

@@ -266,25 +266,25 @@ class VectorLoop:
 
     def _wide(self, size: Any, whole: Any, wide: int, lanes: int) -> list[Any]:
         """The loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
-        given = self._start(lanes)
+        start = self._start(lanes)
 
         def blocks() -> list[Any]:
-            found = self._loop(0, whole, wide, masked=None, carried=None)
-            return self._narrowed(found, lanes)
+            totals = self._loop(0, whole, wide, masked=None, carried=None)
+            return self._narrowed(totals, lanes)
 
         def one_block() -> list[Any]:
-            found = self._rounds(index(0), whole, wide, None, self._start(wide))
-            return self._narrowed(found, lanes)
+            totals = self._rounds(index(0), whole, wide, None, self._start(wide))
+            return self._narrowed(totals, lanes)
 
         def rounds() -> list[Any]:
             if not any(self._are_long_sums()):
                 return one_block()
             # A row of one block does without what more of them need, a short one most of all.
             are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(BLOCK * wide))
-            return either(are_many, blocks, one_block, given)
+            return either(are_many, blocks, one_block, start)
 
         is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(wide))
-        return either(is_long, rounds, lambda: given, given)
+        return either(is_long, rounds, lambda: start, start)
 
     def _rest(
         self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
@@ -294,27 +294,27 @@ class VectorLoop:
         They are one vector under a mask, or the last elements of the row once more, as a whole
         vector: moving those under a mask costs some machines much more.
         """
-        given = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        before = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
         # Before the branches, where a loop over rows need not make them for each row.
         masked = Pass(lanes, at, first_lanes(lanes, arith.subi(size, at)), False)
         may_repeat = self._may_repeat(lanes, static)
         if static is not None and not (may_repeat and static >= lanes):
-            return self._round(masked, given)
+            return self._round(masked, before)
         start = arith.subi(size, index(lanes))
         seen = first_lanes(lanes, arith.subi(at, start))
         last = Pass(lanes, start, None, False, fresh=arith.xori(seen, constant(seen.type, 1)))
         if static is not None:
-            return self._round(last, given)
+            return self._round(last, before)
 
         def left() -> list[Any]:
             if not may_repeat:
-                return self._round(masked, given)
+                return self._round(masked, before)
             is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(lanes))
-            whole, part = (lambda: self._round(last, given), lambda: self._round(masked, given))
-            return either(is_long, whole, part, given)
+            whole, part = (lambda: self._round(last, before), lambda: self._round(masked, before))
+            return either(is_long, whole, part, before)
 
         is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
-        return either(is_left, left, lambda: given, given)
+        return either(is_left, left, lambda: before, before)
 
     def _may_repeat(self, lanes: int, static: int | None) -> bool:
         """Return whether elements may be computed and stored twice, and this is worth it."""

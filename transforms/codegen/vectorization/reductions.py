@@ -480,14 +480,16 @@ def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
     type_ = ir.VectorType.get(vector_type.shape, value.type)
     if op.name == "arith.constant":
         attribute = ir.DenseElementsAttr.get_splat(type_, op.attributes["value"])
-        made = ir.Operation.create(op.name, results=[type_], attributes={"value": attribute})
+        op_on_vectors = ir.Operation.create(
+            op.name, results=[type_], attributes={"value": attribute}
+        )
     else:
         attributes = {name: op.attributes[name] for name in op.attributes}
         operands = [_evaluated(each, known) for each in op.operands]
-        made = ir.Operation.create(
+        op_on_vectors = ir.Operation.create(
             op.name, results=[type_], operands=operands, attributes=attributes
         )
-    return made.results[0]
+    return op_on_vectors.results[0]
 
 
 def steps_of(value: Any, loop: int, body: Any) -> int | None:

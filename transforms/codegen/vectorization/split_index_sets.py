@@ -159,7 +159,7 @@ def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
 
 def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
     """Return the results of the comparisons that depend on one loop's position alone."""
-    found: dict[int, Pieces] = {}
+    answers: dict[int, Pieces] = {}
     positions: dict[int, Any] = {loop: Pieces.positions(size)}
     for number, op in enumerate(body.operations):
         if op.operation.name != "arith.cmpi" or loops_of(op.operation.results[0]) != {loop}:
@@ -169,8 +169,8 @@ def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
         except (NotInPieces, TypeError):  # TypeError: a function of NumPy's
             continue
         if answer is not None:
-            found[number] = answer
-    return found
+            answers[number] = answer
+    return answers
 
 
 def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
@@ -181,7 +181,7 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
         clone = op.clone()
         body = clone.regions[0].blocks[0]
         ops = [each.operation for each in body.operations]
-        fold_known({ops[at]: bool(said.over(start).offset) for at, said in cut.answers.items()})
+        fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
         kept = [at for at in range(len(inputs)) if any(True for _ in body.arguments[at].uses)]
         for at in reversed(range(len(inputs))):
@@ -189,8 +189,8 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
                 body.erase_argument(at)
         operands = [(inputs[at], maps[at]) for at in kept]
         operands += zip(outputs, maps[len(inputs) :], strict=True)
-        made = [_operand_of_part(*each, dim, start, size) for each in operands]
-        part = _rebuilt(clone, made, len(kept))
+        parts = [_operand_of_part(*each, dim, start, size) for each in operands]
+        part = _rebuilt(clone, parts, len(kept))
         clone.erase()
     return part
 

@@ -89,11 +89,11 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
     for loop in select(module, _carries_one):
         report.matched[_FOR] += 1
-        found = _read(loop)
-        if isinstance(found, _Scan) and found.emit(bits):
+        scan = _read(loop)
+        if isinstance(scan, _Scan) and scan.emit(bits):
             report.changed[_FOR] += 1
             continue
-        report.leave(_FOR, found if isinstance(found, str) else "the loop is short")
+        report.leave(_FOR, scan if isinstance(scan, str) else "the loop is short")
         _in_blocks(loop)
     return report
 
@@ -224,8 +224,8 @@ class _Scan:
         for op in ops:
             if op not in waiting:
                 _emit_on_vectors(op, known, lanes, mask)
-        given = as_row(known.get(self.value, self.value), lanes)
-        sums = self._scanned(given, mask)
+        elements = as_row(known.get(self.value, self.value), lanes)
+        sums = self._scanned(elements, mask)
         whole = carried if bases is None else self.combine(bases, carried)
         known[self.total] = self.combine(whole, sums)
         known[before] = vector.shuffle(known[self.total], whole, _shifted(lanes, 1))
@@ -238,11 +238,11 @@ class _Scan:
         last = vector.extract(sums, [], [lanes - 1])
         return as_row(self.combine(vector.extract(carried, [], [0]), last), lanes)
 
-    def _scanned(self, given: Any, mask: Any | None) -> Any:
+    def _scanned(self, elements: Any, mask: Any | None) -> Any:
         """Return the running totals of the elements of a vector."""
-        lanes = given.type.shape[0]
-        neutral = self.combine.neutral(given.type)
-        sums = given if mask is None else arith.select(mask, given, neutral)
+        lanes = elements.type.shape[0]
+        neutral = self.combine.neutral(elements.type)
+        sums = elements if mask is None else arith.select(mask, elements, neutral)
         distance = 1
         while distance < lanes:
             shifted = vector.shuffle(sums, neutral, _shifted(lanes, distance))
@@ -272,12 +272,12 @@ def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | Non
 
 def _following(ops: Sequence[Any], before: Any) -> list[Any]:
     """The ops that wait for what is carried, and those that write."""
-    values, found = {before}, []
+    values, waiting = {before}, []
     for op in ops:
         if op.name == _STORE or not values.isdisjoint(op.operands):
-            found.append(op)
+            waiting.append(op)
             values.update(op.results)
-    return found
+    return waiting
 
 
 def _read(loop: Any) -> _Scan | str:
@@ -294,10 +294,10 @@ def _read(loop: Any) -> _Scan | str:
     one, other = last.operands
     value = other if one == before else one
     waiting = _following(ops, before)
-    made = inside(value, body)
-    if made is None and value != before:
+    source = inside(value, body)
+    if source is None and value != before:
         return "the combined value is made outside of the loop"
-    if value == before or made in waiting:
+    if value == before or source in waiting:
         return "the combined value depends on the carried one"
     reason = _obstacle(ops, position) or _overlap(ops)
     return _Scan(loop, combine, total, value) if reason is None else reason
@@ -331,14 +331,14 @@ def _in_blocks(loop: Any) -> None:
             with ir.InsertionPoint(inner.body):
                 so_far = inner.inner_iter_args[0]
                 known = add(total, so_far)
-                found = add(so_far, added[0])
-                handed_on = scf.YieldOp([found]).operation
+                added_up = add(so_far, added[0])
+                handed_on = scf.YieldOp([added_up]).operation
             scf.YieldOp(list(compensated(total, error, inner.results[0])))
         for op in ops:
             if op == last:
-                found.owner.move_before(handed_on)
+                added_up.owner.move_before(handed_on)
                 with ir.InsertionPoint(handed_on):
-                    last.results[0].replace_all_uses_with(add(total, found))
+                    last.results[0].replace_all_uses_with(add(total, added_up))
             else:
                 op.move_before(handed_on)
         position.replace_all_uses_with(inner.induction_variable)
