@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from linalg_ext.bindings import arith, ir
+from linalg_ext.bindings import arith, ir, vector
 
 from .walking import producer
 
@@ -62,6 +63,32 @@ def like(type_: Any, element: Any) -> Any:
 def negated(condition: Any) -> Any:
     """Return the negation of a condition: of an i1, or a vector of them."""
     return arith.xori(condition, constant(condition.type, -1))
+
+
+def as_row(value: Any, lanes: int) -> Any:
+    """Return a value as a vector: a scalar in every lane."""
+    if isinstance(value.type, ir.VectorType):
+        return value
+    return vector.broadcast(ir.VectorType.get([lanes], value.type), value)
+
+
+def on_rows(op: Any, operands: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
+    """Build an op of a body on vectors; on scalars where all its operands are. Return its results.
+
+    Args:
+        op: the op.
+        operands: its operands, in the order in which it is to take them.
+        known: the values that replace them.
+    """
+    operands = [known.get(value, value) for value in operands]
+    lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
+    types = [value.type for value in op.results]
+    if lanes is not None:
+        operands = [as_row(value, lanes) for value in operands]
+        types = [ir.VectorType.get([lanes], type_) for type_ in types]
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    new = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+    return list(new.results)
 
 
 class Integers:

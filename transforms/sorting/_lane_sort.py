@@ -23,7 +23,7 @@ import numpy as np
 from linalg_ext.bindings import arith, ir, linalg, tensor, vector
 from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index, negated
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, negated, on_rows
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     add,
     compare,
@@ -321,23 +321,7 @@ def on_vectors(block: Any, values: Sequence[Any], lanes: int) -> Any:
     A value may be None where the block does not read it.
     """
     known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
-
-    def row(value: Any) -> Any:
-        value = known.get(value, value)
-        if isinstance(value.type, ir.VectorType):
-            return value
-        return vector.broadcast(ir.VectorType.get([lanes], value.type), value)
-
     *ops, last = (op.operation for op in block.operations)
     for op in ops:
-        if op.name == "arith.constant":
-            known[op.results[0]] = op.clone().results[0]
-            continue
-        made = ir.Operation.create(
-            op.name,
-            results=[ir.VectorType.get([lanes], op.results[0].type)],
-            operands=[row(value) for value in op.operands],
-            attributes={name: op.attributes[name] for name in op.attributes},
-        )
-        known[op.results[0]] = made.results[0]
-    return known[last.operands[0]]
+        known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
+    return as_row(known[last.operands[0]], lanes)

@@ -222,21 +222,17 @@ class MergeSort:
             has_left = compare("sle", left, left_end)
             has_right = compare("sle", right, right_end)
             # Where a run has none left, any place will do to read from.
-            taken_right = self._is_smaller(
-                source, arith.minsi(left, last), arith.minsi(right, last)
+            places = arith.minsi(left, last), arith.minsi(right, last)
+            right_one, left_one = (
+                [tensor.extract(row, [at]) for row in source] for at in reversed(places)
             )
+            taken_right = self._comes_before(right_one, left_one)
             is_right = arith.select(has_left, arith.andi(has_right, taken_right), has_right)
             at = arith.select(is_right, right, left)
             written = self._stored([tensor.extract(row, [at]) for row in source], written, place)
             return [*_advanced(left, right, is_right, 1), *written]
 
         return counted(first, stop, [left, right, *written], remaining)[2:]
-
-    def _is_smaller(self, source: list[Any], left: Any, right: Any) -> Any:
-        return self._comes_before(
-            [tensor.extract(row, [right]) for row in source],
-            [tensor.extract(row, [left]) for row in source],
-        )
 
     def _taken(
         self, source: list[Any], left: Any, right: Any, *, is_last: bool

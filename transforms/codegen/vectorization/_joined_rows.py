@@ -232,7 +232,7 @@ class JoinedRows:
             lanes, *others = self._periods(number, own)
             for register in others:
                 size = lanes.type.shape[0] + self.lanes
-                lanes = _joined(lanes, register, size)
+                lanes = vector.shuffle(lanes, register, list(range(size)))
             rows = [
                 part(lanes, start, self.row)
                 for start in range(0, self.period * self.lanes, self.row)
@@ -300,11 +300,9 @@ def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
 
 
 def _combiners(nest: Nest) -> tuple[Combiner, ...] | None:
-    body = nest.body
-    ops = [op.operation for op in body.operations]
-    if any(op.name == "linalg.index" for op in ops):
+    if any(op.operation.name == "linalg.index" for op in nest.body.operations):
         return None
-    return combiners_of(list(body.arguments)[nest.inputs :], list(ops[-1].operands))
+    return combiners_of(list(nest.body.arguments)[nest.inputs :], nest.yielded)
 
 
 def _is_in_rows(nest: Nest, depth: int) -> bool:
@@ -316,12 +314,6 @@ def _is_in_rows(nest: Nest, depth: int) -> bool:
         if depth in access.dims and access.dims[-2:] != (depth, depth + 1):
             return False
     return all(depth not in access.dims for access in nest.writes)
-
-
-def _joined(low: Any, high: Any, size: int) -> Any:
-    """Two vectors, the second the shorter one perhaps, one after the other."""
-    count = low.type.shape[0]
-    return vector.shuffle(low, high, list(range(size))) if count else high
 
 
 def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:

@@ -24,14 +24,13 @@ from linalg_ext.transforms.analysis.buffers import may_alias
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.long_sums import BLOCK
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index
 from linalg_ext.transforms.ir_utils.tensor_loops import either
 
 from ._vector_rows import (
     Key,
     Member,
     Pass,
-    as_row,
     computed,
     first_lanes,
     in_blocks,

@@ -15,7 +15,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf, vector
 from linalg_ext.transforms.codegen.base.long_sums import compensated, nothing
 from linalg_ext.transforms.codegen.base.transposition import transposed
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, on_rows
 from linalg_ext.transforms.ir_utils.generics import loop_of
 from linalg_ext.transforms.ir_utils.walking import producer
 
@@ -136,32 +136,6 @@ _FAR = 1 << 47
 def row_type(lanes: int, element: Any) -> Any:
     """The type of a vector."""
     return ir.VectorType.get([lanes], element)
-
-
-def as_row(value: Any, lanes: int) -> Any:
-    """A value as a vector: a scalar in every lane."""
-    if isinstance(value.type, ir.VectorType):
-        return value
-    return vector.broadcast(row_type(lanes, value.type), value)
-
-
-def on_rows(op: Any, operands: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
-    """The results of an op of a body on vectors; on scalars where all its operands are.
-
-    Args:
-        op: the op.
-        operands: its operands, in the order in which it is to take them.
-        known: what its operands are, where they are not themselves.
-    """
-    operands = [known.get(value, value) for value in operands]
-    lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
-    types = [value.type for value in op.results]
-    if lanes is not None:
-        operands = [as_row(value, lanes) for value in operands]
-        types = [row_type(lanes, type_) for type_ in types]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    made = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
-    return list(made.results)
 
 
 def load_row(source: Any, where: Sequence[Any], lanes: int, mask: Any | None) -> Any:

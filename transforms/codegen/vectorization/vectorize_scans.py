@@ -50,17 +50,15 @@ from linalg_ext.transforms.codegen.base.long_sums import (
 )
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.vectorizable import unfit
-from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, index, known_index, on_rows
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import select
 
 from ._vector_rows import (
-    as_row,
     first_lanes,
     in_blocks,
     is_same,
     load_row,
-    on_rows,
     store_row,
     whole_steps,
 )
