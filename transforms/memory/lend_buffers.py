@@ -79,6 +79,7 @@ from linalg_ext.runtime.workspace import LEAST_BYTES, VARIABLE
 from linalg_ext.transforms.analysis.buffers import reaching
 from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, bytes_at_run_time, static_bytes
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.plan_functions import declare
 from linalg_ext.transforms.ir_utils.python_calls import calls_python
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 
@@ -107,7 +108,7 @@ def lend_buffers(module: ir.Operation) -> Report:
         buffers = [found for op in allocations if (found := _borrowed(op, least)) is not None]
         if not buffers:
             continue
-        if not declare(module):
+        if _POOL not in ir.SymbolTable(module) and not declare(module, FUNCTIONS):
             report.leave("memref.alloc", f"the module has a symbol such as `{TAKE}` of its own")
             return report
         report.changed["memref.alloc"] += len(buffers)
@@ -303,30 +304,3 @@ func.func private @{GIVE_ALL}(%buffers: memref<?xmemref<?xi8>>)
   return
 }}
 """
-
-
-def declare(module: ir.Operation) -> bool:
-    """Have the module define them; False where it means something else by one of their names."""
-    symbols = ir.SymbolTable(module)
-    if _POOL in symbols:
-        return True
-    parsed = ir.Module.parse(FUNCTIONS, module.context)  # must outlive what is read of it
-    made = [op.operation for op in parsed.body.operations]
-    taken = [op for op in made if ir.StringAttr(op.attributes["sym_name"]).value in symbols]
-    if not all(_is_declared_so(symbols, op) for op in taken):
-        return False
-    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-        for op in made:
-            if op not in taken:
-                op.clone()
-    return True
-
-
-def _is_declared_so(symbols: ir.SymbolTable, op: Any) -> bool:
-    """Return whether a symbol of a module is the same function of the C library's."""
-    known = symbols[ir.StringAttr(op.attributes["sym_name"]).value].operation
-    return bool(
-        known.name == op.name
-        and known.attributes["function_type"] == op.attributes["function_type"]
-        and not len(op.regions[0].blocks)
-    )
