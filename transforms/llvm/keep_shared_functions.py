@@ -144,7 +144,7 @@ def _is_plain(type_: ir.Type) -> bool:
 
 
 def _failing(known: dict[str, Any], calls: list[Any]) -> set[str]:
-    """The functions in which something can fail, or in one that they call."""
+    """Return the functions in which something can fail, or in one that they call."""
     failing = {name for name, function in known.items() if operations(function, _CAN_FAIL)}
     callers = {(_name(enclosing(call, "func.func")), _callee(call)) for call in calls}
     while more := {caller for caller, callee in callers if callee in failing} - failing:

@@ -136,7 +136,7 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
 
 
 def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
-    """The status that a failing assertion means, and the operations made for it."""
+    """Return the status that a failing assertion means, and the operations made for it."""
     if STATUS_OF_PART in check.attributes:
         # It says that a status is 0.
         return check.operands[0].owner.operands[0], []

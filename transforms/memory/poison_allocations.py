@@ -87,7 +87,7 @@ def poison_allocations(module: ir.Operation) -> Report:
 
 
 def _bytes_of_call(op: Any) -> Any:
-    """The size of the memory that a call gives; None where it gives none."""
+    """Return the size of the memory that a call gives; None where it gives none."""
     if "callee" in op.attributes:
         position = _BYTES.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return None if position is None else op.operands[position]

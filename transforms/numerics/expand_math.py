@@ -186,7 +186,7 @@ def _scaling_truncf(op: Any) -> Any:
 
 
 def _power_of_two(scale: Any) -> Any:
-    """A scale as a bare power of two, which is what scaling is by."""
+    """Return a scale as a bare power of two, which is what scaling is by."""
     if _format(scale) == EXPONENT_ONLY:
         return scale
     return arith.truncf(like(scale.type, ir.Type.parse(EXPONENT_ONLY)), scale)

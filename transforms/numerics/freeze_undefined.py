@@ -86,7 +86,7 @@ def _may_be_undefined(op: Any) -> bool:
 
 
 def _numbers(constant: Any) -> list[int]:
-    """The numbers of a constant; one that is no number of bits where they are not known."""
+    """Return the numbers of a constant; one that is no number of bits where they are not known."""
     value: Any = constant.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return [value.value]

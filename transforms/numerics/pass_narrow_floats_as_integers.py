@@ -75,7 +75,7 @@ def _is_narrow(type_: Any) -> bool:
 
 
 def _passed(types: Sequence[Any]) -> list[Any]:
-    """The types in which values of `types` are passed."""
+    """Return the types in which values of `types` are passed."""
     return [ir.IntegerType.get_signless(16) if _is_narrow(type_) else type_ for type_ in types]
 
 

@@ -184,7 +184,7 @@ def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]
 
 
 def _call(name: str, given: ir.Value, values: ir.Value, count: ir.Value) -> ir.Value:
-    """A call of what shares a loop; gives the status."""
+    """Return a call of what shares a loop; gives the status."""
     type_ = ir.FunctionType.get([_pointer(), _i64()], [_i64()])
     function = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
     address = _cast(_pointer(), function)
@@ -217,7 +217,7 @@ def _words(value: ir.Value) -> int:
 
 
 def _rank(value: ir.Value) -> int:
-    """That of a buffer; 0 for another value, which is handed over in a buffer of its own."""
+    """Return the rank of a buffer; 0 of another value, which is handed over in a buffer."""
     return value.type.rank if isinstance(value.type, ir.MemRefType) else 0
 
 

@@ -272,7 +272,7 @@ class _ParallelLoop:
 
 
 def _parallel_loop(op: ir.Operation) -> _ParallelLoop | None:
-    """An `scf.forall` or `scf.parallel` that threads may share; None where they may not."""
+    """Return an `scf.forall` or `scf.parallel` that threads may share; None where they may not."""
     nanoseconds = None if len(op.results) else _nanoseconds_of_block(op.regions[0].blocks[0])
     if nanoseconds is None:
         return None
@@ -319,7 +319,7 @@ def _share_parallel_loop(loop: _ParallelLoop, threads: int) -> None:
 
 
 def _bounds(op: ir.Operation) -> list[Sequence[_Index]]:
-    """The lower bounds, the upper bounds and the steps of a parallel loop, numbers or indices."""
+    """Return lower bounds, upper bounds and steps of a parallel loop, numbers or indices."""
     operands = list(op.operands)
     if op.name == "scf.parallel":
         rank = len(operands) // 3

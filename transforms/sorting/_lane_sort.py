@@ -176,7 +176,7 @@ class LaneSort:
         return counted(0, self._block // self._lanes, into, some)
 
     def _loop(self, tensors: Sequence[Any], lane: Any) -> list[Any]:
-        """The exchanges of a table, one after another, in place."""
+        """Return the exchanges of a table, one after another, in place."""
         pairs = list(_merges(self._size))
         # An exchange of an element with itself changes nothing.
         pairs += [(0, 0)] * (-len(pairs) % _UNROLL)
@@ -208,7 +208,7 @@ class LaneSort:
         return swapped(self._comes_before(second, first), first, second)
 
     def _by_place(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The same where the last of the elements are places."""
+        """Return the same where the last of the elements are places."""
         *first_elements, first_place = first
         *second_elements, second_place = second
         is_behind = self._comes_before(second_elements, first_elements)
@@ -262,7 +262,7 @@ def _minimum_and_maximum(view: Sort) -> Callable[[Any, Any], Any] | None:
 
 
 def _neighbours(size: int) -> Iterator[tuple[int, int]]:
-    """Exchanges of neighbours that sort: each element sinks past those before it."""
+    """Yield exchanges of neighbours that sort: each element sinks past those before it."""
     for last in range(1, size):
         for at in range(last, 0, -1):
             yield at - 1, at

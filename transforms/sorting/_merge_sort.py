@@ -103,7 +103,7 @@ class MergeSort:
         return blocks, arith.shrui(add(levels, 1), index(1))
 
     def _passes(self, both: list[Any], blocks: Any, top: Any, run: Any, pairs: Any) -> list[Any]:
-        """A run of level `top` sorted, whose runs are sorted `2 * pairs` levels further down."""
+        """Sort a run of level `top`, whose runs are sorted `2 * pairs` levels further down."""
 
         def there_and_back(number: Any, carried: list[Any]) -> list[Any]:
             here, there = carried[: self._count], carried[self._count :]
@@ -130,7 +130,7 @@ class MergeSort:
         return self._rest(rows, arith.muli(whole, index(BLOCK)))
 
     def _network(self, rows: list[Any], start: Any, length: int) -> list[Any]:
-        """A few elements sorted in registers: each sinks past all neighbours that it may pass."""
+        """Sort a few elements in registers: each sinks past all neighbours that it may pass."""
         if length < 2:
             return rows
         places = [index(add(start, offset)) for offset in range(length)]
@@ -144,7 +144,7 @@ class MergeSort:
         return rows
 
     def _rest(self, rows: list[Any], start: Any) -> list[Any]:
-        """The elements from `start` on, fewer than a block, sorted in place."""
+        """Return the elements from `start` on, fewer than a block, sorted in place."""
 
         def sink(last: Any, carried: list[Any]) -> list[Any]:
             def step(number: Any, inner: list[Any]) -> list[Any]:
@@ -161,7 +161,7 @@ class MergeSort:
         return counted(add(start, 1), self._size, rows, sink)
 
     def _exchanged(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Two elements in order; as they were where neither comes before the other."""
+        """Put two elements in order; they stay where neither comes before the other."""
         return swapped(self._comes_before(second, first), first, second)
 
     def _comes_before(self, left: Sequence[Any], right: Sequence[Any]) -> Any:
@@ -254,7 +254,7 @@ class MergeSort:
         one: tuple[Any, list[Any]],
         other: tuple[Any, list[Any]],
     ) -> list[Any]:
-        """One of two elements; what the comparator does not read is read once it is known where."""
+        """Choose one of two elements; what the comparator does not read is read after the choice."""
         at = arith.select(condition, one[0], other[0])
         return [
             arith.select(condition, one[1][number], other[1][number])
@@ -348,7 +348,7 @@ class RowSelect:
             self._lanes = max(2, min(_LEAST_CHUNK, current().vector_bits // min(widths)))
 
     def select(self) -> list[Any]:
-        """The first of all rows, as new tensors."""
+        """Return the first of all rows, as new tensors."""
         count = len(self._inputs)
         results = [empty_like(each.type, [*self._outer, self._few]) for each in self._inputs]
         scratch = [empty_like(each.type, [self._room]) for each in [*self._inputs] * 2]
@@ -373,7 +373,7 @@ class RowSelect:
     def _first_of(
         self, inputs: Sequence[Any], buffers: Sequence[Any], spare: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """The buffers, the first of a row sorted in front."""
+        """Return the buffers, the first of a row sorted in front."""
         count = len(inputs)
         size = self._size
         is_full = constant(ir.IntegerType.get_signless(1), 0)

@@ -107,7 +107,7 @@ class RadixSort:
         return table
 
     def _pairs(self, word: _Word, begin: int, end: int, carried: list[Any]) -> list[Any]:
-        """Passes there and back, by the digits from one to another."""
+        """Make passes there and back, by the digits from one to another."""
         if begin == end:
             return carried
 
@@ -231,7 +231,7 @@ class _Word:
 
 
 def _words(keys: Sequence[SortKey]) -> list[_Word]:
-    """Keys in as few words as hold them."""
+    """Put keys into as few words as hold them."""
     words: list[_Word] = []
     for key in keys:
         if words and words[-1].bits + key.bits <= _WIDEST:
@@ -334,7 +334,7 @@ def _width_of(type_: Any) -> int | None:
 
 
 def keys_of(comparator: Any) -> list[SortKey] | None:
-    """The keys of a comparator, the first to be compared first; None where it has none.
+    """Return the keys of a comparator, the first to be compared first; None where it has none.
 
     Args:
         comparator: a block of (a0, b0, a1, b1, ...) that yields whether a comes before b.
@@ -452,7 +452,7 @@ class _Reader:
                 return (operands[0] == operands[1]) == is_equal
 
     def lexicographic(self, result: Any, fixed: _State) -> list[SortKey] | None:
-        """The keys beyond those that are equal, in order."""
+        """Return the keys beyond those that are equal, in order."""
         free = [form for form in self._types if form not in fixed]
         if not free:
             return None if self._holds(result, fixed) else []
@@ -468,7 +468,7 @@ class _Reader:
     def _first(
         self, result: Any, fixed: _State, form: int, others: Sequence[int]
     ) -> SortKey | None:
-        """A form as the key that decides wherever it is not equal; None where it does not."""
+        """Return a form as the key that decides wherever it is not equal; None if it does not."""
         states = [
             dict(zip(others, cases, strict=True))
             for cases in itertools.product(*map(self._cases, others))
@@ -495,7 +495,7 @@ class _Reader:
 
 
 def _seen(case: int, left: int, right: int) -> int:
-    """A case as a comparison sees it that has these elements on its left and on its right."""
+    """Return a case as a comparison of these elements, left and right, sees it."""
     if left != right:
         return _SWAPPED[case] if left else case
     is_nan = case == _BOTH_NAN or case == (_RIGHT_NAN if left else _LEFT_NAN)

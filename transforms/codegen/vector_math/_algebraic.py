@@ -230,7 +230,7 @@ _SMALL = {"f32": (2.0**-100, 48), "f64": (2.0**-960, 108)}
 
 
 def cbrt(x: Any) -> Any:
-    """The cube root."""
+    """Return the cube root."""
     floats = Floats(x.type)
     form, integers = floats.format, floats.integers
     size = floats.absolute(x)
@@ -309,7 +309,7 @@ def _with_small_quotient(floats: Floats, size: Any, divisor: Any) -> list[Any]:
 
 
 def _reachable(floats: Floats, left: Any, divisor: Any, quotient: Any) -> tuple[Any, Any]:
-    """A multiple of the divisor whose quotient does not overflow, and that quotient.
+    """Return a multiple of the divisor whose quotient does not overflow, and that quotient.
 
     Twice the largest power of two: quotients have as many digits as the exponents of two numbers.
     """

@@ -188,13 +188,13 @@ class Decomposed:
 
 
 def log(x: Any) -> Any:
-    """The natural logarithm."""
+    """Return the natural logarithm."""
     floats = Floats(x.type)
     return with_limits(floats, x, _natural(floats, decompose(floats, x), None))
 
 
 def log2(x: Any) -> Any:
-    """The logarithm to base 2; exact at powers of two."""
+    """Return the logarithm to base 2; exact at powers of two."""
     floats = Floats(x.type)
     parts = decompose(floats, x)
     result = floats.fma(parts.of_fraction(floats), 1 / numbers.log(2), parts.exponent)
@@ -202,7 +202,7 @@ def log2(x: Any) -> Any:
 
 
 def log10(x: Any) -> Any:
-    """The logarithm to base 10."""
+    """Return the logarithm to base 10."""
     floats = Floats(x.type)
     parts = decompose(floats, x)
     high, low = _LOG10_2[floats.format.name]
@@ -222,7 +222,7 @@ def log1p(x: Any) -> Any:
 
 
 def decompose(floats: Floats, x: Any) -> Decomposed:
-    """The parts of log(x); of anything but a positive finite number, something."""
+    """Return the parts of log(x); of anything but a positive finite number, something."""
     whole, fraction = split(floats, x)
     square = floats.mul(fraction, fraction)
     half_square = floats.mul(square, 0.5)
@@ -310,7 +310,7 @@ _SINE = {
 
 
 def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     floats = Floats(x.type)
     bounded = floats.at_most(_ONE_FROM[floats.format.name], floats.absolute(x))
     exponent, difference = reduced(floats, floats.add(bounded, bounded))
@@ -320,7 +320,7 @@ def tanh(x: Any) -> Any:
 
 
 def sinh(x: Any) -> Any:
-    """The hyperbolic sine."""
+    """Return the hyperbolic sine."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     half = _half_power(floats, size)
@@ -332,7 +332,7 @@ def sinh(x: Any) -> Any:
 
 
 def cosh(x: Any) -> Any:
-    """The hyperbolic cosine."""
+    """Return the hyperbolic cosine."""
     floats = Floats(x.type)
     half = _half_power(floats, floats.absolute(x))
     return floats.add(half, floats.div(0.25, half))
@@ -366,7 +366,7 @@ def acosh(x: Any) -> Any:
 
 
 def atanh(x: Any) -> Any:
-    """The inverse hyperbolic tangent: half of `log1p(2 a / (1 - a))`; NaN beyond 1."""
+    """Return the inverse hyperbolic tangent: half of `log1p(2 a / (1 - a))`; NaN beyond 1."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     argument = floats.div(floats.add(size, size), floats.sub(1, size))
@@ -483,7 +483,7 @@ _ZERO_FROM = {"f32": 10.1, "f64": 27.3}
 
 
 def erf(x: Any) -> Any:
-    """The error function."""
+    """Return the error function."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     near = _near(floats, x)
@@ -493,7 +493,7 @@ def erf(x: Any) -> Any:
 
 
 def erfc(x: Any) -> Any:
-    """The complementary error function, `1 - erf(x)`."""
+    """Return the complementary error function, `1 - erf(x)`."""
     floats = Floats(x.type)
     rest = _rest(floats, floats.absolute(x))
     rest = floats.select(floats.below(x, 0), floats.sub(2, rest), rest)

@@ -31,11 +31,11 @@ class Floats:
         self.integers = Integers(like(type_, bits))
 
     def value(self, operand: Any) -> Any:
-        """A Python number as a constant of the type; a value as it is."""
+        """Return a Python number as a constant of the type; a value as it is."""
         return constant(self.type, operand) if isinstance(operand, int | float) else operand
 
     def of_bits(self, pattern: int) -> Any:
-        """The constant with these bits."""
+        """Return the constant with these bits."""
         return literal(self.type, hex(pattern))
 
     @property
@@ -105,11 +105,11 @@ class Floats:
         return self.select(self.above(limit, a), limit, a)
 
     def bits(self, a: Any) -> Any:
-        """The bits of floats, as integers."""
+        """Return the bits of floats, as integers."""
         return arith.bitcast(self.integers.type, a)
 
     def from_bits(self, a: Any) -> Any:
-        """The floats with these bits."""
+        """Return the floats with these bits."""
         return arith.bitcast(self.type, a)
 
     def from_integer(self, a: Any) -> Any:
@@ -117,7 +117,7 @@ class Floats:
         return arith.sitofp(self.type, a)
 
     def polynomial(self, coefficients: Sequence[float], x: Any) -> Any:
-        """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+        """Evaluate a polynomial, the coefficient of the highest power first, by Horner's rule."""
         result = self.value(coefficients[0])
         for coefficient in coefficients[1:]:
             result = self.fma(result, x, coefficient)

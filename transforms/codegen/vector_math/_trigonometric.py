@@ -64,17 +64,17 @@ _COSINE = {
 
 
 def sin(x: Any) -> Any:
-    """The sine."""
+    """Return the sine."""
     return _circular(x, _sine, math.sin)
 
 
 def cos(x: Any) -> Any:
-    """The cosine: the sine a quarter of a turn on."""
+    """Return the cosine: the sine a quarter of a turn on."""
     return _circular(x, lambda parts: _turned(parts, 1), math.cos)
 
 
 def tan(x: Any) -> Any:
-    """The tangent."""
+    """Return the tangent."""
     return _circular(x, _tangent, math.tan)
 
 
@@ -149,7 +149,7 @@ def _parts(floats: Floats, x: Any) -> _Parts:
 
 
 def _one_by_one(x: Any, exact: Callable[[Any], Any]) -> Any:
-    """The function of each element by the C library, in a loop."""
+    """Return the function of each element by the C library, in a loop."""
     index = ir.IndexType.get()
     bounds = (constant(index, 0), constant(index, x.type.shape[0]), constant(index, 1))
     loop = scf.ForOp(*bounds, [x])
@@ -225,7 +225,7 @@ _ARCSINE = {
 
 
 def atan(x: Any) -> Any:
-    """The inverse tangent, between -pi/2 and pi/2."""
+    """Return the inverse tangent, between -pi/2 and pi/2."""
     floats = Floats(x.type)
     size = floats.absolute(x)
     is_steep = floats.above(size, 1)
@@ -235,7 +235,7 @@ def atan(x: Any) -> Any:
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point (x, y), between -pi and pi."""
+    """Return the angle of the point (x, y), between -pi and pi."""
     floats = Floats(x.type)
     height, width = floats.absolute(y), floats.absolute(x)
     is_steep = floats.above(height, width)
@@ -255,7 +255,7 @@ def atan2(y: Any, x: Any) -> Any:
 
 
 def asin(x: Any) -> Any:
-    """The inverse sine; NaN beyond 1."""
+    """Return the inverse sine; NaN beyond 1."""
     floats = Floats(x.type)
     is_far, rest = _arcsine(floats, x)
     high, low = (2 * part for part in _QUARTER_PI[floats.format.name])
@@ -264,7 +264,7 @@ def asin(x: Any) -> Any:
 
 
 def acos(x: Any) -> Any:
-    """The inverse cosine; NaN beyond 1."""
+    """Return the inverse cosine; NaN beyond 1."""
     floats = Floats(x.type)
     is_far, rest = _arcsine(floats, x)
     twice = floats.add(rest, rest)
@@ -298,7 +298,7 @@ def _angle(floats: Floats, top: Any, bottom: Any) -> tuple[Any, Any]:
 def _reflected(
     floats: Floats, condition: Any, around: int, count: Any, rest: Any
 ) -> tuple[Any, Any]:
-    """The angle taken from `around` quarters of pi, where the condition holds."""
+    """Return the angle taken from `around` quarters of pi, where the condition holds."""
     count = floats.select(condition, floats.sub(around, count), count)
     return count, floats.select(condition, floats.sub(0, rest), rest)
 

@@ -148,7 +148,7 @@ class JoinedRows:
         return in_blocks((0, whole, BLOCK * self._step), start, sums, block)
 
     def _periods(self, output: int, registers: Sequence[Any]) -> list[Any]:
-        """The registers of an output, those whose lanes are of the same columns as one."""
+        """Return the registers of an output, those whose lanes are of the same columns as one."""
         own = list(registers)
         for register in range(self.period, self.registers):
             place = register % self.period
@@ -164,7 +164,7 @@ class JoinedRows:
         ]
 
     def _before(self, member: Member, at: int) -> Any | None:
-        """An operand that all rows share: a scalar, or a vector for each register."""
+        """Return an operand that all rows share: a scalar, or a vector for each register."""
         operand = self.nest.operands[at]
         if not isinstance(operand, Access):
             return operand
@@ -290,7 +290,7 @@ def joined_rows(
 
 
 def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
-    """The nest with all loops inside of loop `depth` as one; None where that cannot be."""
+    """Return the nest with all loops inside of loop `depth` as one; None where that cannot be."""
     while nest.rank > depth + 2:
         collapsed = collapser.collapsed([nest], depth + 1)
         if collapsed is None:
@@ -317,7 +317,7 @@ def _is_in_rows(nest: Nest, depth: int) -> bool:
 
 
 def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
-    """Rows combined to one: two at a time, and what that gives likewise."""
+    """Combine rows to one, in pairs."""
     if len(rows) == 1:
         return rows[0]
     half = len(rows) // 2

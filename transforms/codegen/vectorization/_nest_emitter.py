@@ -254,7 +254,7 @@ class NestEmitter:
         )
 
     def _collapsed(self, group: _Group, depth: int) -> _Group:
-        """The group with as many loops as one as can be, as long as it stays together."""
+        """Return the group with as many loops as one as can be, as long as it stays together."""
         while not group.is_innermost:
             nests = self._collapser.collapsed(group.nests, depth)
             if nests is None:
@@ -266,7 +266,7 @@ class NestEmitter:
         return group
 
     def _with_rows(self, nests: Sequence[Nest], depth: int) -> list[Nest]:
-        """The nests with each buffer that only they use cut down to what one round needs."""
+        """Return the nests with each buffer that only they use cut down to what one round needs."""
         changed = list(nests)
         for memory, accesses in _by_memref(nests).items():
             axis = _sliced_axis(accesses, depth)
@@ -285,7 +285,7 @@ class NestEmitter:
         return changed
 
     def _unused(self, group: _Group, depth: int) -> frozenset[Any]:
-        """Memory whose elements never leave the registers of one round."""
+        """Return the memory whose elements never leave the registers of one round."""
         unused: set[Any] = set()
         for memory, accesses in _by_memref(group.nests).items():
             written_first = next(
@@ -317,7 +317,7 @@ class NestEmitter:
         )
 
     def _shrink(self, memory: Any, axis: int, allocation: Any) -> Any:
-        """A buffer as `memory` with one element along `axis`."""
+        """Return a buffer as `memory` with one element along `axis`."""
         type_ = memory.type
         shape = list(type_.shape)
         shape[axis] = 1
@@ -375,7 +375,7 @@ def _by_memref(nests: Sequence[Nest]) -> dict[Any, list[Access]]:
 
 
 def _sliced_axis(accesses: Sequence[Access], dim: int) -> int | None:
-    """The axis that loop `dim` indexes in all accesses of a memref."""
+    """Return the axis that loop `dim` indexes in all accesses of a memref."""
     axes = {access.dims.index(dim) if dim in access.dims else None for access in accesses}
     return axes.pop() if len(axes) == 1 else None
 
@@ -400,7 +400,7 @@ class _Group:
 
 
 def _partition(nests: Sequence[Nest], depth: int) -> list[_Group]:
-    """Nests that share all loops above `depth`, in groups that share that one too."""
+    """Divide nests that share all loops above `depth` into groups that share that one too."""
     groups: list[_Group] = []
     rest = list(nests)
     while rest:
@@ -411,7 +411,7 @@ def _partition(nests: Sequence[Nest], depth: int) -> list[_Group]:
 
 
 def _outer_group(nests: Sequence[Nest], depth: int) -> _Group | None:
-    """The longest run from the first nest on around which a loop over scalars can stand."""
+    """Return the longest run from the first nest on around which a loop over scalars can stand."""
     run = [nests[0]]
     if _has_outer_loop(nests[0], depth):
         for nest in nests[1:]:
@@ -504,7 +504,7 @@ def _touched(nest: Nest) -> _Touched:
 
 
 def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]]:
-    """Pairs of accesses of what may be one memory, one of which writes it."""
+    """Return pairs of accesses of what may be one memory, one of which writes it."""
     (reads, writes), (later_reads, later_writes) = earlier, later
     pairs = [(a, b) for a in writes for b in (*later_reads, *later_writes)]
     pairs += [(a, b) for a in reads for b in later_writes]

@@ -184,7 +184,7 @@ class VectorLoop:
         return not is_result or (nest.reduction is not None and nest.reduction.begins_with_old)
 
     def _reductions(self) -> Iterator[tuple[int, Member, Reduction]]:
-        """The members that the loop reduces, and how."""
+        """Yield the members that the loop reduces, and how."""
         for number, member in enumerate(self._members):
             if member.nest.rank > self._depth and member.nest.reduction is not None:
                 yield number, member, member.nest.reduction
@@ -200,7 +200,7 @@ class VectorLoop:
         return values
 
     def _narrowed(self, carried: Sequence[Any], lanes: int) -> list[Any]:
-        """The same with `lanes` elements to a vector."""
+        """Return the same with `lanes` elements to a vector."""
         rest, values = list(carried), []
         for _, member, reduction in self._reductions():
             count = len(member.nest.writes)
@@ -211,7 +211,7 @@ class VectorLoop:
     def _loop(
         self, low: Any, high: Any, lanes: int, *, masked: Any | None, carried: list[Any] | None
     ) -> list[Any]:
-        """One loop; gives what the reductions have so far, as vectors of `lanes` elements at most.
+        """Emit one loop; return the partial reductions, vectors of `lanes` elements at most.
 
         Args:
             low, high: where it begins and ends: a number if known.
@@ -235,7 +235,7 @@ class VectorLoop:
         ]
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: list[Any]) -> list[Any]:
-        """A loop in blocks, whose sums are added with compensation, in one register each."""
+        """Return a loop in blocks, whose sums are added with compensation, in one register each."""
         are_sums = self._are_long_sums()
         first = self._narrowed(carried, self._lanes)
         starts = [first[at] if is_sum else carried[at] for at, is_sum in enumerate(are_sums)]
@@ -264,7 +264,7 @@ class VectorLoop:
         return list(loop.results)
 
     def _wide(self, size: Any, whole: Any, wide: int, lanes: int) -> list[Any]:
-        """The loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
+        """Return the loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
         start = self._start(lanes)
 
         def blocks() -> list[Any]:
@@ -288,7 +288,7 @@ class VectorLoop:
     def _rest(
         self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
     ) -> list[Any]:
-        """The elements beyond the last whole vector; as `_loop`.
+        """Return the elements beyond the last whole vector; as `_loop`.
 
         They are one vector under a mask, or the last elements of the row once more, as a whole
         vector: moving those under a mask costs some machines much more.

@@ -99,7 +99,7 @@ def of_body(
 
 
 def _old_last(op: Any, outputs: Sequence[Any]) -> list[Any]:
-    """The operands of an op; of an extremum of floats what an output held is the last.
+    """Return the operands of an op; of an extremum of floats what an output held is the last.
 
     LLVM selects the first where it is NaN. Of what was loaded from where the result goes it would
     make a store under a mask, which some machines do element by element.
@@ -134,12 +134,12 @@ _FAR = 1 << 47
 
 
 def row_type(lanes: int, element: Any) -> Any:
-    """The type of a vector."""
+    """Return the type of a vector."""
     return ir.VectorType.get([lanes], element)
 
 
 def load_row(source: Any, where: Sequence[Any], lanes: int, mask: Any | None) -> Any:
-    """A vector from a position on; where the mask is off, nothing is read and the lane is 0."""
+    """Load a vector from a position on; where the mask is off, nothing is read and a lane is 0."""
     if is_truth(source.type):
         return _as_truth(load_row(_as_bytes(source), where, lanes, mask))
     type_ = row_type(lanes, source.type.element_type)
@@ -149,7 +149,7 @@ def load_row(source: Any, where: Sequence[Any], lanes: int, mask: Any | None) ->
 
 
 def gather_row(source: Any, places: Sequence[Any], lanes: int, mask: Any | None) -> Any:
-    """A vector of elements from anywhere; where the mask is off, nothing is read and the lane is 0.
+    """Load elements from anywhere; where the mask is off, nothing is read and the lane is 0.
 
     Args:
         source: a memref with strides.
@@ -180,7 +180,7 @@ def gather_row(source: Any, places: Sequence[Any], lanes: int, mask: Any | None)
 
 
 def _as_line(source: Any, offset: Any) -> Any:
-    """A memref as one axis without an end: its elements, and what lies between them."""
+    """Return a memref as one axis without an end: its elements, and what lies between them."""
     open_ = ir.ShapedType.get_dynamic_stride_or_offset()
     gap = ir.ShapedType.get_dynamic_size()
     type_ = ir.MemRefType.get(
@@ -243,7 +243,7 @@ def is_truth(type_: Any) -> bool:
 
 
 def _as_bytes(buffer: Any) -> Any:
-    """A memref of i1 as one of i8; the cast is gone when both are LLVM's."""
+    """Return a memref of i1 as one of i8; the cast is gone when both are LLVM's."""
     type_ = buffer.type
     byte = ir.IntegerType.get_signless(8)
     bytes_ = ir.MemRefType.get(type_.shape, byte, type_.layout, type_.memory_space)
@@ -257,7 +257,7 @@ def _as_truth(bytes_: Any) -> Any:
 
 
 def first_lanes(lanes: int, count: Any) -> Any:
-    """The first `count` lanes."""
+    """Return the first `count` lanes."""
     return vector.create_mask(row_type(lanes, ir.IntegerType.get_signless(1)), [count])
 
 
@@ -275,7 +275,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def size_of(nest: Nest, dim: int) -> Any:
-    """The length of a loop, as a value."""
+    """Return the length of a loop, as a value."""
     static = nest.static_extent(dim)
     if static is not None:
         return index(static)
@@ -284,7 +284,7 @@ def size_of(nest: Nest, dim: int) -> Any:
 
 
 def in_blocks(
-    bounds: tuple[Any, Any, int],
+    bounds: tuple[Any, Any, Any],
     starts: Sequence[Any],
     sums: Sequence[int],
     block: Callable[[Any, Any, list[Any]], list[Any]],
@@ -294,7 +294,7 @@ def in_blocks(
     """Emit a loop over blocks of rounds, whose sums are added with compensation.
 
     Args:
-        bounds: where the loop begins and ends, a number or an index each, and the steps of a block.
+        bounds: where the loop begins and ends, and the steps of a block: a number or an index each.
         starts: the values that the loop carries.
         sums: the numbers of those that are sums of floats.
         block: emits the rounds from one index to another, given the carried values; returns the

@@ -138,7 +138,7 @@ def _label(comparison: Any, loop: int) -> Any:
 
 
 def _arguments_along(look_up: _LookUp) -> set[Any]:
-    """The arguments of the body that are others at each position of the reduction."""
+    """Return the arguments of the body that are others at each position of the reduction."""
     maps = indexing_maps(look_up.op)
     dim = AffineDim(maps[0].dims[look_up.loop])
     body = look_up.op.regions[0].blocks[0]
@@ -190,7 +190,7 @@ def _place(look_up: _LookUp, label: Any) -> tuple[Any, Any]:
 
 
 def _element(value: Any, map_: AffineMap, dim: str, dims: tuple[str, ...], place: Any) -> Any:
-    """The element of an operand at a place along a loop, and at the positions of all others."""
+    """Load the element of an operand at a place along a loop, at the positions of all others."""
     where = [
         place if each == AffineDim(dim) else linalg.IndexOp(dims.index(each.name)).result
         for each in map_.results

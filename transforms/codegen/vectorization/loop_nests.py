@@ -136,26 +136,26 @@ class Nest:
         return [each for each in self.operands if isinstance(each, Access)]
 
     def extents(self, dim: int) -> Iterator[tuple[Any, int]]:
-        """The memrefs and axes that have the length of a loop."""
+        """Yield the memrefs and axes that have the length of a loop."""
         for access in self.accesses:
             if dim in access.dims:
                 yield access.memref, access.dims.index(dim)
 
     def static_extent(self, dim: int) -> int | None:
-        """The length of a loop where a type tells it."""
+        """Return the length of a loop where a type tells it."""
         for source, axis in self.extents(dim):
             if not source.type.is_dynamic_dim(axis):
                 return int(source.type.get_dim_size(axis))
         return None
 
     def with_accesses(self, accesses: dict[int, Access], is_parallel: tuple[bool, ...]) -> Nest:
-        """The same body over other loops."""
+        """Return the same body over other loops."""
         operands = tuple(accesses.get(at, each) for at, each in enumerate(self.operands))
         return replace(self, operands=operands, is_parallel=is_parallel)
 
 
 def read_nest(op: Any) -> Nest | MatchFailure:
-    """A `linalg.generic` as a nest, or why it is not one."""
+    """Return a `linalg.generic` as a nest, or why it is not one."""
     if len(op.results):
         return MatchFailure("the operands are tensors, not buffers")
     maps = maps_of(op)
@@ -257,14 +257,14 @@ def _access(value: Any, map_: Any) -> Access | MatchFailure:
 
 
 def unfit_memory(type_: Any) -> str | None:
-    """Why the elements of a memref cannot be in vectors; None where they can."""
+    """Return why the elements of a memref cannot be in vectors; None where they can."""
     if str(type_.element_type) not in ELEMENTS | {"index"}:
         return f"elements of {type_.element_type} in memory"
     return "a layout without strides" if strides_of(type_) is None else None
 
 
 def _loaded(body: Any) -> list[Access] | MatchFailure:
-    """The memory that a body loads from; or why it cannot be on vectors."""
+    """Return the memory that a body loads from; or why it cannot be on vectors."""
     found: list[Access] = []
     for op in (each.operation for each in body.operations):
         if op.name == ASSERT:
@@ -284,7 +284,7 @@ def _loaded(body: Any) -> list[Access] | MatchFailure:
 
 
 def _innermost_obstacle(nest: Nest) -> MatchFailure | None:
-    """Why the innermost loop cannot be over vectors."""
+    """Return why the innermost loop cannot be over vectors."""
     if not nest.rank:
         return None
     inner = nest.rank - 1
@@ -319,7 +319,7 @@ def _why_no_reduction(nest: Nest) -> str:
 
 
 def _overlap(nest: Nest) -> MatchFailure | None:
-    """Why the order of the rounds may be seen."""
+    """Return why the order of the rounds may be seen."""
     for number, written in enumerate(nest.writes, start=nest.inputs):
         for other, access in enumerate(nest.operands):
             if other == number or not isinstance(access, Access):
@@ -332,7 +332,7 @@ def _overlap(nest: Nest) -> MatchFailure | None:
 
 
 def _single_questions(nest: Nest) -> MatchFailure | None:
-    """Why what the body asserts is not the same for all elements of a row."""
+    """Return why what the body asserts is not the same for all elements of a row."""
     questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
     if not questions:
         return None
@@ -371,7 +371,7 @@ def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
 
 
 def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
-    """The elements that a body reads of rows, or reduces, and what it computes of them."""
+    """Return the elements that a body reads of rows, or reduces, and what it computes of them."""
     inner = nest.rank - 1
     read = [
         argument
@@ -443,7 +443,7 @@ class Collapser:
         self._made: dict[tuple[Any, int], Any] = {}
 
     def collapsed(self, nests: Sequence[Nest], dim: int) -> list[Nest] | None:
-        """The nests with loops `dim` and `dim + 1` as one; None where that cannot be."""
+        """Return the nests with loops `dim` and `dim + 1` as one; None where that cannot be."""
         for nest in nests:
             if nest.rank <= dim + 1 or nest.is_parallel[dim] != nest.is_parallel[dim + 1]:
                 return None
@@ -456,7 +456,7 @@ class Collapser:
         return [self._collapsed(nest, dim) for nest in nests]
 
     def flattened(self, access: Access, dim: int) -> Any | None:
-        """The memory of an access with loops `dim` and `dim + 1` as one axis; None if apart."""
+        """Return the memory of an access with loops `dim` and `dim + 1` as one axis, or None."""
         if dim not in access.dims or not is_collapsible(access, dim):
             return None
         return self._view(access.memref, access.dims.index(dim))

@@ -92,7 +92,7 @@ def order_loops(module: ir.Operation) -> Report:
 
 
 def _best_innermost(op: Any, maps: Sequence[AffineMap]) -> int | None:
-    """The dimension that should be innermost; None where the order stays as it is."""
+    """Return the dimension that should be innermost; None where the order stays as it is."""
     if not _may_reorder(op, maps):
         return None
     is_parallel = parallel_loops(op)
@@ -143,7 +143,7 @@ def _score(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
 
 
 def _step(type_: Any, map_: AffineMap, dim: int) -> int | None:
-    """The stride of an access along `dim`, in elements; None if unknown."""
+    """Return the stride of an access along `dim`, in elements; None if unknown."""
     if not isinstance(type_, ir.MemRefType):
         return 0
     strides = strides_of(type_)

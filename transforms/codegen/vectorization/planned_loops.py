@@ -37,7 +37,7 @@ class PlannedLoops:
         return f"loops over vectors, {count} {'ops' if count > 1 else 'op'} in one pass"
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """The loops, what they compute, the registers and the stores."""
+        """Return the loops, what they compute, the registers and the stores."""
         moved = "open sizes" if self.moved is None else bytes_text(self.moved)
         last = bytes_text(this_machine().l3_bytes)
         stores = f"past the caches: the result is larger than {last}" if self.streams else "cached"

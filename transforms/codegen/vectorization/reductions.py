@@ -56,7 +56,7 @@ class Combiner:
     name: str
 
     def __call__(self, a: Any, b: Any) -> Any:
-        """The op on two values of one type, scalars or vectors."""
+        """Return the op on two values of one type, scalars or vectors."""
         return ir.Operation.create(self.name, results=[a.type], operands=[a, b]).results[0]
 
     def neutral(self, type_: Any) -> Any:
@@ -71,7 +71,7 @@ class Combiner:
         return self.name == "arith.addf" and is_added_in_blocks(element)
 
     def all_of(self, value: Any, lanes: int) -> Any:
-        """The elements of a vector combined to `lanes` of them, halves with halves."""
+        """Return the elements of a vector combined to `lanes` of them, halves with halves."""
         while value.type.shape[0] > lanes:
             value = self(*halves(value))
         return value
@@ -249,7 +249,7 @@ class FirstBest:
         return [value, position] if self.choice.value == 0 else [position, value]
 
     def narrowed(self, values: Sequence[Any], lanes: int) -> list[Any]:
-        """The better of two halves, and where both are equal the one found earlier."""
+        """Return the better of two halves, and where both are equal the one found earlier."""
         values = list(values)
         while values[0].type.shape[0] > lanes:
             lows, highs = zip(*(halves(value) for value in values), strict=True)
@@ -283,7 +283,7 @@ Reduction: TypeAlias = Sums | FirstBest
 
 
 def _resized(place: Any, type_: Any) -> Any:
-    """A position as an integer of another width."""
+    """Return a position as an integer of another width."""
     if place.type == type_:
         return place
     resize = arith.extsi if type_.width > place.type.width else arith.trunci
@@ -366,7 +366,7 @@ class Choice:
     places: tuple[Any, ...]
 
     def row_start(self, ivs: Sequence[Any]) -> Any | None:
-        """The position of the first element of a row; None where it is 0 in every row.
+        """Return the position of the first element of a row; None where it is 0 in every row.
 
         Args:
             ivs: where the outer loops stand.
@@ -388,7 +388,7 @@ class Choice:
         return _NAN_WINS.get(tuple(_holds(self.condition, self.new, case) for case in range(6)))
 
     def is_better(self, new: Any, old: Any) -> Any:
-        """The condition of vectors of elements."""
+        """Return the condition of vectors of elements."""
         if self.predicate is None:
             return _evaluated(self.condition, {self.new: new, self.old: old})
         is_number = arith.cmpf(arith.CmpFPredicate.ORD, old, old)
@@ -396,7 +396,7 @@ class Choice:
 
 
 def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Choice | None:
-    """The choice that a body makes; None where it does something else.
+    """Return the choice that a body makes; None where it does something else.
 
     Args:
         outputs: the arguments of the body for the old elements of the outputs.
@@ -421,7 +421,7 @@ def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Cho
 
 
 def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
-    """The element that takes the place of `old` where the condition holds; None where none does."""
+    """Return the element that replaces `old` where the condition holds; None where none does."""
     op = producer(value)
     if op is None:
         return None
@@ -512,7 +512,7 @@ def steps_of(value: Any, loop: int, body: Any) -> int | None:
 
 
 def parts_of(value: Any, body: Any) -> list[Any]:
-    """A position in a body and all that it is computed from there."""
+    """Return a position in a body and all that it is computed from there."""
     op = producer(value)
     if op is None or op.block != body:
         return []

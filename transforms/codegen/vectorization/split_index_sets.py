@@ -116,7 +116,7 @@ def _split(op: Any) -> bool:
 
 
 def _cuts(op: Any) -> Iterator[_Cut]:
-    """The loops that can be split: where the body asks about the position, else where maps jump."""
+    """Yield splits of loops: where the body asks about the position, else where maps jump."""
     maps, extents = indexing_maps(op), extents_of(op)
     inputs, outputs = split_operands(op)
     if any(value in outputs for value in inputs) or not all(map(_is_strided, outputs)):
@@ -210,7 +210,7 @@ def _operand_of_part(
 
 
 def _of_part(expr: AffineExpr, dim: str, start: int, size: int) -> AffineExpr:
-    """An index in the part of a loop that begins at `start`: linear where it is that there."""
+    """Return an index in the part of a loop that begins at `start`, linear if possible."""
     if dim not in expr.dims:
         return expr
     moved = expr.substitute({AffineDim(dim): AffineDim(dim) + start})
@@ -234,7 +234,7 @@ def _begin_at(body: Any, loop: int, start: int) -> None:
 
 
 def _rebuilt(op: Any, operands: Sequence[tuple[Any, AffineMap]], inputs: int) -> Any:
-    """An op with other operands and their maps, and the body of the old one."""
+    """Return an op with other operands and their maps, and the body of the old one."""
     attributes = {name: op.attributes[name] for name in op.attributes}
     attributes[INDEXING_MAPS] = maps_attribute([map_ for _, map_ in operands])
     segments = [inputs, len(operands) - inputs]

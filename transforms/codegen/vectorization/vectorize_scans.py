@@ -199,7 +199,8 @@ class _Scan:
             start = self.combine.neutral(carried.type)
             return [self._rounds(begin, end, lanes, start, *totals)]
 
-        return in_blocks((low, high, _BLOCK * lanes), [carried], [0], block, is_even=True)[0]
+        bounds = low, high, index(_BLOCK * lanes)
+        return in_blocks(bounds, [carried], [0], block, is_even=True)[0]
 
     def _replace_by(self, total: Any) -> None:
         self.loop.results[0].replace_all_uses_with(total)
@@ -250,7 +251,7 @@ class _Scan:
 
 
 def _shifted(lanes: int, distance: int) -> list[int]:
-    """The lanes moved up; the lowest ones from a second vector."""
+    """Return the lanes moved up; the lowest ones from a second vector."""
     return [lanes] * distance + list(range(lanes - distance))
 
 
@@ -269,7 +270,7 @@ def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | Non
 
 
 def _following(ops: Sequence[Any], before: Any) -> list[Any]:
-    """The ops that wait for what is carried, and those that write."""
+    """Return the ops that wait for what is carried, and those that write."""
     values, waiting = {before}, []
     for op in ops:
         if op.name == _STORE or not values.isdisjoint(op.operands):
@@ -346,7 +347,7 @@ def _in_blocks(loop: Any) -> None:
 
 
 def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
-    """Why the ops of a body cannot be on vectors; None where they can."""
+    """Return why the ops of a body cannot be on vectors; None where they can."""
     body = position.owner
     places = {position}
     for op in ops:
@@ -367,7 +368,7 @@ def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
 
 
 def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
-    """Why what a body loads or stores is no vector; None where it is one."""
+    """Return why what a body loads or stores is no vector; None where it is one."""
     is_load = op.name == _LOAD
     if not is_load and op.operands[0] in places:
         return "the body computes with its position"
@@ -384,7 +385,7 @@ def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
 
 
 def _overlap(ops: Sequence[Any]) -> str | None:
-    """Why the order of the rounds may be seen; None where it cannot be."""
+    """Return why the order of the rounds may be seen; None where it cannot be."""
     stores = [op for op in ops if op.name == _STORE]
     for number, op in enumerate(ops):
         for store in stores if op.name in (_LOAD, _STORE) else ():
