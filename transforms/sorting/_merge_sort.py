@@ -254,7 +254,7 @@ class MergeSort:
         one: tuple[Any, list[Any]],
         other: tuple[Any, list[Any]],
     ) -> list[Any]:
-        """Choose one of two elements; what the comparator does not read is read after the choice."""
+        """Choose one of two elements; those that the comparator does not read are read after it."""
         at = arith.select(condition, one[0], other[0])
         return [
             arith.select(condition, one[1][number], other[1][number])
