@@ -70,7 +70,8 @@ after:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from linalg_ext.bindings import builtin, func, ir, memref
 from linalg_ext.rewriting import Report, module_pass
@@ -105,7 +106,7 @@ def lend_buffers(module: ir.Operation) -> Report:
     for function in functions(module):
         allocations = operations(function, {"memref.alloc"})
         report.matched["memref.alloc"] += len(allocations)
-        buffers = [found for op in allocations if (found := _borrowed(op, least)) is not None]
+        buffers = {op: frees for op in allocations if (frees := _frees(op, least))}
         if not buffers:
             continue
         if _POOL not in ir.SymbolTable(module) and not declare(module, FUNCTIONS):
@@ -117,45 +118,37 @@ def lend_buffers(module: ir.Operation) -> Report:
     return report
 
 
-class _Buffer(NamedTuple):
-    """An allocation and its deallocations."""
-
-    allocation: Any
-    frees: list[Any]
-
-
-def _borrowed(allocation: Any, least: int) -> _Buffer | None:
-    """Return an allocation that the pool may serve; None where malloc has to serve it."""
+def _frees(allocation: Any, least: int) -> list[Any]:
+    """Return the deallocations of an allocation that the pool may serve; empty for any other."""
     type_ = allocation.results[0].type
     static = static_bytes(type_)
     least = least if type_.has_static_shape else 1
     is_plain = type_.memory_space is None and type_.affine_map == _row_major(type_)
     if not is_plain or not least <= static < MOST_BYTES:
-        return None
+        return []
     users = reaching(allocation.results[0], handed_over=True)
-    frees = [op for op in users or () if op.name == "memref.dealloc"]
-    return _Buffer(allocation, frees) if frees else None
+    return [op for op in users or () if op.name == "memref.dealloc"]
 
 
 def _row_major(type_: Any) -> ir.AffineMap:
     return ir.AffineMap.get_identity(type_.rank)
 
 
-def _lend(function: Any, buffers: list[_Buffer]) -> None:
+def _lend(function: Any, buffers: Mapping[Any, list[Any]]) -> None:
     ends = operations(function, {"func.return"})
     is_noted = len(ends) > 1 and len(buffers) <= _MOST_NOTED
     lent = _Lent(function, len(buffers)) if is_noted else None
-    for number, buffer in enumerate(buffers):
-        room = _take(buffer.allocation)
+    for number, (allocation, frees) in enumerate(buffers.items()):
+        room = _take(allocation)
         if lent is not None:
             lent.note(number, room)
-        for free in buffer.frees:
+        for free in frees:
             with free.location, ir.InsertionPoint(free):
                 if lent is not None:
                     lent.strike_out(number)
                 func.CallOp([], GIVE, [room])
             free.erase()
-        buffer.allocation.erase()
+        allocation.erase()
     if lent is not None:
         lent.give_back_at(ends)
 

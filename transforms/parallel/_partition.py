@@ -394,8 +394,7 @@ def _items(steps: Sequence[Step]) -> list[list[Step]]:
     others: list[list[Step]] = []
     waiting: list[Step] = []
     for at, step in enumerate(steps):
-        reached = {access.buffer for access in step.accesses}
-        mine = [fill for fill in waiting if fill.accesses[0].buffer in reached]
+        mine = [fill for fill in waiting if step.reaches(fill.accesses[0].buffer)]
         waiting = [fill for fill in waiting if fill not in mine]
         if _may_move(steps, at):
             user = _first_user(steps, at)
@@ -415,19 +414,14 @@ def _may_move(steps: Sequence[Step], at: int) -> bool:
     step = steps[at]
     if not step.fills or len(step.accesses) != 1:
         return False
-    (access,) = step.accesses
-    return not any(each.buffer == access.buffer for one in steps[:at] for each in one.accesses)
+    return not any(before.reaches(step.accesses[0].buffer) for before in steps[:at])
 
 
 def _first_user(steps: Sequence[Step], at: int) -> Step | None:
     (access,) = steps[at].accesses
-    for step in steps[at + 1 :]:
-        if any(each.buffer == access.buffer for each in step.accesses):
-            return step
-    return None
+    return next((step for step in steps[at + 1 :] if step.reaches(access.buffer)), None)
 
 
 def _reaches_so(user: Step, fill: Step) -> bool:
     (access,) = fill.accesses
-    reached = [each for each in user.accesses if each.buffer == access.buffer]
-    return all(each.value == access.value for each in reached)
+    return all(each.value == access.value for each in user.accesses if each.buffer == access.buffer)

@@ -174,6 +174,10 @@ class Step:
                 price += weight * access.element_bytes * _reached(access, self.extents)
         return price
 
+    def reaches(self, buffer: Any) -> bool:
+        """Return whether an access is to a buffer, or to a view of it."""
+        return any(access.buffer == buffer for access in self.accesses)
+
     def granule(self, loop: int) -> int:
         """Return the steps of a loop that fill a cache line, where a line lies along it; else 1."""
         return max(
