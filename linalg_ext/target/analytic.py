@@ -8,11 +8,12 @@ server cores: what a core reads from each cache, how many instructions a functio
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from linalg_ext.target.clock import USUAL, cycles_per_second
 from linalg_ext.target.model import Target
-from linalg_ext.target.performance import ANALYTIC, Figures, Level
+from linalg_ext.target.performance import ANALYTIC, FUNCTIONS, Figures, Level
 
 _BYTES_PER_CYCLE = {2: 32.0, 3: 14.0}
 _MEMORY_BYTES_PER_CYCLE = 4.0
@@ -79,11 +80,38 @@ def analytic(target: Target, *, is_here: bool = False) -> Figures:
 
 
 def bytes_per_cycle(target: Target, footprint: int) -> float:
-    """Return the bytes per cycle that a nest reads from the nearest cache with `footprint` bytes."""
+    """Return the bytes per cycle that a nest reads from the first cache of `footprint` bytes."""
     for cache in target.caches:
         if footprint <= cache.size:
             return _NEST_BYTES_PER_CYCLE.get(cache.level, _NEST_MEMORY_BYTES_PER_CYCLE)
     return _NEST_MEMORY_BYTES_PER_CYCLE
+
+
+def busy_core(target: Target) -> Figures:
+    """Figures of a core beside others that work, too, by which the bounds of shared work are tuned.
+
+    Args:
+        target: a description.
+    """
+    registers = USUAL * target.lanes("f32")
+    functions = dict.fromkeys(FUNCTIONS, registers / _BUSY_FUNCTION_CYCLES)
+    functions |= dict.fromkeys(("simple", "divide"), registers * target.fma_units * 2)
+    rates = {"L2": _BUSY_BYTES_PER_SECOND[2], "memory": _BUSY_BYTES_PER_SECOND[0]}
+    sizes = {"L2": target.cache(2).size, "memory": 0}
+    return replace(
+        analytic(target),
+        levels=tuple(Level(name, sizes[name], *[rate] * 3) for name, rate in rates.items()),
+        functions=tuple(functions.items()),
+        scalar=2e9,
+        fork=3e-6,
+    )
+
+
+_BUSY_FUNCTION_CYCLES = 20.0
+"""Cycles of exp, tanh and the like for a vector of values."""
+
+_BUSY_BYTES_PER_SECOND = {2: 100e9, 0: 20e9}
+"""Bytes that a core moves in a second, from its second cache and from memory."""
 
 
 def _levels(target: Target, clock: float) -> list[Level]:

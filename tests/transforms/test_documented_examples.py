@@ -17,7 +17,7 @@ from linalg_ext.errors import LinalgExtError, LoweringError, TargetError, Untrus
 from linalg_ext.module import Module
 from linalg_ext.rewriting.registry import all_passes
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.transforms.memory._workspace_functions import FUNCTIONS
+from linalg_ext.transforms.memory.lend_buffers import FUNCTIONS
 from rewrite_texts import assert_same_results
 
 CONTEXTS: dict[str, Context] = {

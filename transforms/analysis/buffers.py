@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, ir
 from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.views import ViewReader, placement, shared_base
 from linalg_ext.symbolic.index_sets import intersection, is_empty
+from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import input_count
 from linalg_ext.transforms.ir_utils.module_functions import APART, STATUS
 from linalg_ext.transforms.ir_utils.walking import select
@@ -314,6 +315,15 @@ def static_elements(type_: Any) -> int:
 def static_bytes(type_: Any) -> int:
     """Return an upper bound of the bytes of the dimensions that are known from the type."""
     return static_elements(type_) * element_bytes(type_.element_type)
+
+
+def bytes_at_run_time(allocation: Any) -> Any:
+    """Return the bytes of an allocation, as an index at the insertion point."""
+    type_ = allocation.results[0].type
+    nbytes = index(static_bytes(type_))
+    for size in list(allocation.operands)[: sum(map(type_.is_dynamic_dim, range(type_.rank)))]:
+        nbytes = arith.muli(nbytes, size)
+    return nbytes
 
 
 def _power_of_two(count: int) -> int:

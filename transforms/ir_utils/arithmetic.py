@@ -5,10 +5,10 @@ Sizes of buffers as numbers, and the folding of conditions whose answers are kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.bindings import arith, ir, memref, vector
 from linalg_ext.transforms.ir_utils.walking import producer, replace_op
 
 
@@ -65,6 +65,32 @@ def like(type_: Any, element: Any) -> Any:
 def negated(condition: Any) -> Any:
     """Return the negation of a condition: of an i1, or a vector of them."""
     return arith.xori(condition, constant(condition.type, -1))
+
+
+def as_row(value: Any, lanes: int) -> Any:
+    """Return a value as a vector: a scalar in every lane."""
+    if isinstance(value.type, ir.VectorType):
+        return value
+    return vector.broadcast(ir.VectorType.get([lanes], value.type), value)
+
+
+def on_rows(op: Any, operands: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
+    """Build an op of a body on vectors; on scalars where all its operands are. Return its results.
+
+    Args:
+        op: the op.
+        operands: its operands, in the order in which it is to take them.
+        known: the values that replace them.
+    """
+    operands = [known.get(value, value) for value in operands]
+    lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
+    types = [value.type for value in op.results]
+    if lanes is not None:
+        operands = [as_row(value, lanes) for value in operands]
+        types = [ir.VectorType.get([lanes], type_) for type_ in types]
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    new = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+    return list(new.results)
 
 
 class Integers:
@@ -216,3 +242,53 @@ def _erase_unused(body: Any) -> None:
         is_pure = op.name.startswith(("arith.", "math.", "linalg.index"))
         if is_pure and not any(True for result in op.results for _ in result.uses):
             op.erase()
+
+
+def strides_of(type_: Any) -> list[int] | None:
+    """Return the strides of a memref in elements; None of a layout without strides."""
+    try:
+        strides, _ = type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return None
+    return list(strides)
+
+
+def part_along(buffer: Any, axis: int, first: Any, length: Any) -> Any:
+    """Return the part of a buffer along an axis, as a view at the insertion point.
+
+    Args:
+        buffer: a memref with strides.
+        axis: the axis.
+        first: where the part begins: a number, or a value of type index.
+        length: the number of steps, likewise.
+    """
+    type_ = buffer.type
+    strides, offset = type_.get_strides_and_offset()
+    dynamic, unknown = (
+        ir.ShapedType.get_dynamic_size(),
+        ir.ShapedType.get_dynamic_stride_or_offset(),
+    )
+    is_static = isinstance(length, int)
+    shape: list[int] = list(type_.shape)
+    shape[axis] = length if is_static else dynamic
+    sizes = [
+        length if at == axis else dim(buffer, at)
+        for at, size in enumerate(shape)
+        if size == dynamic
+    ]
+    begin = unknown
+    if isinstance(first, int) and unknown not in (offset, strides[axis]):
+        begin = offset + first * strides[axis]
+    layout = ir.StridedLayoutAttr.get(begin, strides)
+    offsets = [0] * len(shape)
+    offsets[axis] = first if isinstance(first, int) else unknown
+    return memref.SubViewOp(
+        ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space),
+        buffer,
+        [] if isinstance(first, int) else [first],
+        sizes,
+        [],
+        offsets,
+        shape,
+        [1] * len(shape),
+    ).result

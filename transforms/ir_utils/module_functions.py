@@ -166,6 +166,38 @@ class Functions:
             _locate(self._functions[name], _fused(known))
 
 
+def declare(module: ir.Operation, text: str) -> bool:
+    """Add functions to a module; those that it declares with the same type are there already.
+
+    Args:
+        module: where they go, before what is there.
+        text: a module of the functions, and of the variables that they use.
+
+    Returns:
+        False where the module means something else by one of their names: it is left as it is.
+    """
+    symbols = ir.SymbolTable(module)
+    parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
+    ops = [op.operation for op in parsed.body.operations]
+    names = [ir.StringAttr(op.attributes["sym_name"]).value for op in ops]
+    taken = [name in symbols for name in names]
+    for op, name, is_taken in zip(ops, names, taken, strict=True):
+        if is_taken and not _is_declared_as(op, symbols[name].operation):
+            return False
+    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+        for op, is_taken in zip(ops, taken, strict=True):
+            if not is_taken:
+                op.clone()
+    return True
+
+
+def _is_declared_as(function: ir.Operation, other: ir.Operation) -> bool:
+    """Return whether a function without a body is what a symbol of a module is, by its type."""
+    types = [op.attributes.get("function_type") for op in (function, other)]
+    is_declaration = not len(function.regions[0].blocks)
+    return is_declaration and other.name == function.name and types[0] == types[1]
+
+
 def _fused(locations: Sequence[ir.Location]) -> ir.Location:
     first, *others = dict.fromkeys(locations)
     return ir.Location.fused([first, *others]) if others else first

@@ -193,3 +193,24 @@ def builds_of(*passes: ModulePass) -> Mapping[str, Build]:
 
 _BUILDS: dict[str, dict[str, Build]] = {}
 """The function for each op of a lowering pass, by the name of the pass."""
+
+
+def enclosing(op: Any, name: str) -> Any | None:
+    """Return the nearest op of a name around an op; None if absent."""
+    around = op.parent
+    while around is not None and around.name != name:
+        around = around.operation.parent
+    return None if around is None else around.operation
+
+
+def is_in_sequence(op: Any) -> bool:
+    """Return whether only sequential loops and branches enclose an op in its function."""
+    around = op.parent
+    while around.name in ("scf.for", "scf.if", "scf.while"):
+        around = around.operation.parent
+    return bool(around.name == "func.func")
+
+
+def function_type(function: Any) -> ir.FunctionType:
+    """Return the type of a `func.func`."""
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)

@@ -53,7 +53,14 @@ from linalg_ext.bindings import arith, cf, func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.module_functions import PART, STATUS_OF_PART, entry_with_status
-from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op, select
+from linalg_ext.transforms.ir_utils.walking import (
+    count_operations,
+    enclosing,
+    function_type,
+    functions,
+    operations,
+    replace_op,
+)
 
 NAME = "linalg-ext-keep-shared-functions"
 
@@ -80,7 +87,7 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     known = {_name(function): function for function in functions(module)}
     # A function whose address is taken is called with the type that it has.
     named = {_symbol(op, "value") for op in operations(module, {"func.constant"})}
-    is_long = len(select(module, lambda _: True)) > longest
+    is_long = count_operations(module) > longest
     kept = {
         name: one
         for name, one in known.items()
@@ -101,7 +108,7 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     return report
 
 
-def _name(function: ir.Operation) -> str:
+def _name(function: Any) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
@@ -118,7 +125,7 @@ def _may_be_kept(function: Any) -> bool:
     attributes = function.attributes
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False
-    type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    type_ = function_type(function)
     takes = any(isinstance(each, ir.MemRefType) for each in type_.inputs)
     # Of a buffer that is given back, a plain pointer would not tell how to free it.
     return takes and not any(isinstance(each, ir.MemRefType) for each in type_.results)
@@ -137,24 +144,17 @@ def _is_plain(type_: ir.Type) -> bool:
 
 
 def _failing(known: dict[str, Any], calls: list[Any]) -> set[str]:
-    """The functions in which something can fail, or in one that they call."""
+    """Return the functions in which something can fail, or in one that they call."""
     failing = {name for name, function in known.items() if operations(function, _CAN_FAIL)}
-    callers = {(_name(_function_of(call)), _callee(call)) for call in calls}
+    callers = {(_name(enclosing(call, "func.func")), _callee(call)) for call in calls}
     while more := {caller for caller, callee in callers if callee in failing} - failing:
         failing |= more
     return failing
 
 
-def _function_of(op: Any) -> Any:
-    parent = op.parent
-    while parent.name != "func.func":
-        parent = parent.operation.parent
-    return parent.operation
-
-
 def _return_status(function: Any) -> None:
     i64 = ir.IntegerType.get_signless(64)
-    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    type_ = function_type(function)
     with_status = ir.FunctionType.get(type_.inputs, [*type_.results, i64])
     function.attributes["function_type"] = ir.TypeAttr.get(with_status)
     function.attributes[PART] = ir.UnitAttr.get()

@@ -84,12 +84,12 @@ def _drop_unused(function: ir.Operation, interface: ir.Operation) -> None:
         ir.Type.parse(f"!llvm.func<{'void' if result is None else result} ({inputs})>")
     )
     if _ARGUMENTS in function.attributes:
-        said = compress(ir.ArrayAttr(function.attributes[_ARGUMENTS]), used)
-        function.attributes[_ARGUMENTS] = ir.ArrayAttr.get(list(said))
+        attributes = compress(ir.ArrayAttr(function.attributes[_ARGUMENTS]), used)
+        function.attributes[_ARGUMENTS] = ir.ArrayAttr.get(list(attributes))
     with call.location, ir.InsertionPoint(call):
         operands = list(compress(call.operands, used))
-        made = llvm.CallOp(result, operands, [], [], callee=call.attributes["callee"])
-    replace_op(call, *made.results)
+        new_call = llvm.CallOp(result, operands, [], [], callee=call.attributes["callee"])
+    replace_op(call, *new_call.results)
     for op in operations(interface, {"llvm.extractvalue"}):
         if any(True for _ in op.results[0].uses):
             _load_alone(op)

@@ -40,7 +40,7 @@ from linalg_ext.transforms.ir_utils.module_functions import (
     STATUS_OF_PART,
     functions_with_status,
 )
-from linalg_ext.transforms.ir_utils.walking import operations, place
+from linalg_ext.transforms.ir_utils.walking import enclosing, function_type, operations, place
 
 NAME = "linalg-ext-report-failures"
 
@@ -86,20 +86,13 @@ def _require_inlined(module: ir.Operation, reporting: list[Any]) -> None:
     everywhere = operations(module, {"cf.assert"})
     if len(everywhere) == inside:
         return
-    stray = next(op for op in everywhere if _function_of(op) not in reporting)
+    stray = next(op for op in everywhere if enclosing(op, "func.func") not in reporting)
     raise LoweringError(
         "an assertion stands in a function that could not be inlined into the entry: "
         "its failure would end the process",
         where=place(stray),
         hint="call the function directly (func.call, without no_inline), or drop the assertion",
     )
-
-
-def _function_of(op: Any) -> Any:
-    parent = op.parent
-    while parent is not None and parent.name != "func.func":
-        parent = parent.parent
-    return parent
 
 
 def _append_fail_block(function: Any) -> Any:
@@ -109,17 +102,13 @@ def _append_fail_block(function: Any) -> Any:
         fail = blocks.append(ir.IntegerType.get_signless(64))
         with ir.InsertionPoint(fail):
             if PART in function.attributes:
-                others = [_poison(type_) for type_ in _result_types(function)[:-1]]
+                others = [_poison(type_) for type_ in function_type(function).results[:-1]]
                 func.ReturnOp([*others, fail.arguments[0]])
                 return fail
             zero = index(0)
             memref.store(fail.arguments[0], status, [zero])
-            func.ReturnOp([_poison(type_) for type_ in _result_types(function)])
+            func.ReturnOp([_poison(type_) for type_ in function_type(function).results])
     return fail
-
-
-def _result_types(function: Any) -> list[Any]:
-    return list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
 
 
 def _poison(type_: Any) -> Any:
@@ -143,15 +132,15 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
         for op in tail:
             rest.append(op)
         with check.location, ir.InsertionPoint(check):
-            number, made = _status(check, messages)
+            number, new_ops = _status(check, messages)
             branch = cf.cond_br(check.operands[0], [], [number], rest, fail)
-        tail = [*ops[before + 1 : at], *made, branch.operation]
+        tail = [*ops[before + 1 : at], *new_ops, branch.operation]
         check.erase()
     return len(positions)
 
 
 def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
-    """The status that a failing assertion means, and the operations made for it."""
+    """Return the status that a failing assertion means, and the operations made for it."""
     if STATUS_OF_PART in check.attributes:
         # It says that a status is 0.
         return check.operands[0].owner.operands[0], []

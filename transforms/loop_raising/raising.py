@@ -17,7 +17,7 @@ from linalg_ext.structured.sizes import size_of, sizes_of, value_of
 from linalg_ext.structured.views import Placement, is_view, subview
 from linalg_ext.symbolic.index_sets import Tile, check_within
 from linalg_ext.symbolic.integers import Number, Symbol, is_eq, maximum, total
-from linalg_ext.transforms.codegen.vectorization.combiners import combining_op
+from linalg_ext.transforms.codegen.vectorization.reductions import combining_op
 from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.loop_raising._bands import (
     FOR,

@@ -25,8 +25,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.analysis.buffers import MOST_BYTES, static_bytes
-from linalg_ext.transforms.ir_utils.arithmetic import constant
+from linalg_ext.transforms.analysis.buffers import MOST_BYTES, bytes_at_run_time, static_bytes
+from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.module_functions import declare
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-advise-huge-pages"
@@ -38,6 +39,8 @@ _PAGE = 4096
 """The alignment of the start in bytes; where base pages are larger the kernel refuses."""
 
 _FUNCTION = "madvise"
+_DECLARATION = f"func.func private @{_FUNCTION}(i64, i64, i32) -> i32"
+"""Addresses are passed as integers: both go the same way in every ABI of Linux."""
 
 
 @module_pass(NAME, on="memref.alloc")
@@ -54,7 +57,7 @@ def advise_huge_pages(module: ir.Operation) -> Report:
     allocations = operations(module, {"memref.alloc"})
     large = [op for op in allocations if _may_be_large(op.results[0].type)]
     report.matched["memref.alloc"] += len(allocations)
-    if large and not _declare(module):
+    if large and not declare(module, _DECLARATION):
         report.leave("memref.alloc", f"the module has a symbol `{_FUNCTION}` of its own")
         return report
     for allocation in large:
@@ -71,17 +74,11 @@ def _may_be_large(type_: Any) -> bool:
 
 
 def _advise(allocation: Any, advice: int) -> None:
-    type_ = allocation.results[0].type
-    static = static_bytes(type_)
-    index = ir.IndexType.get()
-    nbytes = constant(index, static)
-    if type_.has_static_shape:
+    nbytes = bytes_at_run_time(allocation)
+    if allocation.results[0].type.has_static_shape:
         _call(allocation.results[0], nbytes, advice)
         return
-    dynamic = sum(type_.is_dynamic_dim(axis) for axis in range(type_.rank))
-    for size in list(allocation.operands)[:dynamic]:
-        nbytes = arith.muli(nbytes, size)
-    is_large = arith.cmpi(arith.CmpIPredicate.uge, nbytes, constant(index, LARGE_BYTES))
+    is_large = arith.cmpi(arith.CmpIPredicate.uge, nbytes, index(LARGE_BYTES))
     branch = scf.IfOp(is_large)
     with ir.InsertionPoint(branch.then_block):
         _call(allocation.results[0], nbytes, advice)
@@ -89,26 +86,9 @@ def _advise(allocation: Any, advice: int) -> None:
 
 
 def _call(buffer: ir.Value, nbytes: Any, advice: int) -> None:
-    index, i32, i64 = ir.IndexType.get(), *map(ir.IntegerType.get_signless, (32, 64))
-    pointer = memref.extract_aligned_pointer_as_index(buffer)
-    last = arith.addi(pointer, constant(index, _PAGE - 1))
-    start = arith.index_cast(i64, arith.andi(last, constant(index, -_PAGE)))
-    length = arith.index_cast(i64, arith.subi(nbytes, constant(index, _PAGE)))
-    func.CallOp([i32], _FUNCTION, [start, length, constant(i32, advice)])
-
-
-def _declare(module: ir.Operation) -> bool:
-    """Have the module declare the function; False where its name means something else there."""
     i32, i64 = map(ir.IntegerType.get_signless, (32, 64))
-    # Addresses are passed as integers: both go the same way in every ABI of Linux.
-    type_ = ir.FunctionType.get([i64, i64, i32], [i32])
-    symbols = ir.SymbolTable(module)
-    if _FUNCTION in symbols:
-        known = symbols[_FUNCTION].operation
-        return known.name == "func.func" and known.attributes["function_type"] == ir.TypeAttr.get(
-            type_
-        )
-    block = module.regions[0].blocks[0]
-    with ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
-        func.FuncOp(_FUNCTION, type_, visibility="private")
-    return True
+    pointer = memref.extract_aligned_pointer_as_index(buffer)
+    last = arith.addi(pointer, index(_PAGE - 1))
+    start = arith.index_cast(i64, arith.andi(last, index(-_PAGE)))
+    length = arith.index_cast(i64, arith.subi(nbytes, index(_PAGE)))
+    func.CallOp([i32], _FUNCTION, [start, length, constant(i32, advice)])

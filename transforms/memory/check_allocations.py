@@ -40,8 +40,8 @@ OUT_OF_MEMORY = "out of memory: an intermediate buffer could not be allocated"
 def check_allocations(module: ir.Operation) -> Report:
     """Assert that each memref.alloc of the entry that takes a status, or of a slice, succeeded."""
     report = Report(NAME)
-    found = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
-    for allocation in itertools.chain.from_iterable(found):
+    allocations = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
+    for allocation in itertools.chain.from_iterable(allocations):
         report.matched[allocation.name] += 1
         report.changed[allocation.name] += 1
         with allocation.location, ir.InsertionPoint(allocation):
@@ -49,15 +49,15 @@ def check_allocations(module: ir.Operation) -> Report:
         with allocation.location, ir.InsertionPoint.after(allocation):
             pointer = memref.extract_aligned_pointer_as_index(allocation.results[0])
             null = index(0)
-            given = arith.cmpi(arith.CmpIPredicate.ne, pointer, null)
-            cf.AssertOp(given, OUT_OF_MEMORY)
+            is_there = arith.cmpi(arith.CmpIPredicate.ne, pointer, null)
+            cf.AssertOp(is_there, OUT_OF_MEMORY)
     return report
 
 
 def _assert_size(allocation: Any) -> None:
     type_ = allocation.results[0].type
     static = static_bytes(type_)
-    sizes = list(allocation.operands)[: type_.rank - _static_rank(type_)]
+    sizes = list(allocation.operands)[: sum(map(type_.is_dynamic_dim, range(type_.rank)))]
     if not sizes and static <= MOST_BYTES:
         return
     i64 = ir.IntegerType.get_signless(64)
@@ -71,7 +71,3 @@ def _assert_size(allocation: Any) -> None:
         fits = whole if fits is None else arith.andi(fits, whole)
     small = arith.cmpi(arith.CmpIPredicate.ule, bytes_, constant(i64, MOST_BYTES))
     cf.AssertOp(small if fits is None else arith.andi(fits, small), OUT_OF_MEMORY)
-
-
-def _static_rank(type_: Any) -> int:
-    return sum(not type_.is_dynamic_dim(at) for at in range(type_.rank))

@@ -25,7 +25,7 @@ from typing import Any
 from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.buffers import static_bytes
-from linalg_ext.transforms.ir_utils.walking import functions, operations
+from linalg_ext.transforms.ir_utils.walking import functions, is_in_sequence, operations
 
 NAME = "linalg-ext-hoist-allocas"
 
@@ -41,32 +41,16 @@ def hoist_allocas(module: ir.Operation) -> Report:
         taken = 0
         for alloca in operations(function, {"memref.alloca"}):
             report.matched[alloca.name] += 1
-            if not _is_in_a_loop(alloca):
+            is_in_loop = alloca.parent.name != "func.func" and is_in_sequence(alloca)
+            if len(alloca.operands) or not is_in_loop:
                 continue
             report.changed[alloca.name] += 1
-            taken += _bytes(alloca)
+            taken += static_bytes(alloca.results[0].type)
             block = function.regions[0].blocks[0]
             alloca.move_before(block.operations[0])
             if taken > FRAME_LIMIT_BYTES:
                 _move_to_heap(alloca, block)
     return report
-
-
-def _is_in_a_loop(alloca: Any) -> bool:
-    """Return whether it is static, and between it and its function is nothing but loops and
-    branches.
-    """
-    if len(alloca.operands) or alloca.parent.name == "func.func":
-        return False
-    parent = alloca.parent
-    while parent.name in ("scf.for", "scf.if", "scf.while"):
-        parent = parent.operation.parent
-    return bool(parent.name == "func.func")
-
-
-def _bytes(alloca: Any) -> int:
-    type_ = ir.MemRefType(alloca.results[0].type)
-    return static_bytes(type_)
 
 
 def _move_to_heap(alloca: Any, block: Any) -> None:

@@ -64,23 +64,28 @@ after:
       return
     }
 
-`lx_take` and `lx_give` are in the module itself: see `_workspace_functions`, and
+`lx_take` and `lx_give` are in the module itself: see `FUNCTIONS` below, and
 `runtime/workspace.mlir`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from linalg_ext.bindings import arith, builtin, func, ir, memref
+from linalg_ext.bindings import builtin, func, ir, memref
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.runtime.workspace import LEAST_BYTES
-from linalg_ext.transforms.analysis.buffers import MOST_BYTES, reaching, static_bytes
+from linalg_ext.runtime.machine_code import variable_symbol
+from linalg_ext.runtime.workspace import LEAST_BYTES, VARIABLE
+from linalg_ext.transforms.analysis.buffers import (
+    MOST_BYTES,
+    bytes_at_run_time,
+    reaching,
+    static_bytes,
+)
 from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.module_functions import calls_python
+from linalg_ext.transforms.ir_utils.module_functions import calls_python, declare
 from linalg_ext.transforms.ir_utils.walking import functions, operations
-
-from ._workspace_functions import DESCRIPTOR, GIVE, GIVE_ALL, TAKE, declare
 
 NAME = "linalg-ext-lend-buffers"
 
@@ -104,10 +109,10 @@ def lend_buffers(module: ir.Operation) -> Report:
     for function in functions(module):
         allocations = operations(function, {"memref.alloc"})
         report.matched["memref.alloc"] += len(allocations)
-        buffers = [found for op in allocations if (found := _borrowed(op, least)) is not None]
+        buffers = {op: frees for op in allocations if (frees := _frees(op, least))}
         if not buffers:
             continue
-        if not declare(module):
+        if _POOL not in ir.SymbolTable(module) and not declare(module, FUNCTIONS):
             report.leave("memref.alloc", f"the module has a symbol such as `{TAKE}` of its own")
             return report
         report.changed["memref.alloc"] += len(buffers)
@@ -116,46 +121,37 @@ def lend_buffers(module: ir.Operation) -> Report:
     return report
 
 
-class _Buffer(NamedTuple):
-    """An allocation and its deallocations."""
-
-    allocation: Any
-    frees: list[Any]
-
-
-def _borrowed(allocation: Any, least: int) -> _Buffer | None:
-    """Return an allocation that the pool may serve; None where malloc has to serve it."""
+def _frees(allocation: Any, least: int) -> list[Any]:
+    """Return the deallocations of an allocation that the pool may serve; empty for any other."""
     type_ = allocation.results[0].type
     static = static_bytes(type_)
     least = least if type_.has_static_shape else 1
     is_plain = type_.memory_space is None and type_.affine_map == _row_major(type_)
     if not is_plain or not least <= static < MOST_BYTES:
-        return None
+        return []
     users = reaching(allocation.results[0], handed_over=True)
-    frees = [op for op in users or () if op.name == "memref.dealloc"]
-    return _Buffer(allocation, frees) if frees else None
+    return [op for op in users or () if op.name == "memref.dealloc"]
 
 
 def _row_major(type_: Any) -> ir.AffineMap:
     return ir.AffineMap.get_identity(type_.rank)
 
 
-def _lend(function: Any, buffers: list[_Buffer]) -> None:
-    """Have a function borrow its buffers."""
+def _lend(function: Any, buffers: Mapping[Any, list[Any]]) -> None:
     ends = operations(function, {"func.return"})
     is_noted = len(ends) > 1 and len(buffers) <= _MOST_NOTED
     lent = _Lent(function, len(buffers)) if is_noted else None
-    for number, buffer in enumerate(buffers):
-        room = _take(buffer.allocation)
+    for number, (allocation, frees) in enumerate(buffers.items()):
+        room = _take(allocation)
         if lent is not None:
             lent.note(number, room)
-        for free in buffer.frees:
+        for free in frees:
             with free.location, ir.InsertionPoint(free):
                 if lent is not None:
                     lent.strike_out(number)
                 func.CallOp([], GIVE, [room])
             free.erase()
-        buffer.allocation.erase()
+        allocation.erase()
     if lent is not None:
         lent.give_back_at(ends)
 
@@ -165,10 +161,7 @@ def _take(allocation: Any) -> Any:
     type_ = allocation.results[0].type
     sizes = list(allocation.operands)
     with allocation.location, ir.InsertionPoint(allocation):
-        bytes_ = index(static_bytes(type_))
-        for size in sizes:
-            bytes_ = arith.muli(bytes_, size)
-        room = func.CallOp([_room_type()], TAKE, [bytes_]).results[0]
+        room = func.CallOp([_room_type()], TAKE, [bytes_at_run_time(allocation)]).results[0]
         view = memref.ViewOp(type_, room, index(0), sizes).result
     allocation.results[0].replace_all_uses_with(view)
     return room
@@ -208,3 +201,102 @@ class _Lent:
 def _room_type() -> ir.MemRefType:
     byte = ir.IntegerType.get_signless(8)
     return ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], byte)
+
+
+TAKE, GIVE, GIVE_ALL = "lx_take", "lx_give", "lx_give_all"
+
+_POOL = variable_symbol(VARIABLE)
+
+DESCRIPTOR = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
+"""The descriptor of a `memref<?xi8>`: the allocation, the start, an offset, its size, a stride."""
+
+FUNCTIONS = f"""
+llvm.mlir.global weak @{_POOL}() : !llvm.ptr {{
+  %null = llvm.mlir.zero : !llvm.ptr
+  llvm.return %null : !llvm.ptr
+}}
+llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
+
+func.func private @lx_pool(%bytes: i64) -> (i1, !llvm.ptr)
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %least = arith.constant {LEAST_BYTES} : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %variable = llvm.mlir.addressof @{_POOL} : !llvm.ptr
+  %pool = llvm.load %variable : !llvm.ptr -> !llvm.ptr
+  %is_there = llvm.icmp "ne" %pool, %null : !llvm.ptr
+  %is_large = arith.cmpi uge, %bytes, %least : i64
+  %lends = arith.andi %is_there, %is_large : i1
+  return %lends, %pool : i1, !llvm.ptr
+}}
+
+func.func private @{TAKE}(%size: index) -> memref<?xi8>
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %64 = arith.constant 64 : i64
+  %line = arith.constant 63 : i64
+  %bytes = arith.index_cast %size : index to i64
+  %lends, %pool = call @lx_pool(%bytes) : (i64) -> (i1, !llvm.ptr)
+  cf.cond_br %lends, ^lent, ^own
+^lent:
+  %take = llvm.load %pool : !llvm.ptr -> !llvm.ptr
+  %block = llvm.call %take(%pool, %bytes) : !llvm.ptr, (!llvm.ptr, i64) -> !llvm.ptr
+  cf.br ^done(%block, %0 : !llvm.ptr, i64)
+^own:
+  %room = arith.addi %bytes, %64 : i64
+  %memory = llvm.call @malloc(%room) : (i64) -> !llvm.ptr
+  %number = llvm.ptrtoint %memory : !llvm.ptr to i64
+  %negated = arith.subi %0, %number : i64
+  %missing = arith.andi %negated, %line : i64
+  cf.br ^done(%memory, %missing : !llvm.ptr, i64)
+^done(%allocated: !llvm.ptr, %skipped: i64):
+  %aligned = llvm.getelementptr %allocated[%skipped] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  %a = llvm.mlir.zero : {DESCRIPTOR}
+  %b = llvm.insertvalue %allocated, %a[0] : {DESCRIPTOR}
+  %c = llvm.insertvalue %aligned, %b[1] : {DESCRIPTOR}
+  %d = llvm.insertvalue %bytes, %c[3, 0] : {DESCRIPTOR}
+  %e = llvm.insertvalue %1, %d[4, 0] : {DESCRIPTOR}
+  %buffer = builtin.unrealized_conversion_cast %e : {DESCRIPTOR} to memref<?xi8>
+  return %buffer : memref<?xi8>
+}}
+
+func.func private @{GIVE}(%buffer: memref<?xi8>)
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %whole = builtin.unrealized_conversion_cast %buffer : memref<?xi8> to {DESCRIPTOR}
+  %allocated = llvm.extractvalue %whole[0] : {DESCRIPTOR}
+  %bytes = llvm.extractvalue %whole[3, 0] : {DESCRIPTOR}
+  %lends, %pool = call @lx_pool(%bytes) : (i64) -> (i1, !llvm.ptr)
+  cf.cond_br %lends, ^lent, ^own
+^lent:
+  %second = llvm.getelementptr %pool[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %give = llvm.load %second : !llvm.ptr -> !llvm.ptr
+  llvm.call %give(%pool, %allocated, %bytes) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64) -> ()
+  return
+^own:
+  llvm.call @free(%allocated) : (!llvm.ptr) -> ()
+  return
+}}
+
+func.func private @{GIVE_ALL}(%buffers: memref<?xmemref<?xi8>>)
+    attributes {{llvm.linkage = #llvm.linkage<internal>}} {{
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %count = memref.dim %buffers, %0 : memref<?xmemref<?xi8>>
+  cf.br ^next(%0 : index)
+^next(%number: index):
+  %more = arith.cmpi ult, %number, %count : index
+  cf.cond_br %more, ^look, ^done
+^look:
+  %buffer = memref.load %buffers[%number] : memref<?xmemref<?xi8>>
+  %address = memref.extract_aligned_pointer_as_index %buffer : memref<?xi8> -> index
+  %is_there = arith.cmpi ne, %address, %0 : index
+  %after = arith.addi %number, %1 : index
+  cf.cond_br %is_there, ^give, ^next(%after : index)
+^give:
+  call @{GIVE}(%buffer) : (memref<?xi8>) -> ()
+  cf.br ^next(%after : index)
+^done:
+  return
+}}
+"""

@@ -22,7 +22,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.analysis.buffers import reaching, static_bytes
-from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import functions, is_in_sequence, operations, replace_op
 
 NAME = "linalg-ext-move-small-buffers-to-stack"
 
@@ -32,7 +32,6 @@ BUFFER_LIMIT_BYTES = 4 * 1024
 FRAME_LIMIT_BYTES = 32 * 1024
 """The most bytes of the stack that the moved buffers of one function take."""
 
-_ONE_AT_A_TIME = ("scf.for", "scf.if", "scf.while")
 _ALLOC, _DEALLOC = "memref.alloc", "memref.dealloc"
 
 
@@ -44,7 +43,7 @@ def move_small_buffers_to_stack(module: ir.Operation) -> Report:
         left = FRAME_LIMIT_BYTES
         for alloc in operations(function, {_ALLOC}):
             report.matched[alloc.name] += 1
-            size = _bytes(alloc)
+            size = static_bytes(alloc.results[0].type)
             reason = "the function has much on the stack" if size > left else _reason(alloc, size)
             if reason is not None:
                 report.leave(alloc.name, reason)
@@ -59,26 +58,13 @@ def _reason(alloc: Any, size: int) -> str | None:
     """Return the reason for which an allocation stays on the heap; None if absent."""
     if len(alloc.operands) or size > BUFFER_LIMIT_BYTES:
         return "the buffer is large, or of open size"
-    if not _is_one_at_a_time(alloc):
+    if not is_in_sequence(alloc):
         return "several threads may allocate the buffer"
     reached = reaching(alloc.results[0], handed_over=True)
     freed = [op for op in reached or [] if op.name == _DEALLOC]
     if len(freed) != 1 or freed[0].block != alloc.block:
         return "the buffer may outlive its block"
     return None
-
-
-def _bytes(alloc: Any) -> int:
-    type_ = ir.MemRefType(alloc.results[0].type)
-    return static_bytes(type_)
-
-
-def _is_one_at_a_time(alloc: Any) -> bool:
-    """Return whether only sequential loops and branches enclose an op in its function."""
-    parent = alloc.parent
-    while parent.name in _ONE_AT_A_TIME:
-        parent = parent.operation.parent
-    return bool(parent.name == "func.func")
 
 
 def _move(alloc: Any) -> None:

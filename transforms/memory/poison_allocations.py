@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, llvm
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.machine_code import variable_symbol
 from linalg_ext.runtime.poison import PATTERN, VARIABLE
-from linalg_ext.transforms.ir_utils.walking import operations
+from linalg_ext.transforms.ir_utils.module_functions import declare
+from linalg_ext.transforms.ir_utils.walking import enclosing, operations
 
-from ._workspace_functions import TAKE
+from .lend_buffers import TAKE
 
 NAME = "linalg-ext-poison-allocations"
 
@@ -78,50 +79,27 @@ def poison_allocations(module: ir.Operation) -> Report:
                 continue
             report.matched[op.name] += 1
             report.changed[op.name] += 1
-            _call_fill(op.results[0], nbytes)
-    if report.changed and _FILL not in ir.SymbolTable(module):
-        parsed = ir.Module.parse(FUNCTIONS, module.context)
-        with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
-            for made in parsed.body.operations:
-                made.operation.clone()
+            callee = ir.FlatSymbolRefAttr.get(_FILL)
+            llvm.CallOp(None, [op.results[0], nbytes], [], [], callee=callee)
+    if report.changed:
+        declare(module, FUNCTIONS)
     return report
 
 
 def _bytes_of_call(op: Any) -> Any:
-    """The size of the memory that a call gives; None where it gives none."""
+    """Return the size of the memory that a call gives; None where it gives none."""
     if "callee" in op.attributes:
         position = _BYTES.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return None if position is None else op.operands[position]
-    function = op.parent
-    while function.name != "llvm.func":
-        function = function.parent
-    # The pool's function has no name: `_workspace_functions` calls it by its address.
+    # The pool's function has no name: `lend_buffers` calls it by its address.
+    function: Any = enclosing(op, "llvm.func")
     is_pool = ir.StringAttr(function.attributes["sym_name"]).value == TAKE
     return op.operands[2] if is_pool and len(op.results) else None
 
 
 def _bytes_of_alloca(op: Any) -> Any:
     pointer, i64 = op.results[0].type, ir.IntegerType.get_signless(64)
-    zero = ir.Operation.create("llvm.mlir.zero", results=[pointer]).result
-    end = ir.Operation.create(
-        "llvm.getelementptr",
-        results=[pointer],
-        operands=[zero, op.operands[0]],
-        attributes={
-            "elem_type": op.attributes["elem_type"],
-            "rawConstantIndices": ir.DenseI32ArrayAttr.get([-(1 << 31)]),
-        },
-    ).result
-    return ir.Operation.create("llvm.ptrtoint", results=[i64], operands=[end]).result
-
-
-def _call_fill(start: Any, nbytes: Any) -> None:
-    ir.Operation.create(
-        "llvm.call",
-        operands=[start, nbytes],
-        attributes={
-            "callee": ir.FlatSymbolRefAttr.get(_FILL),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        },
-    )
+    dynamic = ir.DenseI32ArrayAttr.get([-(1 << 31)])
+    start = llvm.ZeroOp(pointer).result
+    end = llvm.GEPOp(pointer, start, [op.operands[0]], dynamic, op.attributes["elem_type"], None)
+    return llvm.PtrToIntOp(i64, end.result).result

@@ -37,15 +37,13 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant, element_of_constant, like, literal
+from linalg_ext.transforms.ir_utils.float_formats import NARROW, WIDE
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_each
-
-from ._float_formats import F32, F64, NARROW
 
 NAME = "linalg-ext-expand-known-powers"
 
 _POWER = "math.powf"
 
-_FORMATS = {F32.name: F32, F64.name: F64}
 
 _WHOLE = -3, 7
 _HALVES = -2.5, 3.5
@@ -60,11 +58,11 @@ def expand_known_powers(module: ir.Operation) -> Report:
 
 
 def _expanded(op: Any) -> Any | str | None:
-    base, given = op.operands
-    known = element_of_constant(given)
-    if not isinstance(known, ir.FloatAttr):
+    base, power = op.operands
+    attribute = element_of_constant(power)
+    if not isinstance(attribute, ir.FloatAttr):
         return "the exponent is not known"
-    exponent = float(known.value)
+    exponent = float(attribute.value)
     if not _is_small(exponent):
         return f"the exponent is {exponent:g}: products would lose digits"
     if isinstance(base.type, ir.RankedTensorType):
@@ -73,7 +71,7 @@ def _expanded(op: Any) -> Any | str | None:
     if format_ in NARROW:
         wide = like(base.type, ir.F32Type.get())
         return arith.truncf(base.type, _power(arith.extf(wide, base), exponent))
-    return _power(base, exponent) if format_ in _FORMATS else None
+    return _power(base, exponent) if format_ in WIDE else None
 
 
 def _is_small(exponent: float) -> bool:
@@ -97,7 +95,7 @@ def _power(x: Any, exponent: float) -> Any:
         root = arith.divf(constant(x.type, 1), root)
     # It is never negative: of -0 and of what an infinite factor gives the sign is wrong.
     power = math.absf(root if product is None else arith.mulf(product, root))
-    format_ = _FORMATS[str(element_type(x.type))]
+    format_ = WIDE[str(element_type(x.type))]
     infinity, sign = format_.overflow, 1 << (format_.exponent + format_.mantissa)
     lowest = literal(x.type, hex(sign | infinity))
     limit = literal(x.type, hex(infinity)) if exponent > 0 else constant(x.type, 0)

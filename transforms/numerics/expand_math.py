@@ -74,13 +74,10 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant, like, literal
+from linalg_ext.transforms.ir_utils.float_formats import EXPONENT_ONLY, FLOATS, NARROW, FloatFormat
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_each
 
-from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
-
 NAME = "linalg-ext-expand-math"
-
-_FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
 
 
 @module_pass(NAME, on=lambda name: name in _EXPANSIONS)
@@ -107,7 +104,7 @@ def _fma(op: Any) -> Any | None:
 
 def _isinf(op: Any) -> Any | None:
     value = op.operands[0]
-    format_ = _FORMATS.get(_format(value))
+    format_ = FLOATS.get(_format(value))
     if format_ is None and _format(value) != EXPONENT_ONLY:
         return None
     if format_ is None or not format_.has_infinity:
@@ -120,7 +117,7 @@ def _isnormal(op: Any) -> Any | None:
     value = op.operands[0]
     if _format(value) == EXPONENT_ONLY:  # bare powers of two, or NaN
         return arith.cmpf(arith.CmpFPredicate.ORD, value, value)
-    format_ = _FORMATS.get(_format(value))
+    format_ = FLOATS.get(_format(value))
     if format_ is None:
         return None
     magnitude = math.absf(value)
@@ -167,7 +164,7 @@ def _flush_denormals(op: Any) -> Any | None:
     value = op.operands[0]
     if _format(value) == EXPONENT_ONLY:
         return value
-    format_ = _FORMATS.get(_format(value))
+    format_ = FLOATS.get(_format(value))
     if format_ is None:
         return None
     tiny = arith.cmpf(arith.CmpFPredicate.OLT, math.absf(value), _least_normal(value.type, format_))
@@ -188,7 +185,7 @@ def _scaling_truncf(op: Any) -> Any:
 
 
 def _power_of_two(scale: Any) -> Any:
-    """A scale as a bare power of two, which is what scaling is by."""
+    """Return a scale as a bare power of two, which is what scaling is by."""
     if _format(scale) == EXPONENT_ONLY:
         return scale
     return arith.truncf(like(scale.type, ir.Type.parse(EXPONENT_ONLY)), scale)

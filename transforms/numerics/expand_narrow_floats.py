@@ -30,9 +30,14 @@ from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, like
+from linalg_ext.transforms.ir_utils.float_formats import (
+    EXPONENT_ONLY,
+    F32,
+    F64,
+    NARROW,
+    FloatFormat,
+)
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, replace_each
-
-from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
 
 NAME = "linalg-ext-expand-narrow-floats"
 
@@ -82,7 +87,7 @@ def _has_f16_casts() -> bool:
 
 
 def _bits(value: Any, width: int) -> tuple[Any, Integers]:
-    """The bits of a float, zero-extended to `width` bits, and arithmetic on such integers."""
+    """Return the bits of a float, zero-extended to `width`, and arithmetic on such integers."""
     type_ = value.type
     wide = like(type_, ir.IntegerType.get_signless(width))
     own = like(type_, ir.IntegerType.get_signless(element_type(type_).width))
@@ -91,7 +96,7 @@ def _bits(value: Any, width: int) -> tuple[Any, Integers]:
 
 
 def _widen(value: Any, source: FloatFormat) -> Any:
-    """A narrow number as f32; exact."""
+    """Return a narrow number as f32; exact."""
     float32 = like(value.type, ir.F32Type.get())
     bits, i32 = _bits(value, 32)
     shift = F32.mantissa - source.mantissa
@@ -123,7 +128,7 @@ def _widen(value: Any, source: FloatFormat) -> Any:
 
 
 def _narrow(value: Any, target: FloatFormat) -> Any:
-    """An f32 or f64 in a narrow format, rounded to nearest even."""
+    """Return an f32 or f64 in a narrow format, rounded to nearest even."""
     source = F64 if isinstance(element_type(value.type), ir.F64Type) else F32
     bits, ints = _bits(value, source.width)
     magnitude = ints.conj(bits, (1 << (source.width - 1)) - 1)
@@ -145,7 +150,7 @@ def _narrow(value: Any, target: FloatFormat) -> Any:
 def _round_magnitude(
     magnitude: Any, ints: Integers, source: FloatFormat, target: FloatFormat, type_: Any
 ) -> Any:
-    """The bits of `target` for a magnitude, too large ones left too large."""
+    """Return the bits of `target` for a magnitude, too large ones left too large."""
     shift = source.mantissa - target.mantissa
     odd = ints.conj(ints.shr(magnitude, shift), 1)
     half = ints.add(magnitude, ints.add(odd, (1 << (shift - 1)) - 1))
@@ -171,7 +176,7 @@ def _widen_exponent(value: Any) -> Any:
 
 
 def _narrow_exponent(value: Any) -> Any:
-    """An f32 or f64 as f8E8M0FNU: the nearest power of two, ties upwards; below it the least.
+    """Convert an f32 or f64 to f8E8M0FNU: the nearest power of two, ties upwards, or the least.
 
     Zero, negative numbers, NaN and what rounds above 2^127 have no power of two: NaN.
     """
@@ -193,7 +198,7 @@ def _narrow_exponent(value: Any) -> Any:
 
 
 def _bits_of_least_power(source: FloatFormat) -> int:
-    """The bits of 2^-127, which is subnormal in f32."""
+    """Return the bits of 2^-127, which is subnormal in f32."""
     if source is F32:
         return 1 << (F32.mantissa - 1)
     return (source.bias - F32.bias) << source.mantissa

@@ -67,7 +67,6 @@ def freeze_undefined(module: ir.Operation) -> Report:
 
 
 def _freeze(op: Any, uses: Sequence[tuple[Any, int]]) -> None:
-    """Have uses of the result of an op get what is frozen of it."""
     value = op.results[0]
     with op.location, ir.InsertionPoint.after(op):
         frozen = ir.Operation.create("llvm.freeze", results=[value.type], operands=[value])
@@ -87,7 +86,7 @@ def _may_be_undefined(op: Any) -> bool:
 
 
 def _numbers(constant: Any) -> list[int]:
-    """The numbers of a constant; one that is no number of bits where they are not known."""
+    """Return the numbers of a constant; one that is no number of bits where they are not known."""
     value: Any = constant.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return [value.value]

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.arithmetic import Integers, element_of_constant, index
+from linalg_ext.transforms.ir_utils.arithmetic import Integers, element_of_constant
+from linalg_ext.transforms.ir_utils.tensor_loops import elementwise, empty_like, size_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_each, replace_op
 
 NAME = "linalg-ext-guard-integer-division"
@@ -67,25 +68,11 @@ def _scalarize(op: Any) -> None:
     """Put a division of tensors into a `linalg.generic`, where it divides scalars."""
     type_ = op.results[0].type
     with op.location, ir.InsertionPoint(op):
-        sizes = [
-            tensor.dim(op.operands[0], index(at))
-            if type_.is_dynamic_dim(at)
-            else type_.get_dim_size(at)
-            for at in range(type_.rank)
-        ]
-        identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
-        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-        generic = linalg.GenericOp(
-            [type_],
-            list(op.operands),
-            [tensor.empty(sizes, type_.element_type)],
-            ir.ArrayAttr.get([identity] * 3),
-            ir.ArrayAttr.get([parallel] * type_.rank),
+        sizes = [size_of(op.operands[0], axis) for axis in range(type_.rank)]
+        quotients = elementwise(
+            op.operands, [empty_like(type_, sizes)], lambda a, b, _: [_divide(op.name, a, b)]
         )
-        body = generic.regions[0].blocks.append(*[type_.element_type] * 3)
-        with ir.InsertionPoint(body):
-            linalg.YieldOp([_divide(op.name, *list(body.arguments)[:2])])
-    replace_op(op, generic.results[0])
+    replace_op(op, quotients.results[0])
 
 
 def _guarded(name: str, a: Any, b: Any) -> Any:

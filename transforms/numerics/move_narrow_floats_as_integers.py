@@ -78,7 +78,7 @@ def _as_integers(op: Any) -> None:
 
 
 def _bits(type_: Any) -> Any:
-    """The type of the bits of narrow floats; any other type as it is."""
+    """Return the type of the bits of narrow floats; any other type as it is."""
     if not _is_narrow(type_):
         return type_
     bits = ir.IntegerType.get_signless(16)

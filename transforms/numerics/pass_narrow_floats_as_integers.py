@@ -35,7 +35,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.walking import functions, operations
+from linalg_ext.transforms.ir_utils.walking import function_type, functions, operations
 
 NAME = "linalg-ext-pass-narrow-floats-as-integers"
 
@@ -66,12 +66,8 @@ def pass_narrow_floats_as_integers(module: ir.Operation) -> Report:
 
 
 def _types(function: Any) -> list[Any]:
-    type_ = _type_of(function)
+    type_ = function_type(function)
     return [*type_.inputs, *type_.results]
-
-
-def _type_of(function: Any) -> Any:
-    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
 def _is_narrow(type_: Any) -> bool:
@@ -79,12 +75,12 @@ def _is_narrow(type_: Any) -> bool:
 
 
 def _passed(types: Sequence[Any]) -> list[Any]:
-    """The types in which values of `types` are passed."""
+    """Return the types in which values of `types` are passed."""
     return [ir.IntegerType.get_signless(16) if _is_narrow(type_) else type_ for type_ in types]
 
 
 def _change(function: Any) -> None:
-    type_ = _type_of(function)
+    type_ = function_type(function)
     new = ir.FunctionType.get(_passed(type_.inputs), _passed(type_.results))
     function.attributes["function_type"] = ir.TypeAttr.get(new)
     entry = function.regions[0].blocks[0]

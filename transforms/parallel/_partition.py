@@ -3,17 +3,23 @@
 Each op is cut along one of its parallel loops. A buffer that some op writes must be reached through
 that loop alone along one of its axes, the same axis in every op. Then a slice reads nothing that
 another slice writes, and slices run in parallel, or one after another, without waiting.
+
+No op between two ops of a row accesses memory. A row is divided into regions. The ops of a region
+are cut into slices together. A region begins when the one before is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from linalg_ext.bindings import ir
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.target import Target, current
+from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 
-from ._work_steps import Access, Step
+from ._work_steps import Access, Step, far, figures, step_of
 
 WORTH_SHARING = 30_000.0
 """Work, in nanoseconds of one core, from which on more than one thread is used.
@@ -119,13 +125,9 @@ def find_work(steps: Sequence[Step], slices: int) -> Work | None:
     target = current()
     written = {a.buffer for step in steps for a in step.accesses if a.is_written}
     largest = max(range(len(steps)), key=lambda at: steps[at].nanoseconds(target))
-    found = [
-        work
-        for loop in steps[largest].candidates
-        if (work := _assign(steps, written, largest, loop)) is not None
-    ]
+    ways = [_assign(steps, written, largest, loop) for loop in steps[largest].candidates]
     # Of equals an outer loop: its slices are whole in memory.
-    return min(found, key=lambda work: work.nanoseconds_of_slice(slices), default=None)
+    return min(filter(None, ways), key=lambda work: work.nanoseconds_of_slice(slices), default=None)
 
 
 def _assign(steps: Sequence[Step], written: set[Any], first: int, loop: int) -> Work | None:
@@ -191,15 +193,235 @@ def _spread(
 
 
 def _axis(access: Access, loop: int) -> int | None:
-    """The axis that the loop runs along; -1 for none, None where that cannot be cut."""
-    found = -1
-    for axis, index in enumerate(access.indices):
-        if index is None:
-            return None
-        if loop in index:
-            if found >= 0 or index[loop] < 1:
-                return None
-            found = axis
-    if found >= 0 and access.is_written and len(access.indices[found] or {}) != 1:
+    """Return the axis that the loop runs along; -1 for none, None where that cannot be cut."""
+    if None in access.indices:
         return None
-    return found
+    axes = {axis: index for axis, index in enumerate(access.indices) if loop in (index or {})}
+    if not axes:
+        return -1
+    ((axis, index), *others) = axes.items()
+    can_be_cut = not others and index is not None and index[loop] > 0
+    is_shared = access.is_written and len(index or {}) != 1
+    return axis if can_be_cut and not is_shared else None
+
+
+_MOST_STEPS = 24
+"""The most steps of a region: the time to find its best cut grows with their square."""
+
+STRUCTURED = frozenset({"linalg.generic", "memref.copy"})
+
+_PARALLEL = frozenset({"scf.forall", "scf.parallel"})
+
+_DEALLOC = "memref.dealloc"
+
+_HARMLESS = TOUCH_NOTHING | {_DEALLOC}
+"""Operations on buffers that neither read nor write one."""
+
+_SCALAR = ("affine.", "arith.", "cf.assert", "complex.", "index.", "math.", "scf.", "vector.")
+"""Name prefixes of operations that access memory only through operands that are buffers."""
+
+
+@dataclass(eq=False)
+class Row:
+    """Structured ops of one block with nothing that reaches memory between them.
+
+    Attributes:
+        steps: the ops, in order.
+        after: the operation that comes after the last one.
+        frees: deallocations between them.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    after: Any = None
+    frees: list[Any] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Region:
+    """Steps that run together: cut by `work`, or on one thread if it is None."""
+
+    steps: list[Step]
+    work: Work | None
+
+
+def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
+    """Return all rows of an entry on buffers, also those in bodies of its loops and branches.
+
+    Args:
+        entry: a function.
+        reasons: the set that receives the reasons for which ops cannot be in a row.
+    """
+    return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
+
+
+def parallel_loops(entry: ir.Operation) -> list[Any]:
+    """Return the outermost parallel loops of an entry."""
+    ops = (each.operation for block in _blocks(entry) for each in block.operations)
+    return [op for op in ops if op.name in _PARALLEL]
+
+
+def _blocks(op: Any) -> Iterator[Any]:
+    """Yield the blocks of an operation and of nested `scf` ops, except parallel loops."""
+    for region in op.regions:
+        for block in region.blocks:
+            yield block
+            for inner in (each.operation for each in block.operations):
+                if inner.name.startswith("scf.") and inner.name not in _PARALLEL:
+                    yield from _blocks(inner)
+
+
+def _rows_of(block: Any, reasons: set[str]) -> list[Row]:
+    finished, row = [], Row()
+    frees: list[Any] = []
+    for op in (each.operation for each in block.operations):
+        if row.steps and row.after is None:
+            row.after = op
+        met = _met(op, reasons)
+        if isinstance(met, Step):
+            row.steps.append(met)
+            row.after = None
+            row.frees += frees
+            frees = []
+        elif op.name == _DEALLOC:
+            frees.append(op)
+        elif met is None:
+            if row.steps:
+                finished.append(row)
+            row, frees = Row(), []
+    return [*finished, row] if row.steps else finished
+
+
+def _met(op: ir.Operation, reasons: set[str]) -> Step | ir.Operation | None:
+    """Return an op as a step, as it is where a row goes on behind it, and None where it ends."""
+    if op.name in STRUCTURED:
+        step = step_of(op)
+        if not isinstance(step, str):
+            return step
+        reasons.add(step)
+        return None
+    if op.name in (_DEALLOC, "func.return") or _reaches_no_memory(op):
+        return op
+    reasons.add(f"the region holds {op.name}")
+    return None
+
+
+def _reaches_no_memory(op: Any) -> bool:
+    """Return whether an operation and all nested in it access no memory of buffers."""
+    if op.name in _HARMLESS:
+        return True
+    is_harmless = True
+
+    def visit(inner: Any) -> Any:
+        nonlocal is_harmless
+        values = (*inner.operands, *inner.results)
+        if not inner.name.startswith(_SCALAR) or any(
+            isinstance(value.type, ir.MemRefType) for value in values
+        ):
+            is_harmless = False
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return is_harmless
+
+
+def regions(steps: Sequence[Step], threads: int) -> list[Region]:
+    """Divide the steps of a row into the regions that `threads` threads run fastest.
+
+    A step joins the region before it where that costs less than waiting for all of its slices.
+    """
+    divided: list[Region] = []
+    for items in _items(steps):
+        region = _region(items, threads)
+        is_apart = region.work is None and len(items) > 1
+        for part in [_region([step], threads) for step in items] if is_apart else [region]:
+            joint = _joint(divided[-1], part, threads) if divided else None
+            divided[-1:] = [*divided[-1:], part] if joint is None else [joint]
+    return divided
+
+
+def _region(steps: list[Step], threads: int) -> Region:
+    return Region(steps, find_work(steps, threads))
+
+
+def _joint(one: Region, other: Region, threads: int) -> Region | None:
+    """Return both regions as one; None where two regions are faster."""
+    steps = [*one.steps, *other.steps]
+    if one.work is None and other.work is None:
+        return Region(steps, None)
+    if not may_be_fused(*(step.op for step in steps)):
+        return None
+    if len(steps) > _MOST_STEPS:
+        return None
+    joint = _region(steps, threads)
+    if joint.work is None:
+        return None
+    apart = _nanoseconds(one, threads) + wait() + _nanoseconds(other, threads)
+    apart += _nanoseconds_between(one, other) / threads
+    return joint if _nanoseconds(joint, threads) <= apart else None
+
+
+def wait() -> float:
+    """Return the nanoseconds from the end of a region to the beginning of the next."""
+    return 1e9 * figures(current()).fork
+
+
+def _nanoseconds_between(one: Region, other: Region) -> float:
+    """Estimate the time of one core to write and read the buffers that `other` takes from `one`.
+
+    In a joint region, a slice has them in its caches or even in registers.
+    """
+    written = {a.buffer: a for step in one.steps for a in step.accesses if a.is_written}
+    reached = {a.buffer for step in other.steps for a in step.accesses}
+    return sum(far(written[buffer].bytes) for buffer in reached if buffer in written) * 2
+
+
+def _nanoseconds(region: Region, threads: int) -> float:
+    """Estimate the time of a region on `threads` threads."""
+    if region.work is not None:
+        return region.work.nanoseconds_of_slice(threads)
+    target = current()
+    return sum(step.nanoseconds(target) for step in region.steps)
+
+
+def _items(steps: Sequence[Step]) -> list[list[Step]]:
+    """Reorder steps without a change of meaning: each fill joins the step that first needs it.
+
+    A fill whose buffer is first reached through another view comes first of all: in its own place
+    it might separate steps that belong together.
+    """
+    first: list[list[Step]] = []
+    others: list[list[Step]] = []
+    waiting: list[Step] = []
+    for at, step in enumerate(steps):
+        mine = [fill for fill in waiting if step.reaches(fill.accesses[0].buffer)]
+        waiting = [fill for fill in waiting if fill not in mine]
+        if _may_move(steps, at):
+            user = _first_user(steps, at)
+            if user is not None and not _reaches_so(user, step):
+                first.append([step])
+            elif user is not None:
+                waiting.append(step)
+            else:
+                others.append([step])
+            continue
+        others.append([*mine, step])
+    return [*first, *others]
+
+
+def _may_move(steps: Sequence[Step], at: int) -> bool:
+    """Return whether a step only fills one buffer, which no step before it reaches."""
+    step = steps[at]
+    if not step.fills or len(step.accesses) != 1:
+        return False
+    return not any(before.reaches(step.accesses[0].buffer) for before in steps[:at])
+
+
+def _first_user(steps: Sequence[Step], at: int) -> Step | None:
+    (access,) = steps[at].accesses
+    return next((step for step in steps[at + 1 :] if step.reaches(access.buffer)), None)
+
+
+def _reaches_so(user: Step, fill: Step) -> bool:
+    (access,) = fill.accesses
+    return all(each.value == access.value for each in user.accesses if each.buffer == access.buffer)

@@ -1,4 +1,9 @@
-"""The structured ops of an entry on buffers: their loops, accesses and costs."""
+"""The structured ops of an entry on buffers: their loops, accesses and costs.
+
+Arguments of an entry and allocations do not alias. A buffer that a loop carries is the one that the
+loop began with, or one that the iteration before allocated. It does not alias either, as long as no
+op in the loop reaches the first buffer by another name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,36 +20,25 @@ from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.target import Figures, Level, Target, current
-from linalg_ext.target.analytic import analytic
-from linalg_ext.target.clock import USUAL
-from linalg_ext.target.performance import FUNCTIONS
-from linalg_ext.transforms.analysis.buffers import buffer_of, element_bytes, is_one_to_one
+from linalg_ext.target import Figures, Target, current
+from linalg_ext.target.analytic import busy_core
+from linalg_ext.transforms.analysis.buffers import (
+    Buffer,
+    buffer_of,
+    element_bytes,
+    is_one_to_one,
+    uses_of,
+)
 from linalg_ext.transforms.analysis.operation_kinds import operation_kind
-from linalg_ext.transforms.ir_utils.generics import input_count, parallel_loops
-
-from ._carried_buffers import may_be_read, may_be_written
-
-_FUNCTION_CYCLES = 20.0
-"""Cycles that a vector of values of exp, tanh and the like takes."""
-
-_LINE = 64
-"""Bytes of a line of a cache."""
+from linalg_ext.transforms.ir_utils.arithmetic import strides_of
+from linalg_ext.transforms.ir_utils.generics import input_count, loop_of, parallel_loops
+from linalg_ext.transforms.ir_utils.walking import ancestor_in
 
 _PANEL_PRICE = 1.5
 """The cost of a byte of a contraction's panel of columns, where one of its rows costs 1."""
 
 _IN_PIECES = 1.1
 """The cost of a slice of many pieces of memory, where a slice of one piece costs 1."""
-
-_FAR, _NEAR = 20e9, 100e9
-"""Bytes that a core moves in a second, from memory and from its second cache."""
-
-_PACKED = 10.0
-"""Bytes that a core packs in a nanosecond."""
-
-_SIMPLE = frozenset({"simple", "divide"})
-"""Kinds of operation that a body computes by single instructions."""
 
 _USUAL_SIZE = 1024
 """The size assumed for a dynamic dimension when costs are compared."""
@@ -164,7 +158,8 @@ class Step:
         extent = max(1, self.extents[loop])
         alone = self.nanoseconds(current()) * -(-extent // slices) / extent
         if self.is_contraction:
-            return alone + self._repeated(loop) / _PACKED
+            memory = figures(current()).levels[-1]
+            return alone + 1e9 * self._repeated(loop) * (1 / memory.read + 1 / memory.write)
         is_whole = len(self.extents) == 1 or all(
             access.unit_stride_loop != loop for access in self.accesses
         )
@@ -184,11 +179,15 @@ class Step:
                 price += weight * access.element_bytes * _reached(access, self.extents)
         return price
 
+    def reaches(self, buffer: Any) -> bool:
+        """Return whether an access is to a buffer, or to a view of it."""
+        return any(access.buffer == buffer for access in self.accesses)
+
     def granule(self, loop: int) -> int:
         """Return the steps of a loop that fill a cache line, where a line lies along it; else 1."""
         return max(
             (
-                max(1, _LINE // access.element_bytes)
+                max(1, current().cache(1).line // access.element_bytes)
                 for access in self.accesses
                 if access.unit_stride_loop == loop
             ),
@@ -208,8 +207,8 @@ def step_of(op: ir.Operation) -> Step | str:
     else:
         count, maps = input_count(op), indexing_maps(op)
         parallel = frozenset(at for at, is_one in enumerate(parallel_loops(op)) if is_one)
-    body = _body(op)
-    if len(op.results) or body.reaches_memory:
+    positions, operations, reaches_memory = _body(op)
+    if len(op.results) or reaches_memory:
         return f"{op.name} reaches buffers that are not its operands"
     accesses: list[Access] = []
     sizes: dict[int, int | None] = {}
@@ -240,32 +239,19 @@ def step_of(op: ir.Operation) -> Step | str:
         tuple(sizes[loop] for loop in range(loops)),
         tuple(measures[loop] for loop in range(loops)),
         parallel,
-        frozenset(body.positions),
+        positions,
         tuple(accesses),
-        body.operations,
+        operations,
     )
 
 
 @functools.lru_cache(maxsize=16)
 def figures(target: Target) -> Figures:
-    """Return the measured rates of a core per second, or usual figures where none are measured.
+    """Return the measured figures of a target, or those of a busy core where none are measured.
 
-    The bounds in `_partition` from which on threads are used were tuned with the usual figures.
+    The bounds in `_partition` from which on threads are used were tuned with the latter.
     """
-    if target.figures is not None:
-        return target.figures
-    second_cache = target.cache(2).size
-    cycles = USUAL * target.lanes("f32")
-    rates = dict.fromkeys(FUNCTIONS, cycles / _FUNCTION_CYCLES)
-    rates |= dict.fromkeys(_SIMPLE, cycles * target.fma_units * 2)
-    return replace(
-        analytic(target),
-        levels=(
-            Level("L2", second_cache, _NEAR, _NEAR, _NEAR),
-            Level("memory", 0, _FAR, _FAR, _FAR),
-        ),
-        functions=tuple(rates.items()),
-    )
+    return target.figures or busy_core(target)
 
 
 def far(moved: float) -> float:
@@ -290,40 +276,89 @@ def _sum_of_loops(map_: AffineMap, index: AffineExpr) -> Linear | None:
 
 
 def _is_strided(type_: Any) -> bool:
-    try:
-        type_.get_strides_and_offset()
-    except RuntimeError:
-        return False
-    return type_.memory_space is None
+    return type_.memory_space is None and strides_of(type_) is not None
 
 
-@dataclass
-class _Body:
-    """The operations of the body of a structured op.
+def _body(op: ir.Operation) -> tuple[frozenset[int], Counter[str], bool]:
+    """Read the body of a structured op.
 
-    Attributes:
-        positions: the loops whose position the body reads.
-        operations: the number of operations of each kind.
-        reaches_memory: True where an op in the body has a memref operand.
+    Returns:
+        The loops whose position it reads, the number of its operations of each kind, and True where
+        an op in it has a memref operand.
     """
-
-    positions: set[int] = field(default_factory=set)
-    operations: Counter[str] = field(default_factory=Counter)
-    reaches_memory: bool = False
-
-
-def _body(op: ir.Operation) -> _Body:
-    body = _Body()
+    positions: set[int] = set()
+    operations: Counter[str] = Counter()
+    reaches_memory = False
 
     def visit(inner: Any) -> Any:
+        nonlocal reaches_memory
         if inner.name == "linalg.index":
-            body.positions.add(ir.IntegerAttr(inner.attributes["dim"]).value)
+            positions.add(loop_of(inner))
         kind = operation_kind(inner.name)
         if kind is not None and inner.name.startswith(("arith.", "math.")):
-            body.operations[kind] += 1
+            operations[kind] += 1
         if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
-            body.reaches_memory = True
+            reaches_memory = True
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return body
+    return frozenset(positions), operations, reaches_memory
+
+
+def may_be_read(buffer: Buffer) -> bool:
+    """Return whether only views of a buffer may write its memory."""
+    return buffer.kind != "unknown" or _is_carried_apart(buffer.value)
+
+
+def may_be_written(buffer: Buffer) -> bool:
+    """Return whether a buffer is an allocation or an argument.
+
+    An allocation has no alias, and the call checks the aliases of an argument.
+    """
+    return buffer.kind in ("allocation", "argument")
+
+
+def _is_carried_apart(argument: Any) -> bool:
+    """Return whether an `scf.for` carries a block argument that nothing in the loop aliases."""
+    body = argument.owner
+    if not isinstance(body, ir.Block):
+        return False
+    loop = body.owner.operation
+    if loop.name != "scf.for":
+        return False
+    pending, seen = [argument], {argument}
+    while pending:
+        for origin in _handed_on(loop, pending.pop()):
+            if origin.value.owner == body:
+                if origin.value not in seen:
+                    pending.append(origin.value)
+                    seen.add(origin.value)
+            elif not (_is_fresh(origin, body) or _is_left_alone(origin, loop)):
+                return False
+    return True
+
+
+def _handed_on(loop: Any, argument: Any) -> list[Buffer]:
+    """Return the buffers that a carried one is in the first iteration, and in the others."""
+    carried = argument.arg_number - 1
+    operands = list(loop.operands)
+    ended = list(argument.owner.operations)[-1].operation
+    return [buffer_of(operands[3 + carried]), buffer_of(list(ended.operands)[carried])]
+
+
+def _is_fresh(buffer: Buffer, body: Any) -> bool:
+    """Return whether each iteration of a loop allocates the buffer."""
+    owner = buffer.value.owner
+    return (
+        not isinstance(owner, ir.Block)
+        and owner.name == "memref.alloc"
+        and owner.operation.block == body
+    )
+
+
+def _is_left_alone(buffer: Buffer, loop: Any) -> bool:
+    """Return whether an allocation or argument is used by no op inside a loop."""
+    users = [use.owner.operation for use in uses_of(buffer.value)]
+    return may_be_written(buffer) and all(
+        user == loop or ancestor_in(loop.regions[0].blocks[0], user) is None for user in users
+    )

@@ -45,7 +45,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.module_functions import Functions, functions_with_status
 from linalg_ext.transforms.ir_utils.outlining import STEM, outermost_loops, part_of
-from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.transforms.ir_utils.walking import count_operations
 
 NAME = "linalg-ext-outline-long-entries"
 
@@ -63,7 +63,7 @@ def outline_long_entries(module: ir.Operation, *, longest: int = 1500, least: in
     report = Report(NAME)
     functions = Functions(module, STEM)
     for entry in functions_with_status(module):
-        loops = {loop: len(select(loop, lambda _: True)) for loop in outermost_loops(entry)}
+        loops = {loop: count_operations(loop) for loop in outermost_loops(entry)}
         if sum(loops.values()) <= longest:
             continue
         report.matched["scf.for"] += len(loops)

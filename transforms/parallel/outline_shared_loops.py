@@ -70,7 +70,7 @@ from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
 from linalg_ext.transforms.ir_utils.repeats import is_repeated
 from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_operands
 
-from ._loops_in_slices import SLICES
+from .share_work import SLICES
 
 NAME = "linalg-ext-outline-shared-loops"
 
@@ -172,19 +172,19 @@ def _hand_over(
 
 def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]:
     """Read the values back that `_hand_over` wrote."""
-    found = []
+    values_read = []
     offset = 0
     for value in buffers:
         type_ = value.type if _is_buffer(value) else ir.MemRefType.get([], value.type)
         descriptor = llvm.LoadOp(_descriptor(_rank(value)), _place(values, offset)).result
         buffer = _cast(type_, descriptor)
-        found.append(buffer if _is_buffer(value) else memref.load(buffer, []))
+        values_read.append(buffer if _is_buffer(value) else memref.load(buffer, []))
         offset += _words(value)
-    return found
+    return values_read
 
 
 def _call(name: str, given: ir.Value, values: ir.Value, count: ir.Value) -> ir.Value:
-    """A call of what shares a loop; gives the status."""
+    """Return a call of what shares a loop; gives the status."""
     type_ = ir.FunctionType.get([_pointer(), _i64()], [_i64()])
     function = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
     address = _cast(_pointer(), function)
@@ -217,7 +217,7 @@ def _words(value: ir.Value) -> int:
 
 
 def _rank(value: ir.Value) -> int:
-    """That of a buffer; 0 for another value, which is handed over in a buffer of its own."""
+    """Return the rank of a buffer; 0 of another value, which is handed over in a buffer."""
     return value.type.rank if isinstance(value.type, ir.MemRefType) else 0
 
 

@@ -9,7 +9,8 @@ Where one tensor is sorted by its own elements, integers, equal ones are the sam
 means nothing: there are networks of fewer exchanges then, each a minimum and a maximum.
 
 A longer network is a loop over a table of such fewer exchanges. It is made stable by the places
-where elements were: of equal ones the lower place comes first.
+where elements were: of equal ones the lower place comes first. A round of the loop reads the places
+of several exchanges before the first: none of these reads waits for what an exchange has written.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import arith, ir, linalg, tensor, vector
 from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.target import current
-from linalg_ext.transforms.ir_utils.arithmetic import index, negated
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, negated, on_rows
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     add,
     compare,
@@ -36,15 +37,9 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
     sub,
     transposed,
 )
+from linalg_ext.transforms.ir_utils.walking import producer
 
-from ._sort_keys import SortKey, keys_of
-from ._vector_comparator import (
-    is_on_vectors,
-    on_vectors,
-    read_vector,
-    width_in_vectors,
-    write_vectors,
-)
+from ._radix_sort import keys_of
 
 _MOST_SELECTIONS = 500
 """The most selections of a network that is written out: the code grows with them."""
@@ -64,6 +59,9 @@ _PLACE = 32
 _BLOCK = 64
 """Rows that are transposed at a time."""
 
+_UNROLL = 4
+"""Exchanges of a table in one round of its loop."""
+
 
 class LaneSort:
     """Sorts along a dimension of a few elements.
@@ -81,18 +79,14 @@ class LaneSort:
         self._is_total = total is not None
         self._exchange = total or self._selected
         widths = [width_in_vectors(ir.ShapedType(value.type).element_type) for value in view.inputs]
-        size = shape[self._axis]
-        rank = len(shape)
+        size, rank = shape[self._axis], len(shape)
         self._block = 0
-        if (
-            rank < 2
-            or None in widths
-            or not isinstance(size, int)
-            or not is_on_vectors(view.comparator)
+        if not (
+            rank > 1 and all(widths) and isinstance(size, int) and is_on_vectors(view.comparator)
         ):
             return
         self._size = size
-        self._lanes = max(2, min(_BLOCK, current().vector_bits // min(w for w in widths if w)))
+        self._lanes = max(2, min(_BLOCK, current().vector_bits // min(widths)))
         longest, for_lanes = (
             (_LONGEST, _FOR_LANES) if self._is_total else (_LONGEST_STABLE, _FOR_LANES_STABLE)
         )
@@ -107,32 +101,34 @@ class LaneSort:
 
     @property
     def is_worth_it(self) -> bool:
-        """Return whether it sorts such rows in less time than merges do."""
+        """True where it sorts such rows in less time than merges do."""
         return self._block > 0
 
     @property
     def is_always(self) -> bool:
-        """Return whether there are as many rows as a block has; else `has_block` tells when it
-        runs.
-        """
+        """True where the number of rows is known to fill a block; else `has_block` tells."""
         return isinstance(self._shape[self._rows], int)
 
     def has_block(self) -> Any:
         """Return whether there are as many rows as a block has, an i1."""
         return compare("sge", self._shape[self._rows], self._block)
 
-    def sort(self, given: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-        """Tensors sorted, in the place of others."""
-        count = len(given)
+    def sort(self, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
+        """Return the tensors sorted, in the place of others."""
+        count = len(inputs)
         rows = self._shape[self._rows]
         is_across = self._rows < self._axis
-        types = [each.type for each in given]
+        types = [value.type for value in inputs]
         if self._is_looped and not self._is_total:
             types.append(ir.RankedTensorType.get([1], ir.IntegerType.get_signless(_PLACE)))
         scratch = [empty_like(type_, [self._size, self._block]) for type_ in types]
         kept = {self._axis, self._rows}
         outer = [axis for axis in range(len(self._shape)) if axis not in kept]
-        blocks = -(-rows // self._block) if isinstance(rows, int) else _blocks(rows, self._block)
+        blocks = (
+            -(-rows // self._block)
+            if isinstance(rows, int)
+            else arith.divui(add(rows, self._block - 1), index(self._block))
+        )
 
         def block(places: list[Any], carried: list[Any]) -> list[Any]:
             wholes, scratch = carried[:count], carried[count:]
@@ -148,86 +144,88 @@ class LaneSort:
                 return [extract_slice(each, offsets, sizes, set(outer)) for each in tensors]
 
             if not self._is_looped and not is_across:
-                made = self._columns(tiles(given), tiles(wholes))
+                sorted_ = self._columns(tiles(inputs), tiles(wholes))
             else:
                 order = [1, 0] if is_across else [0, 1]
-                filled = _moved(tiles(given), scratch, order) + _places(scratch[count:])
+                filled = _moved(tiles(inputs), scratch, order) + _places(scratch[count:])
                 scratch = self._columns(filled, filled)
-                made = _moved(scratch, tiles(wholes), order)
-            found = [
+                sorted_ = _moved(scratch, tiles(wholes), order)
+            wholes = [
                 insert_slice(tile, whole, offsets, sizes)
-                for tile, whole in zip(made, wholes, strict=True)
+                for tile, whole in zip(sorted_, wholes, strict=True)
             ]
-            return [*found, *scratch]
+            return [*wholes, *scratch]
 
         bounds = [*(self._shape[axis] for axis in outer), blocks]
         return nest(bounds, [*into, *scratch], block)[:count]
 
-    def _columns(self, given: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-        """The columns of a block sorted, as many at once as a vector has lanes."""
+    def _columns(self, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
+        """Return the columns of a block sorted, as many at once as a vector has lanes."""
 
         def some(number: Any, carried: list[Any]) -> list[Any]:
             lane = mul(number, self._lanes)
             if self._is_looped:
                 return self._loop(carried, lane)
             places = [[index(at), lane] for at in range(self._size)]
-            held = [[read_vector(each, place, self._lanes) for each in given] for place in places]
+            held = [[read_vector(each, place, self._lanes) for each in inputs] for place in places]
             for first, second in self._network():
                 held[first], held[second] = self._exchange(held[first], held[second])
-            made = list(carried)
             for place, elements in zip(places, held, strict=True):
-                made = write_vectors(elements, made, place)
-            return made
+                carried = write_vectors(elements, carried, place)
+            return carried
 
         return counted(0, self._block // self._lanes, into, some)
 
     def _loop(self, tensors: Sequence[Any], lane: Any) -> list[Any]:
-        """The exchanges of a table, one after another, in place."""
-        pairs = np.array(list(_merges(self._size)), np.int16)
-        type_ = ir.RankedTensorType.get(pairs.shape, ir.IntegerType.get_signless(16))
+        """Return the exchanges of a table, one after another, in place."""
+        pairs = list(_merges(self._size))
+        # An exchange of an element with itself changes nothing.
+        pairs += [(0, 0)] * (-len(pairs) % _UNROLL)
+        rounds = np.array(pairs, np.int16).reshape(-1, 2 * _UNROLL)
+        type_ = ir.RankedTensorType.get(rounds.shape, ir.IntegerType.get_signless(16))
         attribute: Any = ir.DenseElementsAttr.get
         constant_op: Any = arith.ConstantOp
-        table = constant_op(type_, attribute(pairs, type=type_.element_type)).result
+        table = constant_op(type_, attribute(rounds, type=type_.element_type)).result
+        exchange = self._exchange if self._is_total else self._by_place
 
-        def one(number: Any, carried: list[Any]) -> list[Any]:
-            found = [tensor.extract(table, [number, index(side)]) for side in range(2)]
-            places = [[arith.index_castui(ir.IndexType.get(), at), lane] for at in found]
-            pair = [[read_vector(each, place, self._lanes) for each in carried] for place in places]
-            exchange = self._exchange if self._is_total else self._by_place
-            for place, elements in zip(places, exchange(*pair), strict=True):
-                carried = write_vectors(elements, carried, place)
+        def exchanges(number: Any, carried: list[Any]) -> list[Any]:
+            rows = [
+                arith.index_castui(ir.IndexType.get(), tensor.extract(table, [number, index(at)]))
+                for at in range(2 * _UNROLL)
+            ]
+            for pair in zip(rows[::2], rows[1::2], strict=True):
+                places = [[row, lane] for row in pair]
+                held = [[read_vector(each, at, self._lanes) for each in carried] for at in places]
+                for place, elements in zip(places, exchange(*held), strict=True):
+                    carried = write_vectors(elements, carried, place)
             return carried
 
-        return counted(0, len(pairs), tensors, one)
+        return counted(0, len(rounds), tensors, exchanges)
 
     def _network(self) -> list[tuple[int, int]]:
         return list((_merges if self._is_total else _neighbours)(self._size))
 
     def _selected(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
-        return _swapped(self._comes_before(second, first), first, second)
+        return swapped(self._comes_before(second, first), first, second)
 
     def _by_place(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The same where the last of the elements are places."""
+        """Return the same where the last of the elements are places."""
         *first_elements, first_place = first
         *second_elements, second_place = second
         is_behind = self._comes_before(second_elements, first_elements)
         is_before = self._comes_before(first_elements, second_elements)
         is_lower = arith.cmpi(arith.CmpIPredicate.ult, second_place, first_place)
         is_equal_and_lower = arith.andi(negated(is_before), is_lower)
-        return _swapped(arith.ori(is_behind, is_equal_and_lower), first, second)
+        return swapped(arith.ori(is_behind, is_equal_and_lower), first, second)
 
     def _comes_before(self, left: list[Any], right: list[Any]) -> Any:
-        given = [element for pair in zip(left, right, strict=True) for element in pair]
-        return on_vectors(self._comparator, given, self._lanes)
+        elements = [element for pair in zip(left, right, strict=True) for element in pair]
+        return on_vectors(self._comparator, elements, self._lanes)
 
 
-def _blocks(rows: Any, block: int) -> Any:
-    return arith.divui(add(rows, block - 1), index(block))
-
-
-def _moved(given: Sequence[Any], into: Sequence[Any], order: Sequence[int]) -> list[Any]:
-    """Tensors in the place of others, their dimensions in another order."""
-    return [transposed(each, other, order) for each, other in zip(given, into, strict=False)]
+def _moved(tensors: Sequence[Any], into: Sequence[Any], order: Sequence[int]) -> list[Any]:
+    """Return tensors in the place of others, their dimensions in another order."""
+    return [transposed(value, init, order) for value, init in zip(tensors, into, strict=False)]
 
 
 def _places(tensors: Sequence[Any]) -> list[Any]:
@@ -239,10 +237,10 @@ def _places(tensors: Sequence[Any]) -> list[Any]:
     return [parallel_generic([], each, [], place) for each in tensors]
 
 
-def _swapped(
+def swapped(
     condition: Any, first: Sequence[Any], second: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """Two rows of values, exchanged where a condition holds."""
+    """Return two rows of values, exchanged where a condition holds."""
     pairs = list(zip(first, second, strict=True))
     return (
         [arith.select(condition, b, a) for a, b in pairs],
@@ -253,24 +251,19 @@ def _swapped(
 def _minimum_and_maximum(view: Sort) -> Callable[[Any, Any], Any] | None:
     """Return an exchange of elements that are their own keys; None where equal ones may differ."""
     keys = keys_of(view.comparator) or []
-    if len(view.inputs) > 1 or not _is_its_own(keys, view.comparator):
+    if len(view.inputs) > 1 or len(keys) != 1:
         return None
     (key,) = keys
+    if key.value != view.comparator.arguments[0] or isinstance(key.value.type, ir.FloatType):
+        return None
     least, most = (arith.minsi, arith.maxsi) if key.is_signed else (arith.minui, arith.maxui)
     if key.is_descending:
         least, most = most, least
     return lambda a, b: ([least(*a, *b)], [most(*a, *b)])
 
 
-def _is_its_own(keys: Sequence[SortKey], comparator: Any) -> bool:
-    if len(keys) != 1:
-        return False
-    value = keys[0].value
-    return value == comparator.arguments[0] and not isinstance(value.type, ir.FloatType)
-
-
 def _neighbours(size: int) -> Iterator[tuple[int, int]]:
-    """Exchanges of neighbours that sort: each element sinks past those before it."""
+    """Yield exchanges of neighbours that sort: each element sinks past those before it."""
     for last in range(1, size):
         for at in range(last, 0, -1):
             yield at - 1, at
@@ -288,3 +281,48 @@ def _merges(size: int) -> Iterator[tuple[int, int]]:
                         yield at, at + step
             step //= 2
         run *= 2
+
+
+def is_on_vectors(block: Any) -> bool:
+    """Return whether all that a block does to scalars may be done to vectors."""
+    *ops, last = (op.operation for op in block.operations)
+    condition = producer(last.operands[0])
+    if condition not in ops or condition.name == "arith.constant":
+        return False
+    return all(op.name.startswith(("arith.", "math.")) and len(op.results) == 1 for op in ops)
+
+
+def width_in_vectors(type_: Any) -> int:
+    """Return the bits of an element that vectors hold as memory does; 0 for another one."""
+    if isinstance(type_, ir.IntegerType):
+        return type_.width if type_.width in (8, 16, 32, 64) else 0
+    return {"f32": 32, "f64": 64, "index": 64}.get(str(type_), 0)
+
+
+def read_vector(source: Any, place: Sequence[Any], lanes: int) -> Any:
+    """Return `lanes` elements of a row of a tensor, all in bounds."""
+    type_ = ir.VectorType.get([lanes], source.type.element_type)
+    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(place), 1))
+    none = constant(source.type.element_type, 0)
+    return vector.TransferReadOp(type_, source, place, along, none, in_bounds=[True]).result
+
+
+def write_vectors(values: Sequence[Any], into: Sequence[Any], place: Sequence[Any]) -> list[Any]:
+    """Vectors put into rows of tensors, one each, at one place."""
+    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(len(place), 1))
+    return [
+        vector.TransferWriteOp(each.type, value, each, place, along, in_bounds=[True]).result
+        for value, each in zip(values, into, strict=True)
+    ]
+
+
+def on_vectors(block: Any, values: Sequence[Any], lanes: int) -> Any:
+    """Return the yield of a block of operations on scalars, computed on vectors instead.
+
+    A value may be None where the block does not read it.
+    """
+    known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
+    *ops, last = (op.operation for op in block.operations)
+    for op in ops:
+        known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
+    return as_row(known[last.operands[0]], lanes)

@@ -1,4 +1,6 @@
-"""A stable merge sort of rows, built in IR by a comparator: blocks of 8 first, then runs merged.
+"""A stable merge sort of rows, built in IR by a comparator, and the choice of their first few.
+
+Blocks of 8 are sorted first, then runs are merged.
 
 A block is sorted by a network that compares neighbours alone, without a branch: it is stable. Runs
 are merged in pairs from one buffer into another and back again, an even number of times, so that
@@ -9,6 +11,12 @@ Two runs are merged from both ends at once. Each end takes as many elements as t
 so neither compares with the end of a run, and the two do not wait for each other. The surplus of
 the longer run remains between them. If both ends took the same element, the comparator is not an
 order. The runs are then merged again from the front alone, so that no element is lost.
+
+The first few of a row are found without sorting all of it. A buffer takes the elements that may be
+among them, in the order of the row: all at first, then only those that come before the last one of
+the few found so far. Where it is nearly full it is sorted, and all but the few are dropped.
+Elements that no longer matter are looked at as many at a time as a vector has lanes. Equal elements
+keep their order, as in a sort.
 """
 
 from __future__ import annotations
@@ -16,9 +24,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, math, tensor
-from linalg_ext.transforms.ir_utils.arithmetic import index
-from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, counted, inlined, sub
+from linalg_ext.bindings import arith, ir, math, tensor, vector
+from linalg_ext.structured.destination_ops import Sort
+from linalg_ext.target import current
+from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.tensor_loops import (
+    add,
+    compare,
+    counted,
+    either,
+    empty_like,
+    extract_slice,
+    inlined,
+    insert_slice,
+    nest,
+    size_of,
+    sub,
+)
+
+from ._lane_sort import is_on_vectors, on_vectors, read_vector, swapped, width_in_vectors
 
 BLOCK = 8
 
@@ -38,11 +62,7 @@ class MergeSort:
     def __init__(self, comparator: Any, count: int, size: Any) -> None:
         self._comparator = comparator
         self._count = count
-        arguments = list(comparator.arguments)
-        self._is_key = [
-            any(len(list(arguments[2 * number + side].uses)) for side in (0, 1))
-            for number in range(self._count)
-        ]
+        self._is_key = _are_read(comparator)
         self._size = size
 
     @property
@@ -84,7 +104,7 @@ class MergeSort:
         return blocks, arith.shrui(add(levels, 1), index(1))
 
     def _passes(self, both: list[Any], blocks: Any, top: Any, run: Any, pairs: Any) -> list[Any]:
-        """A run of level `top` sorted, whose runs are sorted `2 * pairs` levels further down."""
+        """Sort a run of level `top`, whose runs are sorted `2 * pairs` levels further down."""
 
         def there_and_back(number: Any, carried: list[Any]) -> list[Any]:
             here, there = carried[: self._count], carried[self._count :]
@@ -96,7 +116,6 @@ class MergeSort:
         return counted(0, pairs, both, there_and_back)
 
     def _blocks(self, rows: Sequence[Any]) -> list[Any]:
-        """Each block of the rows sorted."""
         size: Any = self._size
         rows = list(rows)
         if not self.needs_spare:
@@ -112,7 +131,7 @@ class MergeSort:
         return self._rest(rows, arith.muli(whole, index(BLOCK)))
 
     def _network(self, rows: list[Any], start: Any, length: int) -> list[Any]:
-        """A few elements sorted in registers: each sinks past all neighbours that it may pass."""
+        """Sort a few elements in registers: each sinks past all neighbours that it may pass."""
         if length < 2:
             return rows
         places = [index(add(start, offset)) for offset in range(length)]
@@ -126,7 +145,7 @@ class MergeSort:
         return rows
 
     def _rest(self, rows: list[Any], start: Any) -> list[Any]:
-        """The elements from `start` on, fewer than a block, sorted in place."""
+        """Return the elements from `start` on, fewer than a block, sorted in place."""
 
         def sink(last: Any, carried: list[Any]) -> list[Any]:
             def step(number: Any, inner: list[Any]) -> list[Any]:
@@ -143,17 +162,12 @@ class MergeSort:
         return counted(add(start, 1), self._size, rows, sink)
 
     def _exchanged(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Two elements in order; as they were where neither comes before the other."""
-        swaps = self._comes_before(second, first)
-        pairs = list(zip(first, second, strict=True))
-        return (
-            [arith.select(swaps, b, a) for a, b in pairs],
-            [arith.select(swaps, a, b) for a, b in pairs],
-        )
+        """Put two elements in order; they stay where neither comes before the other."""
+        return swapped(self._comes_before(second, first), first, second)
 
     def _comes_before(self, left: Sequence[Any], right: Sequence[Any]) -> Any:
-        given = [element for pair in zip(left, right, strict=True) for element in pair]
-        return inlined(self._comparator, given)[0]
+        elements = [element for pair in zip(left, right, strict=True) for element in pair]
+        return inlined(self._comparator, elements)[0]
 
     def _level(
         self, here: list[Any], there: list[Any], blocks: Any, top: Any, run: Any, depth: Any
@@ -182,10 +196,10 @@ class MergeSort:
 
         def step(number: Any, carried: list[Any]) -> list[Any]:
             left, right, left_end, right_end, *written = carried
-            taken, is_right = self._smaller(source, left, right)
+            taken, is_right = self._taken(source, left, right, is_last=False)
             written = self._stored(taken, written, add(start, number))
             left, right = _advanced(left, right, is_right, 1)
-            taken, is_left = self._larger(source, left_end, right_end)
+            taken, is_left = self._taken(source, left_end, right_end, is_last=True)
             written = self._stored(taken, written, sub(last, number))
             right_end, left_end = _advanced(right_end, left_end, is_left, -1)
             return [left, right, left_end, right_end, *written]
@@ -209,9 +223,11 @@ class MergeSort:
             has_left = compare("sle", left, left_end)
             has_right = compare("sle", right, right_end)
             # Where a run has none left, any place will do to read from.
-            taken_right = self._is_smaller(
-                source, arith.minsi(left, last), arith.minsi(right, last)
+            places = arith.minsi(left, last), arith.minsi(right, last)
+            right_one, left_one = (
+                [tensor.extract(row, [at]) for row in source] for at in reversed(places)
             )
+            taken_right = self._comes_before(right_one, left_one)
             is_right = arith.select(has_left, arith.andi(has_right, taken_right), has_right)
             at = arith.select(is_right, right, left)
             written = self._stored([tensor.extract(row, [at]) for row in source], written, place)
@@ -219,24 +235,18 @@ class MergeSort:
 
         return counted(first, stop, [left, right, *written], remaining)[2:]
 
-    def _is_smaller(self, source: list[Any], left: Any, right: Any) -> Any:
-        """Return whether the element on the right comes before the one on the left."""
-        return self._comes_before(
-            [tensor.extract(row, [right]) for row in source],
-            [tensor.extract(row, [left]) for row in source],
-        )
+    def _taken(
+        self, source: list[Any], left: Any, right: Any, *, is_last: bool
+    ) -> tuple[list[Any], Any]:
+        """Return the one of two elements that comes first, or last, and whether the right is first.
 
-    def _smaller(self, source: list[Any], left: Any, right: Any) -> tuple[list[Any], Any]:
-        """The one of two elements that comes first, the left one of equals."""
+        Of equal elements the left one comes first.
+        """
         a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
-        is_right = self._comes_before(b, a)
-        return self._chosen(source, is_right, (right, b), (left, a)), is_right
-
-    def _larger(self, source: list[Any], left: Any, right: Any) -> tuple[list[Any], Any]:
-        """The one of two elements that comes last, the right one of equals."""
-        a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
-        is_left = self._comes_before(b, a)
-        return self._chosen(source, is_left, (left, a), (right, b)), is_left
+        is_right_first = self._comes_before(b, a)
+        left_one, right_one = (left, a), (right, b)
+        pair = (left_one, right_one) if is_last else (right_one, left_one)
+        return self._chosen(source, is_right_first, *pair), is_right_first
 
     def _chosen(
         self,
@@ -245,7 +255,7 @@ class MergeSort:
         one: tuple[Any, list[Any]],
         other: tuple[Any, list[Any]],
     ) -> list[Any]:
-        """One of two elements; what the comparator does not read is read once it is known where."""
+        """Choose one of two elements; those that the comparator does not read are read after it."""
         at = arith.select(condition, one[0], other[0])
         return [
             arith.select(condition, one[1][number], other[1][number])
@@ -265,3 +275,185 @@ def _advanced(left: Any, right: Any, is_right: Any, step: int) -> tuple[Any, Any
     """Return both positions, with the one of the side that was taken from advanced by `step`."""
     by_right = arith.select(is_right, index(step), index(0))
     return add(left, sub(step, by_right)), add(right, by_right)
+
+
+def _are_read(comparator: Any) -> list[bool]:
+    """Return for each tensor whether the comparator reads its elements."""
+    used = [any(True for _ in argument.uses) for argument in comparator.arguments]
+    return [any(pair) for pair in zip(used[::2], used[1::2], strict=True)]
+
+
+_LEAST_CHUNK, _MOST_CHUNK = 32, 256
+"""Elements that are looked at before the buffer may be sorted: as many as the few, within these."""
+
+_MOST = 1024
+"""The largest number of elements that are selected."""
+
+_WORTH = 4
+"""The least ratio of a row's length to the number of selected elements."""
+
+_SHORTEST = 192
+"""Rows that are shorter are sorted, many at once."""
+
+
+def count_of_first(op: Any, view: Sort) -> int | None:
+    """Return the number of first elements of each row that are used; None where it may be all."""
+    most = 0
+    for use in (use for result in op.results for use in result.uses):
+        user = use.owner.operation
+        if user.name != "tensor.extract_slice":
+            return None
+        offset, size, stride = (
+            list(ir.DenseI64ArrayAttr(user.attributes[f"static_{name}"]))[view.dimension]
+            for name in ("offsets", "sizes", "strides")
+        )
+        if offset != 0 or stride != 1 or size < 0:
+            return None
+        most = max(most, size)
+    return most
+
+
+def is_worth_selecting(few: int, size: Any) -> bool:
+    """Return whether finding that many elements of a row takes less time than sorting it."""
+    if not 1 <= few <= _MOST:
+        return False
+    return not isinstance(size, int) or size >= max(_SHORTEST, _WORTH * few)
+
+
+class RowSelect:
+    """Finds the first `few` elements of rows, the last dimension.
+
+    Args:
+        comparator: a block of two elements (a, b) of each tensor that yields whether a comes first.
+        given: the tensors.
+        few: at least 1.
+    """
+
+    def __init__(self, comparator: Any, inputs: Sequence[Any], few: int) -> None:
+        self._comparator = comparator
+        self._inputs = inputs
+        self._few = few
+        self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, 1 << (few - 1).bit_length()))
+        self._room = 2 * few + 2 * self._chunk
+        *self._outer, self._size = (
+            size_of(inputs[0], axis) for axis in range(ir.ShapedType(inputs[0].type).rank)
+        )
+        self._is_key = _are_read(comparator)
+        widths = [
+            width_in_vectors(ir.ShapedType(value.type).element_type)
+            for value, is_key in zip(inputs, self._is_key, strict=True)
+            if is_key
+        ]
+        self._lanes = 1
+        if widths and all(widths) and is_on_vectors(comparator):
+            self._lanes = max(2, min(_LEAST_CHUNK, current().vector_bits // min(widths)))
+
+    def select(self) -> list[Any]:
+        """Return the first of all rows, as new tensors."""
+        count = len(self._inputs)
+        results = [empty_like(each.type, [*self._outer, self._few]) for each in self._inputs]
+        scratch = [empty_like(each.type, [self._room]) for each in [*self._inputs] * 2]
+
+        def row(places: list[Any], carried: list[Any]) -> list[Any]:
+            wholes, buffers, spare = (carried[at : at + count] for at in (0, count, 2 * count))
+            first, outer = [*places, 0], [1] * len(self._outer)
+            inputs = [
+                extract_slice(each, first, [*outer, self._size], range(len(outer)))
+                for each in self._inputs
+            ]
+            buffers, spare = self._first_of(inputs, buffers, spare)
+            sizes = [*outer, self._few]
+            firsts = [
+                insert_slice(extract_slice(buffer, [0], [self._few]), whole, first, sizes)
+                for buffer, whole in zip(buffers, wholes, strict=True)
+            ]
+            return [*firsts, *buffers, *spare]
+
+        return nest(self._outer, [*results, *scratch], row)[:count]
+
+    def _first_of(
+        self, inputs: Sequence[Any], buffers: Sequence[Any], spare: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Return the buffers, the first of a row sorted in front."""
+        count = len(inputs)
+        size = self._size
+        is_full = constant(ir.IntegerType.get_signless(1), 0)
+        # Until the buffer was full all are taken, whatever they are compared with.
+        limits = [constant(ir.ShapedType(each.type).element_type, 0) for each in buffers]
+
+        def chunk(number: Any, carried: list[Any]) -> list[Any]:
+            taken, is_full, *rest = carried
+            limits, both = rest[:count], rest[count:]
+            start = arith.muli(number, index(self._chunk))
+            end = arith.minsi(add(start, self._chunk), index(size))
+            buffers, spare = both[:count], both[count:]
+            taken, *buffers = self._taken(inputs, start, end, is_full, limits, [taken, *buffers])
+            state = [taken, is_full, *limits, *buffers, *spare]
+            # One place sorts: behind the last chunk, too.
+            is_nearly_full = compare("sgt", taken, self._room - self._chunk)
+            is_done = arith.ori(is_nearly_full, compare("eq", end, size))
+            return either(is_done, lambda: self._dropped(state), lambda: state, state)
+
+        chunks = arith.divui(index(add(size, self._chunk - 1)), index(self._chunk))
+        state = [index(0), is_full, *limits, *buffers, *spare]
+        _, _, *rest = counted(0, chunks, state, chunk)
+        return rest[count : 2 * count], rest[2 * count :]
+
+    def _dropped(self, state: Sequence[Any]) -> list[Any]:
+        """All but the few dropped; the last of them is the limit from now on."""
+        count = len(self._inputs)
+        taken, is_full, *rest = state
+        both = MergeSort(self._comparator, count, taken).sort(
+            rest[count : 2 * count], rest[2 * count :]
+        )
+        limits = [tensor.extract(each, [index(self._few - 1)]) for each in both[:count]]
+        return [index(self._few), constant(is_full.type, 1), *limits, *both]
+
+    def _taken(
+        self,
+        inputs: Sequence[Any],
+        start: Any,
+        end: Any,
+        is_full: Any,
+        limits: Sequence[Any],
+        carried: list[Any],
+    ) -> list[Any]:
+        """Append the elements of a chunk that come before the limit to the buffers."""
+
+        def one(place: Any, carried: list[Any]) -> list[Any]:
+            taken, *buffers = carried
+            elements = [tensor.extract(each, [place]) for each in inputs]
+            pairs = [each for pair in zip(elements, limits, strict=True) for each in pair]
+            (is_before,) = inlined(self._comparator, pairs)
+            is_taken = arith.select(is_full, is_before, constant(is_before.type, 1))
+            # What is not taken is written over by the next one.
+            buffers = [
+                tensor.insert(element, buffer, [taken])
+                for element, buffer in zip(elements, buffers, strict=True)
+            ]
+            return [add(taken, arith.select(is_taken, index(1), index(0))), *buffers]
+
+        if self._lanes == 1:
+            return counted(start, end, carried, one)
+        lanes = self._lanes
+        whole = arith.divui(sub(end, start), index(lanes))
+
+        def some(number: Any, carried: list[Any]) -> list[Any]:
+            first = add(start, arith.muli(number, index(lanes)))
+            pairs: list[Any] = []
+            for each, limit, is_key in zip(inputs, limits, self._is_key, strict=True):
+                if not is_key:
+                    pairs += [None, None]
+                    continue
+                row = read_vector(each, [first], lanes)
+                pairs += [row, vector.broadcast(row.type, limit)]
+            are_before = on_vectors(self._comparator, pairs, lanes)
+            is_any = vector.reduction(is_full.type, vector.CombiningKind.OR, are_before)
+            is_taken = arith.select(is_full, is_any, constant(is_full.type, 1))
+            stop = add(first, lanes)
+            return either(
+                is_taken, lambda: counted(first, stop, carried, one), lambda: carried, carried
+            )
+
+        carried = counted(0, whole, carried, some)
+        return counted(add(start, arith.muli(whole, index(lanes))), end, carried, one)

@@ -21,20 +21,22 @@ after:
     %r = tensor.insert %second into %s[%c1] : tensor<2xf32>
 
 Many rows of a known length that is short are sorted at once, see `_lane_sort.py`. Other rows are
-sorted one after another, see `_row_sort.py`; they are always the last dimension: another one is
-transposed to there and back. Where slices read no more than the first few, these alone are found,
-see `_row_select.py`.
+sorted one after another: short ones by merges (`_merge_sort.py`), long ones by digits where the
+comparator has keys (`_radix_sort.py`). They are always the last dimension: another one is
+transposed to there and back. Where slices read no more than the first few, these alone are found
+(`RowSelect` in `_merge_sort.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.transforms.ir_utils.tensor_loops import (
     Demands,
+    compare,
     either,
     empty_like,
     extract_slice,
@@ -46,8 +48,8 @@ from linalg_ext.transforms.ir_utils.tensor_loops import (
 from linalg_ext.transforms.ir_utils.walking import lowering_pass
 
 from ._lane_sort import LaneSort
-from ._row_select import RowSelect, count_of_first, is_worth_selecting
-from ._row_sort import RowSort
+from ._merge_sort import MergeSort, RowSelect, count_of_first, is_worth_selecting
+from ._radix_sort import RadixSort, copied, keys_of
 
 NAME = "linalg-ext-lower-sort"
 OP = "linalg_ext.sort"
@@ -66,9 +68,9 @@ def lower_sort(op: ir.Operation) -> list[Any]:
     demands.emit()
     if 0 in shape:
         return list(view.inits)
-    few = count_of_first(op, view)
-    if few is not None and is_worth_selecting(few, shape[view.dimension]):
-        return _selected(view, shape, few)
+    count = count_of_first(op, view)
+    if count is not None and is_worth_selecting(count, shape[view.dimension]):
+        return _selected(view, shape, count)
     lanes = LaneSort(view, shape)
     if not lanes.is_worth_it:
         return _in_rows(view, shape)
@@ -83,60 +85,113 @@ def lower_sort(op: ir.Operation) -> list[Any]:
 
 
 def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
-    """Sort row by row, along the last dimension."""
-    rank = len(shape)
-    if view.dimension == rank - 1:
+    if view.dimension == len(shape) - 1:
         return _rows(view, view.inputs, view.inits)
     # Along another dimension neighbours in a row are far apart in memory.
-    order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
-    back = [order.index(axis) for axis in range(rank)]
+    inputs, sizes = _with_rows_last(view, shape)
+    found = _rows(view, inputs, [empty_like(value.type, sizes) for value in inputs])
+    return _moved_back(view, found, view.inits)
+
+
+def _selected(view: Sort, shape: Sequence[Any], count: int) -> list[Any]:
+    """Find the first `count` of each row alone, for slices that read no more."""
+    if view.dimension == len(shape) - 1:
+        return RowSelect(view.comparator, view.inputs, count).select()
+    inputs, _ = _with_rows_last(view, shape)
+    found = RowSelect(view.comparator, inputs, count).select()
+    sizes = [count if axis == view.dimension else size for axis, size in enumerate(shape)]
+    return _moved_back(view, found, (empty_like(value.type, sizes) for value in found))
+
+
+def _with_rows_last(view: Sort, shape: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the inputs with the sorted dimension last, and their shape."""
+    order = _rows_last(view.dimension, len(shape))
     sizes = [shape[axis] for axis in order]
-    given = [transposed(value, empty_like(value.type, sizes), order) for value in view.inputs]
-    found = _rows(view, given, [empty_like(value.type, sizes) for value in view.inputs])
-    return [transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)]
+    inputs = [transposed(value, empty_like(value.type, sizes), order) for value in view.inputs]
+    return inputs, sizes
 
 
-def _selected(view: Sort, shape: Sequence[Any], few: int) -> list[Any]:
-    """The first few alone, for slices that read no more."""
-    rank = len(shape)
-    if view.dimension == rank - 1:
-        return RowSelect(view.comparator, view.inputs, few).select()
-    order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
-    back = [order.index(axis) for axis in range(rank)]
-    sizes = [shape[axis] for axis in order]
-    given = [transposed(value, empty_like(value.type, sizes), order) for value in view.inputs]
-    found = RowSelect(view.comparator, given, few).select()
-    sizes = [few if axis == view.dimension else size for axis, size in enumerate(shape)]
-    return [transposed(value, empty_like(value.type, sizes), back) for value in found]
+def _moved_back(view: Sort, tensors: Sequence[Any], inits: Iterable[Any]) -> list[Any]:
+    order = _rows_last(view.dimension, tensors[0].type.rank)
+    back = [order.index(axis) for axis in range(len(order))]
+    return [transposed(value, init, back) for value, init in zip(tensors, inits, strict=True)]
 
 
-def _rows(view: Sort, given: Sequence[Any], into: Sequence[Any]) -> list[Any]:
-    """Sort along the last dimension."""
-    *outer, size = (size_of(given[0], axis) for axis in range(given[0].type.rank))
-    count = len(given)
-    sorter = RowSort(view.comparator, count, size)
+def _rows_last(dimension: int, rank: int) -> list[int]:
+    return [axis for axis in range(rank) if axis != dimension] + [dimension]
+
+
+def _rows(view: Sort, inputs: Sequence[Any], into: Sequence[Any]) -> list[Any]:
+    *outer, size = (size_of(inputs[0], axis) for axis in range(inputs[0].type.rank))
+    count = len(inputs)
+    sorter = _RowSort(view.comparator, count, size)
     if sorter.is_in_place:
-        into = [linalg.copy(value, outs=[init]) for value, init in zip(given, into, strict=True)]
-    scratch = sorter.scratch(given)
+        into = copied(inputs, into)
+    scratch = sorter.scratch(inputs)
 
     def row(places: list[Any], carried: list[Any]) -> list[Any]:
         wholes, scratch = carried[:count], carried[count:]
         first, sizes = [*places, 0], [*[1] * len(outer), size]
-        dropped = range(len(outer))
 
         def rows_of(tensors: Sequence[Any]) -> list[Any]:
             if not outer:
                 return list(tensors)
-            return [extract_slice(each, first, sizes, dropped) for each in tensors]
+            return [extract_slice(each, first, sizes, range(len(outer))) for each in tensors]
 
         rows = rows_of(wholes)
-        made = sorter.sort(rows if sorter.is_in_place else rows_of(given), rows, scratch)
+        results = sorter.sort(rows if sorter.is_in_place else rows_of(inputs), rows, scratch)
         if not outer:
-            return made
-        found = [
+            return results
+        sorted_ = [
             insert_slice(new, whole, first, sizes)
-            for new, whole in zip(made[:count], wholes, strict=True)
+            for new, whole in zip(results[:count], wholes, strict=True)
         ]
-        return [*found, *made[count:]]
+        return [*sorted_, *results[count:]]
 
     return nest(outer, [*into, *scratch], row)[:count]
+
+
+class _RowSort:
+    """Sorts rows of one length, a number or a value of type index, of `count` tensors together."""
+
+    def __init__(self, comparator: Any, count: int, size: Any) -> None:
+        self._size = size
+        self._merges = MergeSort(comparator, count, size)
+        keys = keys_of(comparator)
+        self._digits = RadixSort(comparator, keys, count, size) if keys else None
+        if isinstance(size, int) and self._digits is not None and size < self._digits.least_size:
+            self._digits = None
+
+    def scratch(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the scratch tensors, made at the insertion point."""
+        if not self._merges.needs_spare:
+            return []
+        spare = [empty_like(value.type, [self._size]) for value in inputs]
+        if self._digits is None:
+            return spare
+        table = ir.RankedTensorType.get([self._digits.table_size], ir.IndexType.get())
+        return [*spare, empty_like(table, [self._digits.table_size])]
+
+    @property
+    def is_in_place(self) -> bool:
+        """True where the elements must already be where the sorted rows go."""
+        return self._digits is None
+
+    def sort(self, inputs: Sequence[Any], rows: Sequence[Any], scratch: Sequence[Any]) -> list[Any]:
+        """Return `inputs` sorted, in the place of `rows`; and the scratch, as it is then."""
+        digits = self._digits
+        if digits is None:
+            return self._merges.sort(rows, scratch)
+        *spare, table = scratch
+
+        def by_digits() -> list[Any]:
+            return digits.sort(inputs, rows, spare, table)
+
+        if isinstance(self._size, int):
+            return by_digits()
+        return either(
+            compare("sge", self._size, digits.least_size),
+            by_digits,
+            lambda: [*self._merges.sort(copied(inputs, rows), spare), table],
+            [*rows, *scratch],
+        )

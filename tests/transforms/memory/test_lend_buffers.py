@@ -6,7 +6,7 @@ import pytest
 
 from linalg_ext.module import Module
 from linalg_ext.transforms.memory import lend_buffers as file
-from linalg_ext.transforms.memory._workspace_functions import TAKE
+from linalg_ext.transforms.memory.lend_buffers import TAKE
 
 BRANCHES = """
 func.func private @malloc(i32)

@@ -12,7 +12,7 @@ import linalg_ext as lx
 from linalg_ext.executable import parallel_variant
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
-from linalg_ext.transforms.parallel import _partition, _shared_regions
+from linalg_ext.transforms.parallel import _partition
 
 Array = np.ndarray[Any, Any]
 ops: Any = lx.ops
@@ -22,7 +22,7 @@ ZERO = np.float32(0)
 @pytest.fixture
 def worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every work is, and so is waiting for it."""
-    monkeypatch.setattr(_shared_regions, "WAIT", 0)
+    monkeypatch.setattr(_partition, "wait", lambda: 0.0)
     monkeypatch.setattr(_partition, "WORTH_SHARING", 0)
     monkeypatch.setattr(_partition, "LEAST_SLICE", 1e-3)
     monkeypatch.setattr(parallel_variant, "LEAST_BYTES", 0)

@@ -12,7 +12,7 @@ from destination_ops import call, compiled, text_of
 from linalg_ext.bindings import arith, ir
 from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.ir.context import new_context
-from linalg_ext.transforms.sorting._sort_keys import keys_of
+from linalg_ext.transforms.sorting._radix_sort import keys_of
 
 RANDOM = np.random.default_rng(26)
 LENGTH = 2000

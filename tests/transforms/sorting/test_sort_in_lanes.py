@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from destination_ops import call, compiled
+from destination_ops import call, compiled, text_of
 from linalg_ext import target
 from linalg_ext.bindings import arith
 from linalg_ext.dialects.linalg_ext import sort
+from linalg_ext.module import Module
+from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.sorting._lane_sort import _merges, _neighbours
+from linalg_ext.transforms.sorting.lower_sort import lower_sort
 
 RANDOM = np.random.default_rng(27)
 
@@ -118,6 +121,22 @@ def test_elements_that_vectors_do_not_hold(size: int) -> None:
         x,
     )
     np.testing.assert_array_equal(found, np.sort(x))
+
+
+@pytest.mark.parametrize(("values", "writes"), [(1, 8), (2, 24)], ids=["alone", "with places"])
+def test_a_round_reads_all_its_places_first(values: int, writes: int) -> None:
+    """A read after a write would wait for it: the processor cannot tell that they are apart."""
+    module = Module.parse(text_of(lambda *x: sort(*x), *["tensor<100x150xi32>"] * values))
+    with target.using("avx2"):
+        lower_sort(module)
+    bodies = [
+        [op.operation.name for op in loop.regions[0].blocks[0].operations]
+        for loop in operations(module.ir, {"scf.for"})
+    ]
+    (names,) = [names for names in bodies if "tensor.extract" in names]
+    assert names.count("vector.transfer_write") == writes
+    last_read = max(at for at, name in enumerate(names) if name == "tensor.extract")
+    assert last_read < names.index("vector.transfer_write")
 
 
 def test_a_comparator_that_says_no_always() -> None:

@@ -38,7 +38,7 @@ from typing import Any, TypeVar
 from linalg_ext.bindings import arith, complex, ir, memref, scf
 from linalg_ext.definition.linear_forms import factor_of
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index
+from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index, part_along
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
     input_count,
@@ -48,7 +48,6 @@ from linalg_ext.transforms.ir_utils.generics import (
 )
 from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import operations
-from linalg_ext.transforms.parallel.slice_writer import part_along
 
 from .payload import combination_of
 from .writer import Writer

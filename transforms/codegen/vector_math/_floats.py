@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
+import math as numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, vector
 from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, literal
-
-
-@dataclass(frozen=True)
-class Format:
-    """A binary format of IEEE 754.
-
-    Attributes:
-        mantissa: stored bits of the significand.
-        bias: of the exponent.
-    """
-
-    name: str
-    width: int
-    mantissa: int
-    bias: int
-
-    @property
-    def infinity(self) -> int:
-        """The bits of +inf."""
-        return (2 * self.bias + 1) << self.mantissa
-
-
-FORMATS = {"f32": Format("f32", 32, 23, 127), "f64": Format("f64", 64, 52, 1023)}
+from linalg_ext.transforms.ir_utils.float_formats import WIDE
 
 _OLT, _OGT, _OEQ, _OGE = (
     getattr(arith.CmpFPredicate, each) for each in ("OLT", "OGT", "OEQ", "OGE")
@@ -48,27 +26,27 @@ class Floats:
 
     def __init__(self, type_: Any) -> None:
         self.type = type_
-        self.format = FORMATS[str(type_.element_type)]
+        self.format = WIDE[str(type_.element_type)]
         bits = ir.IntegerType.get_signless(self.format.width)
         self.integers = Integers(like(type_, bits))
 
     def value(self, operand: Any) -> Any:
-        """A Python number as a constant of the type; a value as it is."""
+        """Return a Python number as a constant of the type; a value as it is."""
         return constant(self.type, operand) if isinstance(operand, int | float) else operand
 
     def of_bits(self, pattern: int) -> Any:
-        """The constant with these bits."""
+        """Return the constant with these bits."""
         return literal(self.type, hex(pattern))
 
     @property
     def infinity(self) -> Any:
         """+inf."""
-        return self.of_bits(self.format.infinity)
+        return self.of_bits(self.format.overflow)
 
     @property
     def not_a_number(self) -> Any:
         """A quiet NaN."""
-        return self.of_bits(self.format.infinity | 1 << (self.format.mantissa - 1))
+        return self.of_bits(self.format.nan)
 
     def add(self, a: Any, b: Any) -> Any:
         """`a + b`."""
@@ -127,11 +105,11 @@ class Floats:
         return self.select(self.above(limit, a), limit, a)
 
     def bits(self, a: Any) -> Any:
-        """The bits of floats, as integers."""
+        """Return the bits of floats, as integers."""
         return arith.bitcast(self.integers.type, a)
 
     def from_bits(self, a: Any) -> Any:
-        """The floats with these bits."""
+        """Return the floats with these bits."""
         return arith.bitcast(self.type, a)
 
     def from_integer(self, a: Any) -> Any:
@@ -139,7 +117,7 @@ class Floats:
         return arith.sitofp(self.type, a)
 
     def polynomial(self, coefficients: Sequence[float], x: Any) -> Any:
-        """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+        """Evaluate a polynomial, the coefficient of the highest power first, by Horner's rule."""
         result = self.value(coefficients[0])
         for coefficient in coefficients[1:]:
             result = self.fma(result, x, coefficient)
@@ -170,3 +148,12 @@ class Floats:
         half = arith.shrsi(exponent, one)
         rest = self.integers.sub(exponent, half)
         return self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(rest))
+
+
+def any_of(condition: Any) -> Any:
+    """Return whether a condition holds in any lane, as an i1."""
+    type_ = condition.type
+    if type_.rank != 1:
+        flat = ir.VectorType.get([numbers.prod(type_.shape)], type_.element_type)
+        condition = vector.shape_cast(flat, condition)
+    return vector.reduction(ir.IntegerType.get_signless(1), vector.CombiningKind.OR, condition)

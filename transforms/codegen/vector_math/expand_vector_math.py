@@ -54,23 +54,33 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.float_formats import WIDE
 from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, replace_each
 
-from ._cube_root import cbrt
-from ._error_function import erf, erfc
-from ._exponential import exp, exp2, exp_of_f16, expm1
-from ._floats import FORMATS
-from ._hyperbolic import cosh, sinh, tanh
-from ._inverse_hyperbolic import acosh, asinh, atanh
-from ._inverse_trigonometric import acos, asin, atan, atan2
-from ._logarithm import log, log1p, log2, log10
-from ._power import powf
-from ._remainder import remf
-from ._trigonometric import cos, sin, tan
+from ._algebraic import cbrt, powf, remf
+from ._exponential import (
+    acosh,
+    asinh,
+    atanh,
+    cosh,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    exp_of_f16,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    sinh,
+    tanh,
+)
+from ._trigonometric import acos, asin, atan, atan2, cos, sin, tan
 
 NAME = "linalg-ext-expand-vector-math"
 
-_BOTH: Mapping[str, Callable[..., Any]] = {
+_EXPANSIONS: Mapping[str, Callable[..., Any]] = {
     "arith.remf": remf,
     "math.acos": acos,
     "math.acosh": acosh,
@@ -97,17 +107,17 @@ _BOTH: Mapping[str, Callable[..., Any]] = {
     "math.tan": tan,
     "math.tanh": tanh,
 }
-EXPANSIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = {"f32": _BOTH, "f64": _BOTH}
+EXPANSIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = dict.fromkeys(WIDE, _EXPANSIONS)
 """By element type and name of the op, what builds its expansion from the op's operands."""
 
 _OF_ROWS = {"arith.remf", "math.cos", "math.sin", "math.tan"}
 """Those that look at a vector as a row of elements."""
 
 
-@module_pass(NAME, on=EXPANSIONS["f32"])
+@module_pass(NAME, on=_EXPANSIONS)
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, circular and hyperbolic functions and remainders on vectors."""
-    ops = filter(_is_of_vectors, operations(module, EXPANSIONS["f32"]))
+    ops = filter(_is_of_vectors, operations(module, _EXPANSIONS))
     return replace_each(NAME, ops, _expanded)
 
 
@@ -122,7 +132,7 @@ def _expanded(op: Any) -> Any:
         return reason
     if op.name == "math.exp" and _is_between_f16(op):
         return exp_of_f16(*op.operands)
-    return EXPANSIONS[str(type_.element_type)][op.name](*op.operands)
+    return _EXPANSIONS[op.name](*op.operands)
 
 
 def _is_between_f16(op: Any) -> bool:
@@ -138,10 +148,8 @@ def _is_between_f16(op: Any) -> bool:
 
 def _obstacle(name: str, type_: ir.VectorType) -> str | None:
     element = str(type_.element_type)
-    if element not in FORMATS:
+    if element not in WIDE:
         return f"elements of {element}"
-    if name not in EXPANSIONS[element]:
-        return f"elements of {element}, which have no expansion"
     if type_.scalable:
         return "a scalable vector"
     if name in _OF_ROWS and type_.rank != 1:

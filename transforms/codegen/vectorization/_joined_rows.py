@@ -19,15 +19,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, compensated, nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.tensor_loops import either
 
-from ._bodies import Member, Pass, computed
-from ._bounds import either, first_lanes, is_same, size_of, whole_steps
-from ._loop_coalescing import Collapser
-from ._rows import load_row, row_type, store_row
-from .combiners import Combiner, combiner_of
-from .loop_nests import Access, Nest, widest_bits
+from ._vector_rows import (
+    Member,
+    Pass,
+    computed,
+    first_lanes,
+    in_blocks,
+    is_same,
+    load_row,
+    row_type,
+    size_of,
+    store_row,
+    whole_steps,
+)
+from .loop_nests import Access, Collapser, Nest, widest_bits
+from .reductions import Combiner, combiners_of, part
 
 _MOST_REGISTERS, _MOST_OF_NARROW = 12, 6
 """For what was found so far; of machines with 32 registers, and of those with 16."""
@@ -70,14 +80,14 @@ class JoinedRows:
             total: Any = arith.muli(size_of(self.nest, self.depth), index(self.row))
         else:
             total = rows * self.row
-        found = self._start()
+        partial = self._start()
         whole = whole_steps(0, total, self._step)
         if not is_same(whole, 0):
-            found = self._all_rounds(member, known, whole, found)
+            partial = self._all_rounds(member, known, whole, partial)
         if not is_same(whole, total):
             left = total - whole if rows is not None else arith.subi(total, whole)
-            found = self._round(member, known, index(whole), found, left)
-        self._after(member, found)
+            partial = self._round(member, known, index(whole), partial, left)
+        self._after(member, partial)
 
     @property
     def _step(self) -> int:
@@ -101,7 +111,7 @@ class JoinedRows:
         if isinstance(whole, int):
             return blocks() if whole > block else one_block()
         are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(block))
-        return either(are_many, start, blocks, one_block)
+        return either(are_many, blocks, one_block, start)
 
     def _adds_floats(self, output: int) -> bool:
         return self.combiners[output].adds_floats(self.nest.writes[output].memref.type.element_type)
@@ -119,36 +129,26 @@ class JoinedRows:
         self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
     ) -> list[Any]:
         """As `_rounds`; what blocks of rounds add up to is added with compensation."""
-        sums = [
-            output * self.registers + register
-            for output in range(len(self.combiners))
-            if self._adds_floats(output)
-            for register in range(self.period)
-        ]
-        errors = [nothing(start[at].type) for at in sums]
-        step = BLOCK * self._step
-        outer = scf.ForOp(index(0), index(whole), index(step), [*start, *errors])
-        with ir.InsertionPoint(outer.body):
-            begin, given = outer.induction_variable, list(outer.inner_iter_args)
-            end = arith.minui(arith.addi(begin, index(step)), index(whole))
+        adding = [at for at in range(len(self.combiners)) if self._adds_floats(at)]
+        sums = [at * self.registers + register for at in adding for register in range(self.period)]
+
+        def block(begin: Any, end: Any, totals: list[Any]) -> list[Any]:
             before = [
-                start[at] if self._adds_floats(at // self.registers) else given[at]
+                start[at] if at // self.registers in adding else totals[at]
                 for at in range(len(start))
             ]
-            found = self._rounds(member, known, begin, end, before)
-            for output in range(len(self.combiners)):
-                if self._adds_floats(output):
-                    place = output * self.registers
-                    own = found[place : place + self.registers]
-                    rest = start[place + self.period : place + self.registers]
-                    found[place : place + self.registers] = [*self._periods(output, own), *rest]
-            for place, at in enumerate(sums, start=len(start)):
-                found[at], given[place] = compensated(given[at], given[place], found[at])
-            scf.YieldOp([*found, *given[len(start) :]])
-        return list(outer.results)[: len(start)]
+            values = self._rounds(member, known, begin, end, before)
+            for output in adding:
+                place = output * self.registers
+                own = values[place : place + self.registers]
+                rest = start[place + self.period : place + self.registers]
+                values[place : place + self.registers] = [*self._periods(output, own), *rest]
+            return values
+
+        return in_blocks((0, whole, BLOCK * self._step), start, sums, block)
 
     def _periods(self, output: int, registers: Sequence[Any]) -> list[Any]:
-        """The registers of an output, those whose lanes are of the same columns as one."""
+        """Return the registers of an output, those whose lanes are of the same columns as one."""
         own = list(registers)
         for register in range(self.period, self.registers):
             place = register % self.period
@@ -164,13 +164,13 @@ class JoinedRows:
         ]
 
     def _before(self, member: Member, at: int) -> Any | None:
-        """An operand that all rows share: a scalar, or a vector for each register."""
+        """Return an operand that all rows share: a scalar, or a vector for each register."""
         operand = self.nest.operands[at]
         if not isinstance(operand, Access):
             return operand
         if at in self.views or at >= self.nest.inputs or not self.nest.is_read[at]:
             return None
-        where = _indices(member, operand)
+        where = operand.indices(member.ivs)
         if self.depth + 1 not in operand.dims:
             return memref.load(operand.memref, where)
         row = load_row(operand.memref, where, self.row, None)
@@ -190,7 +190,7 @@ class JoinedRows:
             carried: the partial results so far.
             left: the number of elements that are left, where they do not fill all lanes.
         """
-        found = list(carried)
+        partial = list(carried)
         count = self.registers
         if isinstance(left, int):
             count = -(-left // self.lanes)
@@ -209,8 +209,8 @@ class JoinedRows:
             ]  # fmt: skip
             new = computed(member, self.depth + 1, values, pass_)
             for place, before, value in zip(places, old, new, strict=True):
-                found[place] = value if mask is None else arith.select(mask, value, before)
-        return found
+                partial[place] = value if mask is None else arith.select(mask, value, before)
+        return partial
 
     def _operand(
         self, member: Member, at: int, known: Any | None, pass_: Pass, old: Sequence[Any]
@@ -220,25 +220,25 @@ class JoinedRows:
         if at not in self.views or not self.nest.is_read[at]:
             return known
         operand = self.nest.operands[at]
-        where = [*_indices(member, operand)[:-2], pass_.at]
+        where = [*operand.indices(member.ivs)[:-2], pass_.at]
         return load_row(self.views[at], where, pass_.lanes, pass_.mask)
 
-    def _after(self, member: Member, found: Sequence[Any]) -> None:
+    def _after(self, member: Member, partial: Sequence[Any]) -> None:
         """Combine the registers to rows, and these with what the outputs held."""
         for number, (combine, access) in enumerate(
             zip(self.combiners, self.nest.writes, strict=True)
         ):
-            own = found[number * self.registers : (number + 1) * self.registers]
+            own = partial[number * self.registers : (number + 1) * self.registers]
             lanes, *others = self._periods(number, own)
             for register in others:
                 size = lanes.type.shape[0] + self.lanes
-                lanes = _joined(lanes, register, size)
+                lanes = vector.shuffle(lanes, register, list(range(size)))
             rows = [
-                _part(lanes, start, self.row)
+                part(lanes, start, self.row)
                 for start in range(0, self.period * self.lanes, self.row)
             ]
             row = _in_pairs(combine, rows)
-            where = _indices(member, access)
+            where = access.indices(member.ivs)
             old = load_row(access.memref, where, self.row, None)
             store_row(combine(old, row), access.memref, where, None, None)
 
@@ -290,7 +290,7 @@ def joined_rows(
 
 
 def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
-    """The nest with all loops inside of loop `depth` as one; None where that cannot be."""
+    """Return the nest with all loops inside of loop `depth` as one; None where that cannot be."""
     while nest.rank > depth + 2:
         collapsed = collapser.collapsed([nest], depth + 1)
         if collapsed is None:
@@ -300,14 +300,9 @@ def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
 
 
 def _combiners(nest: Nest) -> tuple[Combiner, ...] | None:
-    body = nest.body
-    ops = [op.operation for op in body.operations]
-    if any(op.name == "linalg.index" for op in ops):
+    if any(op.operation.name == "linalg.index" for op in nest.body.operations):
         return None
-    outputs = list(body.arguments)[nest.inputs :]
-    found = [combiner_of(*each) for each in zip(outputs, ops[-1].operands, strict=True)]
-    known = tuple(each for each in found if each is not None)
-    return known if len(known) == len(found) else None
+    return combiners_of(list(nest.body.arguments)[nest.inputs :], nest.yielded)
 
 
 def _is_in_rows(nest: Nest, depth: int) -> bool:
@@ -321,24 +316,9 @@ def _is_in_rows(nest: Nest, depth: int) -> bool:
     return all(depth not in access.dims for access in nest.writes)
 
 
-def _indices(member: Member, access: Access) -> list[Any]:
-    return [index(0) if dim is None else member.ivs[dim] for dim in access.dims]
-
-
-def _joined(low: Any, high: Any, size: int) -> Any:
-    """Two vectors, the second the shorter one perhaps, one after the other."""
-    count = low.type.shape[0]
-    return vector.shuffle(low, high, list(range(size))) if count else high
-
-
 def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
-    """Rows combined to one: two at a time, and what that gives likewise."""
+    """Combine rows to one, in pairs."""
     if len(rows) == 1:
         return rows[0]
     half = len(rows) // 2
     return combine(_in_pairs(combine, rows[:half]), _in_pairs(combine, rows[half:]))
-
-
-def _part(value: Any, start: int, size: int) -> Any:
-    type_ = row_type(size, value.type.element_type)
-    return vector.extract_strided_slice(type_, value, [start], [size], [1])

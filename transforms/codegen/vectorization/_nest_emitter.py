@@ -1,26 +1,30 @@
-"""From nests to loops: what is shared, what is collapsed, what shrinks to a row."""
+"""From nests to loops: what is shared, what is collapsed, what shrinks to a row.
+
+Two nests may share loop `depth` where no iteration of the one depends on other iterations of the
+other. They must touch the same slices of any memory that both touch, and one of them writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
-from linalg_ext.transforms.analysis.buffers import buffer_of
+from linalg_ext.transforms.analysis.buffers import are_apart, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, PartialSums, part_of
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.ir_utils.arithmetic import index, known_index
+from linalg_ext.transforms.ir_utils.tensor_loops import either
+from linalg_ext.transforms.ir_utils.walking import producer
 
-from ._block_copies import copy_row, is_block_copy
-from ._bodies import Member
-from ._bounds import size_of
-from ._grouping import Group, partition
 from ._joined_rows import joined_rows, with_one_row
-from ._loop_coalescing import Collapser
-from ._nontemporal_stores import fence
-from ._vector_loop import VectorLoop
-from .combiners import Combiner, combiner_of
-from .loop_nests import Access, Nest, read_nest
+from ._vector_loop import VectorLoop, fence
+from ._vector_rows import Member, size_of
+from .loop_nests import Access, Collapser, Nest, erase_unused, is_collapsible, read_nest
+from .reductions import Combiner, combiner_of
 
 ROWS_AT_ONCE = 8
 """The number of rows that are added to a row in registers before it is stored."""
@@ -61,12 +65,12 @@ class NestEmitter:
         self._clean_up()
 
     def _emit(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...]) -> None:
-        for group in partition(nests, depth):
+        for group in _partition(nests, depth):
             group = self._collapsed(group, depth)
             if group.is_innermost:
                 (nest, *others) = group.nests
-                if not others and is_block_copy(nest, depth):
-                    copy_row(nest, depth, ivs)
+                if not others and _is_block_copy(nest, depth):
+                    _copy_row(nest, ivs)
                 else:
                     self._emit_vectors(group, depth, [ivs])
                 continue
@@ -77,7 +81,7 @@ class NestEmitter:
             if not group.nests[0].is_parallel[depth]:
                 (nest,) = group.nests
                 wider = with_one_row(nest, depth, self._collapser)
-                group = group if wider is None else Group((wider,), is_innermost=False)
+                group = group if wider is None else _Group((wider,), is_innermost=False)
             members = self._with_rows(group.nests, depth)
             size = size_of(group.nests[0], depth)
             if not self._has_long_sums(group, depth):
@@ -85,26 +89,26 @@ class NestEmitter:
                 continue
             if group.nests[0].static_extent(depth) is not None:
                 self._emit_blocks(members, depth, ivs, size)
-                continue
-            are_many = arith.cmpi(
-                arith.CmpIPredicate.ugt, size, index(self._rounds_in_block(group.nests, depth))
-            )
-            branch: Any = scf.IfOp(are_many, has_else=True)
-            for block, emit in (
-                (branch.then_block, self._emit_blocks),
-                (branch.else_block, self._emit_all),
-            ):
-                with ir.InsertionPoint(block):
-                    emit(members, depth, ivs, size)
-                    scf.YieldOp([])
+            else:
+                self._emit_by_size(members, depth, ivs, size)
+
+    def _emit_by_size(
+        self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any
+    ) -> None:
+        """Emit blocks where there are many rounds of loop `depth`, else all one after another."""
+
+        def emitted(emit: Callable[..., None]) -> list[Any]:
+            emit(nests, depth, ivs, size)
+            return []
+
+        most = index(self._rounds_in_block(nests, depth))
+        are_many = arith.cmpi(arith.CmpIPredicate.ugt, size, most)
+        either(are_many, lambda: emitted(self._emit_blocks), lambda: emitted(self._emit_all), [])
 
     def _emit_all(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any) -> None:
         """Emit all rounds of loop `depth`, one after another."""
-        if not self._adds_rows(nests, depth):
-            self._emit_loop(nests, depth, ivs, (index(0), size, 1))
-            return
         few = nests[0].static_extent(depth)
-        if few is not None and few <= ROWS_AT_ONCE:
+        if self._adds_rows(nests, depth) and few is not None and few <= ROWS_AT_ONCE:
             self._emit_rows(nests, depth, ivs, [index(row) for row in range(few)])
             return
         self._emit_range(nests, depth, ivs, index(0), size)
@@ -114,14 +118,14 @@ class NestEmitter:
     ) -> None:
         """Emit the rounds of loop `depth` from one to another."""
         if not self._adds_rows(nests, depth):
-            self._emit_loop(nests, depth, ivs, (low, high, 1))
+            self._emit_loop(nests, depth, ivs, low, high)
             return
         count = arith.subi(high, low)
         whole = arith.subi(high, arith.remui(count, index(ROWS_AT_ONCE)))
-        self._emit_loop(nests, depth, ivs, (low, whole, ROWS_AT_ONCE))
-        self._emit_loop(nests, depth, ivs, (whole, high, 1))
+        self._emit_loop(nests, depth, ivs, low, whole, ROWS_AT_ONCE)
+        self._emit_loop(nests, depth, ivs, whole, high)
 
-    def _has_long_sums(self, group: Group, depth: int) -> bool:
+    def _has_long_sums(self, group: _Group, depth: int) -> bool:
         """Return whether rounds of loop `depth` are added up, and may be many."""
         nest = group.nests[0]
         static = nest.static_extent(depth)
@@ -138,12 +142,12 @@ class NestEmitter:
         """Emit loop `depth` in blocks, whose sums are added with compensation."""
         (nest,) = nests
         sums = {at: self._partial_sums(nest, at, depth, ivs) for at in _sums_of(nest)}
-        dims_below = {
-            at: tuple(dim for dim in nest.operands[at].dims if dim is not None and dim > depth)
-            for at in sums
-        }
         parts = {
-            at: Access(sum_.parts, dims_below[at], buffer_of(sum_.parts))
+            at: Access(
+                sum_.parts,
+                tuple(dim for dim in nest.operands[at].dims if dim is not None and dim > depth),
+                buffer_of(sum_.parts),
+            )
             for at, sum_ in sums.items()
         }
         block = index(self._rounds_in_block(nests, depth))
@@ -164,9 +168,9 @@ class NestEmitter:
                 self._emit_op(sum_.forget())
 
     def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
-        """Buffers for what the loops below `depth` write to an output."""
+        """Return buffers for what the loops below `depth` write to an output."""
         access = nest.operands[at]
-        type_, places = access.memref.type, (*ivs, None)
+        type_ = access.memref.type
         below = [axis for axis, dim in enumerate(access.dims) if dim is not None and dim > depth]
         with ir.InsertionPoint(self._anchor):
             sizes = [
@@ -180,7 +184,7 @@ class NestEmitter:
             parts, errors = (memref.alloc(part, sizes, [], alignment=64) for _ in range(2))
         self._buffers += [parts, errors]
         offsets = {
-            axis: index(0) if dim is None else places[dim]
+            axis: index(0) if dim is None else ivs[dim]
             for axis, dim in enumerate(access.dims)
             if axis not in below
         }
@@ -197,9 +201,10 @@ class NestEmitter:
         nests: Sequence[Nest],
         depth: int,
         ivs: tuple[Any, ...],
-        bounds: tuple[Any, Any, int],
+        low: Any,
+        high: Any,
+        step: int = 1,
     ) -> None:
-        low, high, step = bounds
         loop = scf.ForOp(low, high, index(step))
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
@@ -213,13 +218,12 @@ class NestEmitter:
     def _emit_rows(
         self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], rows: Sequence[Any]
     ) -> None:
-        """Several rounds of loop `depth` in one."""
-        group = Group(tuple(nests), is_innermost=True)
+        group = _Group(tuple(nests), is_innermost=True)
         self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows], _sums_of(nests[0]))
 
     def _emit_vectors(
         self,
-        group: Group,
+        group: _Group,
         depth: int,
         positions: Sequence[tuple[Any, ...]],
         added: Mapping[int, Combiner] = MappingProxyType({}),
@@ -249,20 +253,20 @@ class NestEmitter:
             and all(depth not in access.dims for access in nest.writes)
         )
 
-    def _collapsed(self, group: Group, depth: int) -> Group:
-        """The group with as many loops as one as can be, as long as it stays together."""
+    def _collapsed(self, group: _Group, depth: int) -> _Group:
+        """Return the group with as many loops as one as can be, as long as it stays together."""
         while not group.is_innermost:
             nests = self._collapser.collapsed(group.nests, depth)
             if nests is None:
                 break
-            groups = partition(nests, depth)
+            groups = _partition(nests, depth)
             if len(groups) > 1:
                 break
             (group,) = groups
         return group
 
     def _with_rows(self, nests: Sequence[Nest], depth: int) -> list[Nest]:
-        """The nests with each buffer that only they use cut down to what one round needs."""
+        """Return the nests with each buffer that only they use cut down to what one round needs."""
         changed = list(nests)
         for memory, accesses in _by_memref(nests).items():
             axis = _sliced_axis(accesses, depth)
@@ -280,9 +284,9 @@ class NestEmitter:
                 )
         return changed
 
-    def _unused(self, group: Group, depth: int) -> frozenset[Any]:
-        """Memory whose elements never leave the registers of one round."""
-        found: set[Any] = set()
+    def _unused(self, group: _Group, depth: int) -> frozenset[Any]:
+        """Return the memory whose elements never leave the registers of one round."""
+        unused: set[Any] = set()
         for memory, accesses in _by_memref(group.nests).items():
             written_first = next(
                 memory not in [each.memref for each in nest.reads]
@@ -291,9 +295,9 @@ class NestEmitter:
             )
             aligned = all(a.key == accesses[0].key and depth in a.dims for a in accesses)
             if written_first and aligned and self._is_private(accesses[0], group.nests):
-                found.add(memory)
+                unused.add(memory)
                 self._shrunk.setdefault(accesses[0].buffer.value, accesses[0].buffer.value)
-        return frozenset(found)
+        return frozenset(unused)
 
     def _is_private(self, access: Access, nests: Sequence[Nest]) -> bool:
         """Return whether only these nests use the memory behind an access."""
@@ -313,7 +317,7 @@ class NestEmitter:
         )
 
     def _shrink(self, memory: Any, axis: int, allocation: Any) -> Any:
-        """A buffer as `memory` with one element along `axis`."""
+        """Return a buffer as `memory` with one element along `axis`."""
         type_ = memory.type
         shape = list(type_.shape)
         shape[axis] = 1
@@ -329,8 +333,7 @@ class NestEmitter:
 
     def _clean_up(self) -> None:
         """Free the smaller buffers where the larger ones were freed; erase what has no uses."""
-        for view in reversed(self._collapser.views):
-            _erase_unused(view)
+        self._collapser.erase_unused_views()
         for allocation, small in self._shrunk.items():
             releases = [
                 use.owner.operation
@@ -347,33 +350,32 @@ class NestEmitter:
                 with release.location, ir.InsertionPoint(release):
                     memref.dealloc(small)
             release.erase()
-        _erase_unused(allocation.owner.operation)
+        erase_unused(allocation.owner.operation)
         if small != allocation:
-            _erase_unused(small.owner.operation)
+            erase_unused(small.owner.operation)
 
 
 def _sums_of(nest: Nest) -> dict[int, Combiner]:
-    """The operands of a nest that floats are added to, each by itself."""
+    """Return the combiners of the operands of a nest that floats are added to, by number."""
     outputs = list(nest.body.arguments)[nest.inputs :]
-    yielded = nest.body.operations[len(nest.body.operations) - 1].operation.operands
-    found = {}
-    for at, pair in enumerate(zip(outputs, yielded, strict=True), start=nest.inputs):
-        combine, access = combiner_of(*pair), nest.operands[at]
-        if combine is not None and combine.adds_floats(access.memref.type.element_type):
-            found[at] = combine
-    return found
+    pairs = zip(outputs, nest.yielded, strict=True)
+    combiners = {at: combiner_of(*pair) for at, pair in enumerate(pairs, start=nest.inputs)}
+    return {
+        at: combine
+        for at, combine in combiners.items()
+        if combine is not None and combine.adds_floats(nest.operands[at].memref.type.element_type)
+    }
 
 
 def _by_memref(nests: Sequence[Nest]) -> dict[Any, list[Access]]:
-    found: dict[Any, list[Access]] = {}
-    for nest in nests:
-        for access in nest.accesses:
-            found.setdefault(access.memref, []).append(access)
-    return found
+    accesses: dict[Any, list[Access]] = {}
+    for access in (access for nest in nests for access in nest.accesses):
+        accesses.setdefault(access.memref, []).append(access)
+    return accesses
 
 
 def _sliced_axis(accesses: Sequence[Access], dim: int) -> int | None:
-    """The axis that loop `dim` indexes in all accesses of a memref."""
+    """Return the axis that loop `dim` indexes in all accesses of a memref."""
     axes = {access.dims.index(dim) if dim in access.dims else None for access in accesses}
     return axes.pop() if len(axes) == 1 else None
 
@@ -383,6 +385,188 @@ def _slice(access: Access, small: Any, axis: int) -> Access:
     return Access(small, dims, access.buffer)
 
 
-def _erase_unused(op: Any) -> None:
-    if not any(True for result in op.results for _ in result.uses):
-        op.erase()
+@dataclass(frozen=True)
+class _Group:
+    """Consecutive nests that share loop `depth`.
+
+    Attributes:
+        nests: in their order.
+        is_innermost: whether the loop is one over vectors; the nests have no loop below it, and
+            some may have none at all.
+    """
+
+    nests: tuple[Nest, ...]
+    is_innermost: bool
+
+
+def _partition(nests: Sequence[Nest], depth: int) -> list[_Group]:
+    """Divide nests that share all loops above `depth` into groups that share that one too."""
+    groups: list[_Group] = []
+    rest = list(nests)
+    while rest:
+        group = _outer_group(rest, depth) or _inner_group(rest, depth)
+        groups.append(group)
+        rest = rest[len(group.nests) :]
+    return groups
+
+
+def _outer_group(nests: Sequence[Nest], depth: int) -> _Group | None:
+    """Return the longest run from the first nest on around which a loop over scalars can stand."""
+    run = [nests[0]]
+    if _has_outer_loop(nests[0], depth):
+        for nest in nests[1:]:
+            if not _has_outer_loop(nest, depth):
+                break
+            if not all(_may_share_outer(earlier, nest, depth) for earlier in run):
+                break
+            run.append(nest)
+    while len(run) > 1 and run[-1].rank == depth + 1:
+        run.pop()  # what follows the last row is better off in a loop of its own
+    if not any(nest.rank > depth + 1 for nest in run):
+        return None
+    return _Group(tuple(run), is_innermost=False)
+
+
+def _inner_group(nests: Sequence[Nest], depth: int) -> _Group:
+    run = [nests[0]]
+    for nest in nests[1:]:
+        if nest.rank > depth + 1 or not all(_may_share_inner(each, nest, depth) for each in run):
+            break
+        run.append(nest)
+    while len(run) > 1 and run[-1].rank <= depth and any(each.rank > depth for each in run):
+        run.pop()
+    return _Group(tuple(run), is_innermost=True)
+
+
+def _has_outer_loop(nest: Nest, depth: int) -> bool:
+    if nest.rank <= depth or not nest.is_parallel[depth]:
+        return False
+    # A nest whose last loop this is computes one element a round, and without vectors.
+    return nest.rank > depth + 1 or not nest.has_functions
+
+
+def _may_share_outer(earlier: Nest, later: Nest, depth: int) -> bool:
+    if not _same_extent(earlier, later, depth):
+        return False
+    are_copies = _copies_parts(earlier, depth) and _copies_parts(later, depth)
+    return all(
+        mine.is_same_at(other, depth) or (are_copies and are_apart(mine.memref, other.memref))
+        for mine, other in _conflicts(_touched(earlier), _touched(later))
+    )
+
+
+def _copies_parts(nest: Nest, depth: int) -> bool:
+    """Return whether a nest copies long rows that are not contiguous along loop `depth`.
+
+    Other copies fill the gaps. With the rows of all copied in turn, memory is written from its
+    beginning to its end.
+    """
+    is_apart = nest.rank > depth + 1 and not is_collapsible(nest.writes[0], depth)
+    return is_apart and _is_block_copy(nest, nest.rank - 1)
+
+
+def _may_share_inner(earlier: Nest, later: Nest, depth: int) -> bool:
+    """Return whether one vector loop may run both nests.
+
+    The loop must keep their order before it, in each iteration, and after it.
+    """
+    if earlier.rank <= depth:
+        return True  # done before all that follows
+    once, each_round, _ = _phases(later, depth)
+    _, earlier_rounds, earlier_after = _phases(earlier, depth)
+    if later.rank > depth and not _same_extent(earlier, later, depth):
+        return False
+    moved = [*_conflicts(earlier_rounds, once), *_conflicts(earlier_after, once)]
+    moved += _conflicts(earlier_after, each_round)
+    if moved:
+        return False
+    return all(mine.key == other.key for mine, other in _conflicts(earlier_rounds, each_round))
+
+
+_Touched = tuple[list[Access], list[Access]]
+
+
+def _phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
+    """Return the reads and writes of a nest before, in each step of, and after loop `depth`."""
+    if nest.rank <= depth:
+        return _touched(nest), ([], []), ([], [])
+    in_rounds = [*(each for each in nest.reads if depth in each.dims), *nest.loads]
+    written = [each for each in nest.writes if depth in each.dims]
+    results = [each for each in nest.writes if depth not in each.dims]
+    begins_with_old = nest.reduction is not None and nest.reduction.begins_with_old
+    keys = set() if begins_with_old else {each.key for each in results}
+    before = [each for each in nest.reads if depth not in each.dims and each.key not in keys]
+    return (before, []), (in_rounds, written), (results, results)
+
+
+def _touched(nest: Nest) -> _Touched:
+    return [*nest.reads, *nest.loads], nest.writes
+
+
+def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]]:
+    """Return pairs of accesses of what may be one memory, one of which writes it."""
+    (reads, writes), (later_reads, later_writes) = earlier, later
+    pairs = [(a, b) for a in writes for b in (*later_reads, *later_writes)]
+    pairs += [(a, b) for a in reads for b in later_writes]
+    return [(a, b) for a, b in pairs if may_alias(a.buffer, b.buffer)]
+
+
+def _same_extent(one: Nest, other: Nest, dim: int) -> bool:
+    """Return whether a loop is known to have the same trip count in both nests."""
+    static = one.static_extent(dim), other.static_extent(dim)
+    if None not in static:
+        return static[0] == static[1]
+    sizes = {_size(*each) for each in one.extents(dim)}
+    return not sizes.isdisjoint(_size(*each) for each in other.extents(dim))
+
+
+def _size(memory: Any, axis: int) -> Any:
+    """Return a name for the length of an axis: equal names, equal lengths."""
+    type_ = memory.type
+    if not type_.is_dynamic_dim(axis):
+        return type_.get_dim_size(axis)
+    op = producer(memory)
+    if op is None or op.name not in ("memref.alloc", "memref.alloca"):
+        return memory, axis
+    size = op.operands[sum(map(type_.is_dynamic_dim, range(axis)))]
+    dim = producer(size)
+    of_axis = None if dim is None or dim.name != "memref.dim" else known_index(dim.operands[1])
+    return size if of_axis is None else _size(dim.operands[0], of_axis)
+
+
+_SHORTEST_ROW = 1 << 10
+"""Bytes of a row for which a call is worth it."""
+
+
+def _is_block_copy(nest: Nest, depth: int) -> bool:
+    """Return whether a nest only copies long rows, along loop `depth`, of a memref beyond L2."""
+    if nest.rank != depth + 1 or nest.inputs != 1 or not all(nest.is_parallel):
+        return False
+    source, *targets = nest.operands
+    (written,) = targets if len(targets) == 1 else (None,)
+    if not isinstance(source, Access) or not isinstance(written, Access):
+        return False
+    (end,) = [each.operation for each in nest.body.operations][-1:]
+    if end.operands[0] != nest.body.arguments[0] or source.buffer == written.buffer:
+        return False
+    if any(depth not in access.dims for access in (source, written)):
+        return False
+    size, type_ = nest.static_extent(depth), written.memref.type
+    if size is None or not type_.has_static_shape or str(type_.element_type) == "i1":
+        return False
+    row = size * type_.element_type.width // 8
+    whole = row * math.prod(nest.static_extent(dim) or 0 for dim in range(depth))
+    return bool(row >= _SHORTEST_ROW and whole >= this_machine().l2_bytes)
+
+
+def _copy_row(nest: Nest, ivs: Sequence[Any]) -> None:
+    """Emit the copy of one row, inside of loops at `ivs`.
+
+    The C library knows of each processor how a block is moved best: on many, without reading first
+    the lines that it overwrites, which loads and stores of vectors do.
+    """
+    rows = (
+        part_of(access.memref, dict(enumerate(access.indices((*ivs, None))[:-1])))
+        for access in nest.operands
+    )
+    memref.copy(*rows)

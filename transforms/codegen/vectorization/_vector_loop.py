@@ -7,40 +7,48 @@
 LLVM splits a vector of W elements into as many registers, whose operations do not wait for each
 other. Nothing is read or written outside of an operand: masked lanes touch no memory. Results that
 the last-level cache cannot hold are written past the caches; the whole vectors then begin where the
-result is aligned, and a masked vector stands before them.
+result is aligned, and a masked vector stands before them: a store to a line that is not in a cache
+reads the line first, a non-temporal store of whole lines does not. Source: U. Drepper, What Every
+Programmer Should Know About Memory, 2007, section 6.1.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.analysis.buffers import may_alias
-from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK, compensated, nothing
-from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.codegen.base.blocked_sums import BLOCK
+from linalg_ext.transforms.codegen.base.choices import choices
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index
+from linalg_ext.transforms.ir_utils.tensor_loops import either
 
-from ._bodies import Key, Member, Pass, computed, of_body
-from ._bounds import either, first_lanes, is_same, size_of, whole_steps
-from ._nontemporal_stores import first_aligned, is_streamed, rows_are_aligned_alike
-from ._reductions import FirstBest, Reduction, Sums
-from ._rows import (
-    as_row,
+from ._vector_rows import (
+    Key,
+    Member,
+    Pass,
+    computed,
+    first_lanes,
+    in_blocks,
+    is_same,
     is_truth,
     load_across,
     load_row,
+    of_body,
     row_type,
+    size_of,
     store_row,
+    whole_steps,
 )
-from .combiners import Combiner
-from .loop_nests import Access, Nest, widest_bits
+from .loop_nests import BITS_WITH_MASKS, Access, Nest, lies_across, widest_bits
+from .reductions import Combiner, FirstBest, Reduction, Sums
 
 _UNROLL, _UNROLL_FUNCTIONS = 4, 2
 """Registers for each value; elementary functions, and indices, need more of them for themselves."""
-
-_BITS_WITH_MASKS = 512
-"""Machines with such registers move parts of them as quickly as all of them."""
 
 
 class VectorLoop:
@@ -132,15 +140,15 @@ class VectorLoop:
         for member in self._members:
             for access in member.nest.writes:
                 if self._is_streamed(access, lanes):
-                    where = self._indices(member, access, index(0))
-                    return first_aligned(access.memref, where, size, self._vector_bits)
+                    where = access.indices((*member.ivs, index(0)))
+                    return _first_aligned(access.memref, where, size, self._vector_bits)
         return None
 
     def _is_streamed(self, access: Access, lanes: int) -> bool:
         """Return whether an access has the loop's non-temporal stores; only one may have them."""
-        if self._most_lanes is not None and not rows_are_aligned_alike(access, lanes):
+        if self._most_lanes is not None and not _rows_are_aligned_alike(access, lanes):
             return False
-        if not self._is_row(access) or not is_streamed(access, lanes, self._vector_bits):
+        if not self._is_row(access) or not _is_streamed(access, lanes, self._vector_bits):
             return False
         if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
             return False
@@ -156,13 +164,13 @@ class VectorLoop:
             elif not self._is_loaded_before(nest, at, operand):
                 values.append(None)
             else:
-                values.append(memref.load(operand.memref, self._indices(member, operand, None)))
+                values.append(memref.load(operand.memref, operand.indices((*member.ivs, None))))
                 self._scalars[number, at] = values[-1]
         if nest.rank > self._depth:
             return
         results = computed(member, self._depth, values, None)
         for access, value in zip(nest.writes, results, strict=True):
-            memref.store(value, access.memref, self._indices(member, access, None))
+            memref.store(value, access.memref, access.indices((*member.ivs, None)))
 
     def _is_row(self, access: Access) -> bool:
         return self._depth in access.dims
@@ -176,13 +184,12 @@ class VectorLoop:
         return not is_result or (nest.reduction is not None and nest.reduction.begins_with_old)
 
     def _reductions(self) -> Iterator[tuple[int, Member, Reduction]]:
-        """The members that the loop reduces, and how."""
+        """Yield the members that the loop reduces, and how."""
         for number, member in enumerate(self._members):
             if member.nest.rank > self._depth and member.nest.reduction is not None:
                 yield number, member, member.nest.reduction
 
     def _start(self, lanes: int) -> list[Any]:
-        """Return the initial vectors of the reductions."""
         values: list[Any] = []
         for number, member, reduction in self._reductions():
             nest = member.nest
@@ -193,7 +200,7 @@ class VectorLoop:
         return values
 
     def _narrowed(self, carried: Sequence[Any], lanes: int) -> list[Any]:
-        """The same with `lanes` elements to a vector."""
+        """Return the same with `lanes` elements to a vector."""
         rest, values = list(carried), []
         for _, member, reduction in self._reductions():
             count = len(member.nest.writes)
@@ -204,7 +211,7 @@ class VectorLoop:
     def _loop(
         self, low: Any, high: Any, lanes: int, *, masked: Any | None, carried: list[Any] | None
     ) -> list[Any]:
-        """One loop; gives what the reductions have so far, as vectors of `lanes` elements at most.
+        """Emit one loop; return the partial reductions, vectors of `lanes` elements at most.
 
         Args:
             low, high: where it begins and ends: a number if known.
@@ -228,26 +235,21 @@ class VectorLoop:
         ]
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: list[Any]) -> list[Any]:
-        """A loop in blocks, whose sums are added with compensation, in one register each."""
+        """Return a loop in blocks, whose sums are added with compensation, in one register each."""
         are_sums = self._are_long_sums()
-        sums = [at for at, is_sum in enumerate(are_sums) if is_sum]
         first = self._narrowed(carried, self._lanes)
         starts = [first[at] if is_sum else carried[at] for at, is_sum in enumerate(are_sums)]
-        errors = [nothing(starts[at].type) for at in sums]
+
+        def block(begin: Any, end: Any, totals: list[Any]) -> list[Any]:
+            before = [carried[at] if is_sum else totals[at] for at, is_sum in enumerate(are_sums)]
+            values = self._rounds(begin, end, lanes, None, before)
+            parts = self._narrowed(values, self._lanes)
+            return [parts[at] if is_sum else values[at] for at, is_sum in enumerate(are_sums)]
+
         step = BLOCK * lanes
-        outer = scf.ForOp(index(low), index(high), index(step), [*starts, *errors])
-        with ir.InsertionPoint(outer.body):
-            begin, given = outer.induction_variable, list(outer.inner_iter_args)
-            end: Any = arith.addi(begin, index(step))
-            if not (isinstance(low, int) and isinstance(high, int) and (high - low) % step == 0):
-                end = arith.minui(end, index(high))
-            before = [carried[at] if is_sum else given[at] for at, is_sum in enumerate(are_sums)]
-            found = self._rounds(begin, end, lanes, None, before)
-            parts = self._narrowed(found, self._lanes)
-            for place, at in enumerate(sums, start=len(starts)):
-                found[at], given[place] = compensated(given[at], given[place], parts[at])
-            scf.YieldOp([*found, *given[len(starts) :]])
-        return list(outer.results)[: len(starts)]
+        is_even = isinstance(low, int) and isinstance(high, int) and (high - low) % step == 0
+        sums = [at for at, is_sum in enumerate(are_sums) if is_sum]
+        return in_blocks((low, high, step), starts, sums, block, is_even=is_even)
 
     def _rounds(
         self, low: Any, high: Any, lanes: int, masked: Any | None, carried: list[Any]
@@ -262,60 +264,60 @@ class VectorLoop:
         return list(loop.results)
 
     def _wide(self, size: Any, whole: Any, wide: int, lanes: int) -> list[Any]:
-        """The loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
-        given = self._start(lanes)
+        """Return the loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
+        start = self._start(lanes)
 
         def blocks() -> list[Any]:
-            found = self._loop(0, whole, wide, masked=None, carried=None)
-            return self._narrowed(found, lanes)
+            totals = self._loop(0, whole, wide, masked=None, carried=None)
+            return self._narrowed(totals, lanes)
 
         def one_block() -> list[Any]:
-            found = self._rounds(index(0), whole, wide, None, self._start(wide))
-            return self._narrowed(found, lanes)
+            totals = self._rounds(index(0), whole, wide, None, self._start(wide))
+            return self._narrowed(totals, lanes)
 
         def rounds() -> list[Any]:
             if not any(self._are_long_sums()):
                 return one_block()
             # A row of one block does without what more of them need, a short one most of all.
             are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(BLOCK * wide))
-            return either(are_many, given, blocks, one_block)
+            return either(are_many, blocks, one_block, start)
 
         is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(wide))
-        return either(is_long, given, rounds, lambda: given)
+        return either(is_long, rounds, lambda: start, start)
 
     def _rest(
         self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
     ) -> list[Any]:
-        """The elements beyond the last whole vector; as `_loop`.
+        """Return the elements beyond the last whole vector; as `_loop`.
 
         They are one vector under a mask, or the last elements of the row once more, as a whole
         vector: moving those under a mask costs some machines much more.
         """
-        given = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        before = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
         # Before the branches, where a loop over rows need not make them for each row.
         masked = Pass(lanes, at, first_lanes(lanes, arith.subi(size, at)), False)
         may_repeat = self._may_repeat(lanes, static)
         if static is not None and not (may_repeat and static >= lanes):
-            return self._round(masked, given)
+            return self._round(masked, before)
         start = arith.subi(size, index(lanes))
         seen = first_lanes(lanes, arith.subi(at, start))
         last = Pass(lanes, start, None, False, fresh=arith.xori(seen, constant(seen.type, 1)))
         if static is not None:
-            return self._round(last, given)
+            return self._round(last, before)
 
         def left() -> list[Any]:
             if not may_repeat:
-                return self._round(masked, given)
+                return self._round(masked, before)
             is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(lanes))
-            whole, part = (lambda: self._round(last, given), lambda: self._round(masked, given))
-            return either(is_long, given, whole, part)
+            whole, part = (lambda: self._round(last, before), lambda: self._round(masked, before))
+            return either(is_long, whole, part, before)
 
         is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
-        return either(is_left, given, left, lambda: given)
+        return either(is_left, left, lambda: before, before)
 
     def _may_repeat(self, lanes: int, static: int | None) -> bool:
         """Return whether elements may be computed and stored twice, and this is worth it."""
-        has_masks = self._vector_bits >= _BITS_WITH_MASKS
+        has_masks = self._vector_bits >= BITS_WITH_MASKS
         if has_masks or self.streams or self._most_lanes is not None or lanes == 1:
             return False
         if static is None and any(nest.has_functions for nest in self._loops):
@@ -391,10 +393,10 @@ class VectorLoop:
         if not self._is_row(operand):
             return self._scalars[number, at]
         key = self._key(member, operand)
-        if key not in pass_.rows and operand.dims[-1] != self._depth:
+        if key not in pass_.rows and lies_across(operand, self._depth):
             self._load_across(operand, pass_)
         if key not in pass_.rows:
-            where = self._indices(member, operand, pass_.at)
+            where = operand.indices((*member.ivs, pass_.at))
             pass_.rows[key] = load_row(operand.memref, where, pass_.lanes, pass_.mask)
         return pass_.rows[key]
 
@@ -413,33 +415,88 @@ class VectorLoop:
         for lane in range(pass_.lanes):
             at = arith.addi(pass_.at, index(lane))
             at = at if last is None else arith.minui(at, last)
-            yield self._indices(self._members[0], access, at)
+            yield access.indices((*self._members[0].ivs, at))
 
     def _keep(self, member: Member, access: Access, value: Any, pass_: Pass) -> None:
         """Note a result: later members read it from here, and the round ends with its store."""
         key = self._key(member, access)
         pass_.rows[key] = as_row(value, pass_.lanes)
         if access.memref not in self._unused:
-            where = self._indices(member, access, pass_.at)
+            where = access.indices((*member.ivs, pass_.at))
             pass_.stores[key] = pass_.rows[key], where
 
     def _key(self, member: Member, access: Access) -> Key:
         places = (*member.ivs, None)
         return access.memref, tuple(None if dim is None else places[dim] for dim in access.dims)
 
-    def _indices(self, member: Member, access: Access, at: Any | None) -> list[Any]:
-        """The position of an access, in a round that begins at `at`."""
-        places = [*member.ivs, at]
-        return [index(0) if dim is None else places[dim] for dim in access.dims]
-
     def _after(self, carried: Sequence[Any]) -> None:
         """Combine what the reductions found with what their outputs held."""
         rest = list(carried)
         for _, member, reduction in self._reductions():
             accesses = member.nest.writes
-            places = [self._indices(member, access, None) for access in accesses]
+            places = [access.indices((*member.ivs, None)) for access in accesses]
             old = [memref.load(a.memref, at) for a, at in zip(accesses, places, strict=True)]
             new = reduction.finish(old, rest[: len(accesses)], member.ivs)
             for access, where, value in zip(accesses, places, new, strict=True):
                 memref.store(value, access.memref, where)
             rest = rest[len(accesses) :]
+
+
+_SEQUENTIALLY_CONSISTENT = 7
+
+
+def _is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
+    """Return whether results get non-temporal stores.
+
+    By default they do where they are larger than L3. Each store must fill a register.
+    """
+    type_ = access.memref.type
+    if access.buffer.kind == "allocation" or not type_.has_static_shape:
+        return False
+    strides, _ = type_.get_strides_and_offset()
+    if any(type_.is_dynamic_stride_or_offset(stride) for stride in strides):
+        return False
+    # Of a slice, the other slices are written at about the same time.
+    whole = access.buffer.value.type if access.buffer.value.type.has_static_shape else type_
+    element = type_.element_type.width // 8
+    if lanes * element * 8 != vector_bits:
+        return False
+    asked = choices().streams
+    if asked is not None:
+        return asked
+    return bool(math.prod(whole.shape) * element > this_machine().l3_bytes)
+
+
+def _rows_are_aligned_alike(access: Access, lanes: int) -> bool:
+    """Return whether all rows of a memref with static strides have the same vector alignment."""
+    strides, _ = access.memref.type.get_strides_and_offset()
+    return all(stride % lanes == 0 for stride in strides[:-1])
+
+
+def _first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
+    """Return the number of elements from the position `where` to an address aligned to a vector.
+
+    It is at most `size`, and `size` where the elements are not aligned to their own size.
+    """
+    type_ = target.type
+    bytes_ = type_.element_type.width // 8
+    strides, offset = type_.get_strides_and_offset()
+    address: Any = memref.extract_aligned_pointer_as_index(target)
+    is_open = type_.is_dynamic_stride_or_offset(offset)
+    linear: Any = memref.ExtractStridedMetadataOp(target).offset if is_open else index(offset)
+    for position, stride in zip(where, strides, strict=True):
+        linear = arith.addi(linear, arith.muli(position, index(stride)))
+    address = arith.addi(address, arith.muli(linear, index(bytes_)))
+    vector_bytes = index(vector_bits // 8)
+    beyond = arith.remui(address, vector_bytes)
+    missing = arith.remui(arith.subi(vector_bytes, beyond), vector_bytes)
+    head = arith.divui(missing, index(bytes_))
+    odd = arith.remui(address, index(bytes_))
+    is_odd = arith.cmpi(arith.CmpIPredicate.ne, odd, index(0))
+    return arith.minui(arith.select(is_odd, size, head), size)
+
+
+def fence() -> None:
+    """Have all stores so far done before any that follows; those past the caches lack an order."""
+    ordering = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SEQUENTIALLY_CONSISTENT)
+    ir.Operation.create("llvm.fence", attributes={"ordering": ordering})

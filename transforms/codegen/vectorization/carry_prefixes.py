@@ -61,7 +61,7 @@ from linalg_ext.transforms.codegen.base.index_conditions import (
 )
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import computed_anew, parallel_loops
-from linalg_ext.transforms.ir_utils.tensor_loops import counted
+from linalg_ext.transforms.ir_utils.tensor_loops import counted, nest
 from linalg_ext.transforms.ir_utils.walking import replace_each, select
 
 NAME = "linalg-ext-carry-prefixes"
@@ -110,7 +110,6 @@ class _Prefixes:
 
 
 def _read(op: Any) -> _Prefixes | str:
-    """The reduction over prefixes that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step
@@ -135,10 +134,10 @@ def _read(op: Any) -> _Prefixes | str:
     is_backward = _direction(step, dims, along[0], reduced[0], sizes)
     if is_backward is None:
         return "the conditions do not compare two positions"
-    found = _Prefixes(op, maps, step, along[0], reduced[0], sizes, is_backward)
-    if not _changes_nothing_elsewhere(found):
+    prefixes = _Prefixes(op, maps, step, along[0], reduced[0], sizes, is_backward)
+    if not _changes_nothing_elsewhere(prefixes):
         return "the op selects values at other positions, too"
-    return found
+    return prefixes
 
 
 def _is_static(value: Any) -> bool:
@@ -154,86 +153,78 @@ def _direction(
     positions = grid(places)
     if positions is None or sizes[reduced] != size:
         return None
-    said = np.ones((size, size), bool)
+    selected = np.ones((size, size), bool)
     for condition in step.conditions:
         holds = evaluated(condition, positions)
         if holds is None:
             return None
-        said = said & holds
+        selected = selected & holds
     upper = np.triu(np.ones((size, size), bool))
-    if np.array_equal(said, upper):
+    if np.array_equal(selected, upper):
         return False
-    return True if np.array_equal(said, upper.T) else None
+    return True if np.array_equal(selected, upper.T) else None
 
 
-def _changes_nothing_elsewhere(found: _Prefixes) -> bool:
+def _changes_nothing_elsewhere(prefixes: _Prefixes) -> bool:
     """Return whether the elements for which no condition holds leave the result unchanged."""
-    step, name = found.step, found.step.combiner.name
+    step, name = prefixes.step, prefixes.step.combiner.name
     if step.is_neutral_elsewhere:
-        return not _reads(found, found.along)
+        return not _reads(prefixes, prefixes.along)
     if name not in _CHOOSING:
         return False
-    arguments = list(found.op.regions[0].blocks[0].arguments)
+    arguments = list(prefixes.op.regions[0].blocks[0].arguments)
     if step.value not in arguments or step.otherwise not in arguments:
         return False
     taken, kept = arguments.index(step.value), arguments.index(step.otherwise)
-    renamed = [AffineDim(found.along) if each == AffineDim(found.reduced) else each
-               for each in found.maps[taken].results]  # fmt: skip
-    is_own = found.op.operands[taken] == found.op.operands[kept]
-    at_along = AffineDim(found.along) in found.maps[taken].results
-    return is_own and not at_along and list(found.maps[kept].results) == renamed
+    renamed = [AffineDim(prefixes.along) if each == AffineDim(prefixes.reduced) else each
+               for each in prefixes.maps[taken].results]  # fmt: skip
+    is_own = prefixes.op.operands[taken] == prefixes.op.operands[kept]
+    at_along = AffineDim(prefixes.along) in prefixes.maps[taken].results
+    return is_own and not at_along and list(prefixes.maps[kept].results) == renamed
 
 
-def _reads(found: _Prefixes, loop: str) -> bool:
-    return any(AffineDim(loop) in map_.results for map_ in found.maps[:-1])
+def _reads(prefixes: _Prefixes, loop: str) -> bool:
+    return any(AffineDim(loop) in map_.results for map_ in prefixes.maps[:-1])
 
 
 def _carried(op: Any) -> Any:
-    """The result, by loops; or why they do not compute it."""
-    found = _read(op)
-    if isinstance(found, str):
-        return found
-    (output,) = split_operands(found.op)[1]
+    prefixes = _read(op)
+    if isinstance(prefixes, str):
+        return prefixes
+    (output,) = split_operands(prefixes.op)[1]
     outer = [
         each.name
-        for each in found.maps[-1].results
-        if isinstance(each, AffineDim) and each.name != found.along
+        for each in prefixes.maps[-1].results
+        if isinstance(each, AffineDim) and each.name != prefixes.along
     ]
 
-    def nest(rest: Sequence[str], places: Mapping[str, Any], total: Any) -> Any:
-        if not rest:
-            return _row(found, places, total)
+    def row(positions: list[Any], carried: list[Any]) -> list[Any]:
+        return [_row(prefixes, dict(zip(outer, positions, strict=True)), *carried)]
 
-        def step(at: Any, carried: list[Any]) -> list[Any]:
-            return [nest(rest[1:], {**places, rest[0]: at}, *carried)]
-
-        return counted(0, found.sizes[rest[0]], [total], step)[0]
-
-    return nest(outer, {}, output)
+    return nest([prefixes.sizes[loop] for loop in outer], [output], row)[0]
 
 
-def _row(found: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
+def _row(prefixes: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
     """`total` with the prefixes along one row."""
-    size = found.sizes[found.along]
-    start = index(size - 1 if found.is_backward else 0)
-    first = _taken(found, {**places, found.along: start, found.reduced: start})
-    total = _put(found, {**places, found.along: start}, first, total)
+    size = prefixes.sizes[prefixes.along]
+    start = index(size - 1 if prefixes.is_backward else 0)
+    first = _taken(prefixes, {**places, prefixes.along: start, prefixes.reduced: start})
+    total = _put(prefixes, {**places, prefixes.along: start}, first, total)
 
     def step(at: Any, carried: list[Any]) -> list[Any]:
         so_far, part = carried
-        if found.is_backward:
+        if prefixes.is_backward:
             at = arith.subi(index(size - 1), at)
-        here = {**places, found.along: at, found.reduced: at}
-        so_far = _combined(found, so_far, _taken(found, here))
-        return [so_far, _put(found, here, so_far, part)]
+        here = {**places, prefixes.along: at, prefixes.reduced: at}
+        so_far = _combined(prefixes, so_far, _taken(prefixes, here))
+        return [so_far, _put(prefixes, here, so_far, part)]
 
     return counted(1, size, [first, total], step)[1]
 
 
-def _put(found: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
-    """`total` with `value` combined into one element."""
-    at = _at(found.maps[-1], places)
-    combined = _combined(found, tensor.extract(total, at), value)
+def _put(prefixes: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
+    at = _at(prefixes.maps[-1], places)
+    combined = _combined(prefixes, tensor.extract(total, at), value)
     return tensor.InsertOp(combined, total, at).result
 
 
@@ -241,18 +232,18 @@ def _at(map_: AffineMap, places: Mapping[str, Any]) -> list[Any]:
     return [places[each.name] for each in map_.results if isinstance(each, AffineDim)]
 
 
-def _taken(found: _Prefixes, places: Mapping[str, Any]) -> Any:
+def _taken(prefixes: _Prefixes, places: Mapping[str, Any]) -> Any:
     """Emit the value at one position that the scan combines."""
-    body = found.op.regions[0].blocks[0]
-    inputs, _ = split_operands(found.op)
+    body = prefixes.op.regions[0].blocks[0]
+    inputs, _ = split_operands(prefixes.op)
     known = {}
-    for argument, given, map_ in zip(body.arguments, inputs, found.maps, strict=False):
+    for argument, given, map_ in zip(body.arguments, inputs, prefixes.maps, strict=False):
         is_tensor = isinstance(given.type, ir.ShapedType)
         known[argument] = tensor.extract(given, _at(map_, places)) if is_tensor else given
-    return computed_anew(found.step.value, body, known)
+    return computed_anew(prefixes.step.value, body, known)
 
 
-def _combined(found: _Prefixes, before: Any, value: Any) -> Any:
-    clone = found.step.combiner.clone()
+def _combined(prefixes: _Prefixes, before: Any, value: Any) -> Any:
+    clone = prefixes.step.combiner.clone()
     clone.operands[0], clone.operands[1] = before, value
     return clone.results[0]

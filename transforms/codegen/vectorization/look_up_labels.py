@@ -98,7 +98,6 @@ class _LookUp:
 
 
 def _read(op: Any) -> _LookUp | str:
-    """The look-up that an op is, or why it is not one."""
     step = conditional_step(op)
     if isinstance(step, str):
         return step
@@ -116,10 +115,10 @@ def _read(op: Any) -> _LookUp | str:
     maps = indexing_maps(op)
     if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
         return "an operand is not read along plain loops"
-    found = _LookUp(op, step, label, loop, size)
-    if _depends(label, _arguments_along(found)):
+    look_up = _LookUp(op, step, label, loop, size)
+    if _depends(label, _arguments_along(look_up)):
         return "the label is another one at each position"
-    return found
+    return look_up
 
 
 def _label(comparison: Any, loop: int) -> Any:
@@ -137,11 +136,11 @@ def _label(comparison: Any, loop: int) -> Any:
     return None
 
 
-def _arguments_along(found: _LookUp) -> set[Any]:
-    """The arguments of the body that are others at each position of the reduction."""
-    maps = indexing_maps(found.op)
-    dim = AffineDim(maps[0].dims[found.loop])
-    body = found.op.regions[0].blocks[0]
+def _arguments_along(look_up: _LookUp) -> set[Any]:
+    """Return the arguments of the body that are others at each position of the reduction."""
+    maps = indexing_maps(look_up.op)
+    dim = AffineDim(maps[0].dims[look_up.loop])
+    body = look_up.op.regions[0].blocks[0]
     pairs = zip(body.arguments, maps, strict=True)
     return {argument for argument, map_ in pairs if dim in map_.results}
 
@@ -152,16 +151,15 @@ def _depends(value: Any, on: set[Any]) -> bool:
 
 
 def _looked_up(op: Any) -> Any:
-    """The result, by look-ups; or the reason why there are none."""
-    found = _read(op)
-    if isinstance(found, str):
-        return found
+    look_up = _read(op)
+    if isinstance(look_up, str):
+        return look_up
     inputs, (output,) = split_operands(op)
     maps = indexing_maps(op)
     body = op.regions[0].blocks[0]
-    along = _arguments_along(found)
+    along = _arguments_along(look_up)
     kept = [at for at in range(len(inputs)) if body.arguments[at] not in along]
-    dims = tuple(dim for at, dim in enumerate(maps[0].dims) if at != found.loop)
+    dims = tuple(dim for at, dim in enumerate(maps[0].dims) if at != look_up.loop)
     new_maps = [AffineMap(dims, (), maps[at].results) for at in (*kept, len(inputs))]
     new = generic_on_tensors(
         [inputs[at] for at in kept], output, maps_attribute(new_maps), ["parallel"] * len(dims)
@@ -170,28 +168,28 @@ def _looked_up(op: Any) -> Any:
     block = new.regions[0].blocks.append(*(each.type for each in old_arguments))
     with ir.InsertionPoint(block):
         known = dict(zip(old_arguments, block.arguments, strict=True))
-        within, place = _place(found, computed_anew(found.label, body, known))
+        within, place = _place(look_up, computed_anew(look_up.label, body, known))
         for at, value in enumerate(inputs):
             if at not in kept:
                 argument = body.arguments[at]
-                known[argument] = _element(value, maps[at], maps[0].dims[found.loop], dims, place)
-        taken = computed_anew(found.step.value, body, known)
-        otherwise = computed_anew(found.step.otherwise, body, known)
-        known[found.step.choice.results[0]] = arith.select(within, taken, otherwise)
-        linalg.YieldOp([computed_anew(found.step.combiner.results[0], body, known)])
+                known[argument] = _element(value, maps[at], maps[0].dims[look_up.loop], dims, place)
+        taken = computed_anew(look_up.step.value, body, known)
+        otherwise = computed_anew(look_up.step.otherwise, body, known)
+        known[look_up.step.choice.results[0]] = arith.select(within, taken, otherwise)
+        linalg.YieldOp([computed_anew(look_up.step.combiner.results[0], body, known)])
     return new.results[0]
 
 
-def _place(found: _LookUp, label: Any) -> tuple[Any, Any]:
+def _place(look_up: _LookUp, label: Any) -> tuple[Any, Any]:
     """Return whether a label names a position, and that position, or 0."""
-    within = arith.cmpi(arith.CmpIPredicate.ult, label, constant(label.type, found.size))
+    within = arith.cmpi(arith.CmpIPredicate.ult, label, constant(label.type, look_up.size))
     safe = arith.select(within, label, constant(label.type, 0))
     index_type = ir.IndexType.get()
     return within, safe if safe.type == index_type else arith.index_cast(index_type, safe)
 
 
 def _element(value: Any, map_: AffineMap, dim: str, dims: tuple[str, ...], place: Any) -> Any:
-    """The element of an operand at a place along a loop, and at the positions of all others."""
+    """Load the element of an operand at a place along a loop, at the positions of all others."""
     where = [
         place if each == AffineDim(dim) else linalg.IndexOp(dims.index(each.name)).result
         for each in map_.results

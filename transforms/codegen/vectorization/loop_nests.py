@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import MatchFailure
+from linalg_ext.structured.maps import collapsed_shape
 from linalg_ext.transforms.analysis.buffers import Buffer, buffer_of, may_alias
 from linalg_ext.transforms.codegen.base.payload import ELEMENTS, NARROW_FLOATS, unfit
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.ir_utils.arithmetic import index, strides_of
 from linalg_ext.transforms.ir_utils.generics import (
     input_count,
     inside,
@@ -24,10 +26,13 @@ from linalg_ext.transforms.ir_utils.generics import (
     parallel_loops,
 )
 
-from ._reductions import FirstBest, Reduction, reduction_of
+from .reductions import FirstBest, Reduction, reduction_of
 
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
+
+BITS_WITH_MASKS = 512
+"""Machines with such registers move parts of them as quickly as all of them."""
 
 LOAD = "memref.load"
 """In a body it reads where the body says, not where a map does."""
@@ -57,6 +62,10 @@ class Access:
     def key(self) -> tuple[Any, tuple[int | None, ...]]:
         """Equal where the same elements are meant, at equal positions of the loops."""
         return self.memref, self.dims
+
+    def indices(self, places: Sequence[Any]) -> list[Any]:
+        """Return the index along each axis, where the loops are at `places`."""
+        return [index(0) if dim is None else places[dim] for dim in self.dims]
 
     def is_same_at(self, other: Access, dim: int) -> bool:
         """Return whether two accesses touch the same slice in each iteration of loop `dim`."""
@@ -100,6 +109,11 @@ class Nest:
         return self.op.regions[0].blocks[0]
 
     @property
+    def yielded(self) -> list[Any]:
+        """The values that the body yields for one element."""
+        return list(self.body.operations[len(self.body.operations) - 1].operation.operands)
+
+    @property
     def has_functions(self) -> bool:
         """True where the body computes an elementary function."""
         return any(op.operation.name in EXPANSIONS["f32"] for op in self.body.operations)
@@ -121,27 +135,26 @@ class Nest:
         return [each for each in self.operands if isinstance(each, Access)]
 
     def extents(self, dim: int) -> Iterator[tuple[Any, int]]:
-        """The memrefs and axes that have the length of a loop."""
+        """Yield the memrefs and axes that have the length of a loop."""
         for access in self.accesses:
-            for axis, index in enumerate(access.dims):
-                if index == dim:
-                    yield access.memref, axis
+            if dim in access.dims:
+                yield access.memref, access.dims.index(dim)
 
     def static_extent(self, dim: int) -> int | None:
-        """The length of a loop where a type tells it."""
-        for memref, axis in self.extents(dim):
-            if not memref.type.is_dynamic_dim(axis):
-                return int(memref.type.get_dim_size(axis))
+        """Return the length of a loop where a type tells it."""
+        for source, axis in self.extents(dim):
+            if not source.type.is_dynamic_dim(axis):
+                return int(source.type.get_dim_size(axis))
         return None
 
     def with_accesses(self, accesses: dict[int, Access], is_parallel: tuple[bool, ...]) -> Nest:
-        """The same body over other loops."""
+        """Return the same body over other loops."""
         operands = tuple(accesses.get(at, each) for at, each in enumerate(self.operands))
         return replace(self, operands=operands, is_parallel=is_parallel)
 
 
 def read_nest(op: Any) -> Nest | MatchFailure:
-    """A `linalg.generic` as a nest, or why it is not one."""
+    """Return a `linalg.generic` as a nest, or why it is not one."""
     if len(op.results):
         return MatchFailure("the operands are tensors, not buffers")
     maps = maps_of(op)
@@ -161,7 +174,6 @@ def read_nest(op: Any) -> Nest | MatchFailure:
     inputs = input_count(op)
     if any(isinstance(value.type.element_type, ir.IndexType) for value in op.operands[inputs:]):
         return MatchFailure("elements of index are written")
-    yielded = body.operations[len(body.operations) - 1].operation
     is_parallel = parallel_loops(op)
     nest = Nest(
         op,
@@ -175,7 +187,7 @@ def read_nest(op: Any) -> Nest | MatchFailure:
     if is_parallel and not is_parallel[-1]:
         outputs, inner = list(body.arguments)[inputs:], nest.rank - 1
         length = nest.static_extent(inner)
-        reduction = reduction_of(outputs, list(yielded.operands), inner, length)
+        reduction = reduction_of(outputs, nest.yielded, inner, length)
         nest = replace(nest, reduction=reduction)
     nest = replace(nest, is_crossed=_lies_across(nest))
     obstacle = None if nest.is_crossed else _innermost_obstacle(nest)
@@ -194,7 +206,7 @@ def _lies_across(nest: Nest) -> bool:
     for number, access in enumerate(nest.operands):
         if not isinstance(access, Access):
             continue
-        if inner in access.dims and access.dims[-1] != inner and number < nest.inputs:
+        if lies_across(access, inner) and number < nest.inputs:
             across.add(access.dims[-1])
         elif inner not in access.dims and number < nest.inputs:
             continue
@@ -208,6 +220,11 @@ def _lies_across(nest: Nest) -> bool:
     (other,) = across
     extents.append(None if other is None else nest.static_extent(other))
     return all(extent is None or extent >= SHORTEST for extent in extents)
+
+
+def lies_across(access: Access, inner: int) -> bool:
+    """Return whether an access moves along the innermost loop, but not to adjacent elements."""
+    return inner in access.dims and access.dims[-1] != inner
 
 
 def is_in_rows(type_: Any) -> bool:
@@ -239,18 +256,14 @@ def _access(value: Any, map_: Any) -> Access | MatchFailure:
 
 
 def unfit_memory(type_: Any) -> str | None:
-    """Why the elements of a memref cannot be in vectors; None where they can."""
+    """Return why the elements of a memref cannot be in vectors; None where they can."""
     if str(type_.element_type) not in ELEMENTS | {"index"}:
         return f"elements of {type_.element_type} in memory"
-    try:
-        type_.get_strides_and_offset()
-    except (ir.MLIRError, ValueError, RuntimeError):
-        return "a layout without strides"
-    return None
+    return "a layout without strides" if strides_of(type_) is None else None
 
 
 def _loaded(body: Any) -> list[Access] | MatchFailure:
-    """The memory that a body loads from; or why it cannot be on vectors."""
+    """Return the memory that a body loads from; or why it cannot be on vectors."""
     found: list[Access] = []
     for op in (each.operation for each in body.operations):
         if op.name == ASSERT:
@@ -270,7 +283,7 @@ def _loaded(body: Any) -> list[Access] | MatchFailure:
 
 
 def _innermost_obstacle(nest: Nest) -> MatchFailure | None:
-    """Why the innermost loop cannot be over vectors."""
+    """Return why the innermost loop cannot be over vectors."""
     if not nest.rank:
         return None
     inner = nest.rank - 1
@@ -305,7 +318,7 @@ def _why_no_reduction(nest: Nest) -> str:
 
 
 def _overlap(nest: Nest) -> MatchFailure | None:
-    """Why the order of the rounds may be seen."""
+    """Return why the order of the rounds may be seen."""
     for number, written in enumerate(nest.writes, start=nest.inputs):
         for other, access in enumerate(nest.operands):
             if other == number or not isinstance(access, Access):
@@ -318,7 +331,7 @@ def _overlap(nest: Nest) -> MatchFailure | None:
 
 
 def _single_questions(nest: Nest) -> MatchFailure | None:
-    """Why what the body asserts is not the same for all elements of a row."""
+    """Return why what the body asserts is not the same for all elements of a row."""
     questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
     if not questions:
         return None
@@ -329,20 +342,25 @@ def _single_questions(nest: Nest) -> MatchFailure | None:
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
-    """The bits of the widest number in vectors of the nests: what is computed in f16 becomes f32.
+    """Return the bits of the widest number in vectors of the nests.
 
     Numbers that are the same for a whole row fill no lanes.
     """
     widths = [8]
     for nest in nests:
         read, computed = (_without_places(nest, values) for values in _on_vectors(nest))
+        widths.append(bits_in_vectors(read, computed))
         if isinstance(nest.reduction, FirstBest):
             widths.append(nest.reduction.position_type.width)
-        narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
-        widths += [32] if narrow else []
-        types = [value.type for value in (*read, *computed)]
-        widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     return min(64, max(widths))
+
+
+def bits_in_vectors(read: Sequence[Any], computed: Sequence[Any]) -> int:
+    """Return the bits of the widest of some numbers: what is computed in f16 becomes f32."""
+    types = [value.type for value in (*read, *computed)]
+    widths = [type_.width for type_ in types if isinstance(type_, ir.IntegerType | ir.FloatType)]
+    is_narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
+    return max([8, *widths, *([32] if is_narrow else [])])
 
 
 def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
@@ -352,7 +370,7 @@ def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
 
 
 def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
-    """The elements that a body reads of rows, or reduces, and what it computes of them."""
+    """Return the elements that a body reads of rows, or reduces, and what it computes of them."""
     inner = nest.rank - 1
     read = [
         argument
@@ -408,3 +426,110 @@ def _bits(element: Any) -> int:
 def _rounds(nest: Nest, dims: list[int], among: tuple[int | None, ...] | None = None) -> int:
     """Return the product of the trip counts of loops, or of those of them in `among`."""
     return math.prod(nest.static_extent(dim) or 0 for dim in dims if among is None or dim in among)
+
+
+class Collapser:
+    """Makes the collapsed views, each once.
+
+    Attributes:
+        views: the ops that it made.
+    """
+
+    def __init__(self, before: Any) -> None:
+        """Views go before the operation `before`."""
+        self._before = before
+        self.views: list[Any] = []
+        self._made: dict[tuple[Any, int], Any] = {}
+
+    def collapsed(self, nests: Sequence[Nest], dim: int) -> list[Nest] | None:
+        """Return the nests with loops `dim` and `dim + 1` as one; None where that cannot be."""
+        for nest in nests:
+            if nest.rank <= dim + 1 or nest.is_parallel[dim] != nest.is_parallel[dim + 1]:
+                return None
+            if not all(is_collapsible(access, dim) for access in nest.accesses):
+                return None
+            if any(op.operation.name == "linalg.index" for op in nest.body.operations):
+                return None
+        if len({nest.is_parallel[dim] for nest in nests}) > 1:
+            return None
+        return [self._collapsed(nest, dim) for nest in nests]
+
+    def flattened(self, access: Access, dim: int) -> Any | None:
+        """Return the memory of an access with loops `dim` and `dim + 1` as one axis, or None."""
+        if dim not in access.dims or not is_collapsible(access, dim):
+            return None
+        return self._view(access.memref, access.dims.index(dim))
+
+    def erase_unused_views(self) -> None:
+        """Erase the views that no op uses, the last ones first: they may be of others."""
+        for view in reversed(self.views):
+            erase_unused(view)
+
+    def _collapsed(self, nest: Nest, dim: int) -> Nest:
+        accesses = {
+            number: self._access(access, dim)
+            for number, access in enumerate(nest.operands)
+            if isinstance(access, Access)
+        }
+        return nest.with_accesses(accesses, (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :]))
+
+    def _access(self, access: Access, dim: int) -> Access:
+        dims = [each - 1 if each is not None and each > dim else each for each in access.dims]
+        if dim not in access.dims:
+            return Access(access.memref, tuple(dims), access.buffer)
+        axis = access.dims.index(dim)
+        del dims[axis + 1]
+        return Access(self._view(access.memref, axis), tuple(dims), access.buffer)
+
+    def _view(self, source: Any, axis: int) -> Any:
+        """`source` with an axis and the next as one."""
+        if (source, axis) not in self._made:
+            type_ = source.type
+            groups = [[each] for each in range(axis)] + [[axis, axis + 1]]
+            groups += [[each] for each in range(axis + 2, type_.rank)]
+            with ir.InsertionPoint(self._before):
+                view = memref.CollapseShapeOp(_collapsed_type(type_, groups), source, groups)
+            self.views.append(view.operation)
+            self._made[source, axis] = view.result
+        return self._made[source, axis]
+
+
+def is_collapsible(access: Access, dim: int) -> bool:
+    """Return whether loops `dim` and `dim + 1` step through an access as one loop would."""
+    if dim not in access.dims and dim + 1 not in access.dims:
+        return True
+    if dim not in access.dims or dim + 1 not in access.dims:
+        return False
+    axis = access.dims.index(dim)
+    if access.dims[axis + 1 : axis + 2] != (dim + 1,):
+        return False
+    type_ = access.memref.type
+    if is_row_major(type_):
+        return True
+    strides, _ = type_.get_strides_and_offset()
+    known = not any(type_.is_dynamic_stride_or_offset(strides[each]) for each in (axis, axis + 1))
+    if not known or type_.is_dynamic_dim(axis + 1):
+        return False
+    return bool(strides[axis] == strides[axis + 1] * type_.get_dim_size(axis + 1))
+
+
+def erase_unused(op: Any) -> None:
+    """Erase an op whose results have no uses."""
+    if not any(True for result in op.results for _ in result.uses):
+        op.erase()
+
+
+def is_row_major(type_: Any) -> bool:
+    """Return whether a memref has the default, row-major layout."""
+    plain = ir.MemRefType.get(type_.shape, type_.element_type, None, type_.memory_space)
+    return bool(plain == type_)
+
+
+def _collapsed_type(type_: Any, groups: Sequence[Sequence[int]]) -> Any:
+    layout = None
+    if not is_row_major(type_):
+        strides, offset = type_.get_strides_and_offset()
+        layout = ir.StridedLayoutAttr.get(offset, [strides[group[-1]] for group in groups])
+    return ir.MemRefType.get(
+        collapsed_shape(type_, groups), type_.element_type, layout, type_.memory_space
+    )

@@ -38,7 +38,14 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.linear_forms import factor_of
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.arithmetic import strides_of
+from linalg_ext.transforms.ir_utils.generics import (
+    extents_of,
+    input_count,
+    loop_of,
+    maps_of,
+    parallel_loops,
+)
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-order-loops"
@@ -85,7 +92,7 @@ def order_loops(module: ir.Operation) -> Report:
 
 
 def _best_innermost(op: Any, maps: Sequence[AffineMap]) -> int | None:
-    """The dimension that should be innermost; None where the order stays as it is."""
+    """Return the dimension that should be innermost; None where the order stays as it is."""
     if not _may_reorder(op, maps):
         return None
     is_parallel = parallel_loops(op)
@@ -93,7 +100,7 @@ def _best_innermost(op: Any, maps: Sequence[AffineMap]) -> int | None:
     last = len(is_parallel) - 1
     best, best_score = last, _score(op, maps, last)
     for dim in range(last):
-        if not is_parallel[dim] or _extent(op, maps, dim) < SHORTEST:
+        if not is_parallel[dim] or _extent(op, dim) < SHORTEST:
             continue
         if not all(AffineDim(f"d{dim}") in map_.results for map_ in outputs):
             continue  # several rounds write one element: the last one must stay the last
@@ -129,20 +136,19 @@ def _score(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
         weight = 2 if number >= input_count(op) else 1
         if step != 0:
             score += weight if step == 1 else -STRIDED * weight
-    if _extent(op, maps, dim) >= SHORT:
+    if _extent(op, dim) >= SHORT:
         return score
     # Rows of a few elements are better than steps from one to the other.
     return -len(maps) + (score > 0 and parallel_loops(op)[dim])
 
 
 def _step(type_: Any, map_: AffineMap, dim: int) -> int | None:
-    """The stride of an access along `dim`, in elements; None if unknown."""
+    """Return the stride of an access along `dim`, in elements; None if unknown."""
     if not isinstance(type_, ir.MemRefType):
         return 0
-    try:
-        strides = type_.get_strides_and_offset()[0]
-    except (ir.MLIRError, ValueError, RuntimeError):
-        return None  # a layout without strides
+    strides = strides_of(type_)
+    if strides is None:
+        return None
     step = 0
     for index, stride in zip(map_.results, strides, strict=True):
         factor = factor_of(index, f"d{dim}")
@@ -154,16 +160,9 @@ def _step(type_: Any, map_: AffineMap, dim: int) -> int | None:
     return step
 
 
-def _extent(op: Any, maps: Sequence[AffineMap], dim: int) -> int:
-    """The number of rounds of a loop; a large number where only the run tells."""
-    for operand, map_ in zip(op.operands, maps, strict=True):
-        for axis, index in enumerate(map_.results):
-            if index != AffineDim(f"d{dim}"):
-                continue
-            if operand.type.is_dynamic_dim(axis):
-                return 1 << 30
-            return int(operand.type.get_dim_size(axis))
-    return 1 << 30
+def _extent(op: Any, dim: int) -> int:
+    """Return the trip count of a loop; a large number if it is known only at run time."""
+    return extents_of(op).get(dim) or 1 << 30
 
 
 def _interchange(op: Any, maps: Sequence[Any], order: Sequence[int]) -> None:
@@ -179,5 +178,5 @@ def _interchange(op: Any, maps: Sequence[Any], order: Sequence[int]) -> None:
     op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in new_maps])
     op.attributes["iterator_types"] = ir.ArrayAttr.get([iterators[old] for old in order])
     for index in operations(op, {"linalg.index"}):
-        old = ir.IntegerAttr(index.attributes["dim"]).value
-        index.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), place[old])
+        new = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), place[loop_of(index)])
+        index.attributes["dim"] = new

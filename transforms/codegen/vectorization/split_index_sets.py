@@ -39,14 +39,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.bindings import arith, ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
 from linalg_ext.transforms.codegen.base.index_conditions import evaluated, loops_of
-from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index
+from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index, part_along, strides_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations, select
 
@@ -108,7 +108,7 @@ def _split(op: Any) -> bool:
 
 
 def _cuts(op: Any) -> Iterator[_Cut]:
-    """The loops that can be split: where the body asks about the position, else where maps jump."""
+    """Yield splits of loops: where the body asks about the position, else where maps jump."""
     maps, extents = indexing_maps(op), extents_of(op)
     inputs, outputs = split_operands(op)
     if any(value in outputs for value in inputs) or not all(map(_is_strided, outputs)):
@@ -140,11 +140,7 @@ def _cuts(op: Any) -> Iterator[_Cut]:
 
 
 def _is_strided(memory: Any) -> bool:
-    try:
-        memory.type.get_strides_and_offset()
-    except (ir.MLIRError, ValueError, RuntimeError):
-        return False
-    return memory.type.memory_space is None
+    return memory.type.memory_space is None and strides_of(memory.type) is not None
 
 
 def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
@@ -155,7 +151,7 @@ def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
 
 def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
     """Return the results of the comparisons that depend on one loop's position alone."""
-    found: dict[int, Pieces] = {}
+    answers: dict[int, Pieces] = {}
     positions: dict[int, Any] = {loop: Pieces.positions(size)}
     for number, op in enumerate(body.operations):
         if op.operation.name != "arith.cmpi" or loops_of(op.operation.results[0]) != {loop}:
@@ -165,12 +161,11 @@ def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
         except (NotInPieces, TypeError):  # TypeError: a function of NumPy's
             continue
         if answer is not None:
-            found[number] = answer
-    return found
+            answers[number] = answer
+    return answers
 
 
 def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
-    """The op over one part of a loop."""
     inputs, outputs = split_operands(op)
     maps = indexing_maps(op)
     dim, size = maps[0].dims[cut.loop], end - start
@@ -178,7 +173,7 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
         clone = op.clone()
         body = clone.regions[0].blocks[0]
         ops = [each.operation for each in body.operations]
-        fold_known({ops[at]: bool(said.over(start).offset) for at, said in cut.answers.items()})
+        fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
         kept = [at for at in range(len(inputs)) if any(True for _ in body.arguments[at].uses)]
         for at in reversed(range(len(inputs))):
@@ -186,8 +181,8 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
                 body.erase_argument(at)
         operands = [(inputs[at], maps[at]) for at in kept]
         operands += zip(outputs, maps[len(inputs) :], strict=True)
-        made = [_operand_of_part(*each, dim, start, size) for each in operands]
-        part = _rebuilt(clone, made, len(kept))
+        parts = [_operand_of_part(*each, dim, start, size) for each in operands]
+        part = _rebuilt(clone, parts, len(kept))
         clone.erase()
     return part
 
@@ -201,13 +196,13 @@ def _operand_of_part(
         at = _of_part(expr, dim, start, size)
         first = at - AffineDim(dim)
         if dim in expr.dims and isinstance(first, AffineConst):
-            value, at = _view(value, axis, first.value, size), AffineDim(dim)
+            value, at = part_along(value, axis, first.value, size), AffineDim(dim)
         results.append(at)
     return value, AffineMap(map_.dims, map_.symbols, tuple(results))
 
 
 def _of_part(expr: AffineExpr, dim: str, start: int, size: int) -> AffineExpr:
-    """An index in the part of a loop that begins at `start`: linear where it is that there."""
+    """Return an index in the part of a loop that begins at `start`, linear if possible."""
     if dim not in expr.dims:
         return expr
     moved = expr.substitute({AffineDim(dim): AffineDim(dim) + start})
@@ -221,7 +216,6 @@ def _of_part(expr: AffineExpr, dim: str, start: int, size: int) -> AffineExpr:
 
 
 def _begin_at(body: Any, loop: int, start: int) -> None:
-    """Have a body see the positions of a loop that begins at `start`."""
     for op in operations(body.owner, {"linalg.index"}):
         if start and loop_of(op) == loop:
             (position,) = op.results
@@ -231,34 +225,8 @@ def _begin_at(body: Any, loop: int, start: int) -> None:
             position.replace_all_uses_except(moved, moved.owner.operation)
 
 
-def _view(memory: Any, axis: int, start: int, size: int) -> Any:
-    """A part of a memref along an axis."""
-    type_ = memory.type
-    rank = type_.rank
-    strides, offset = type_.get_strides_and_offset()
-    known = [not type_.is_dynamic_stride_or_offset(each) for each in (offset, strides[axis])]
-    open_ = ir.ShapedType.get_dynamic_stride_or_offset()
-    begin = offset + start * strides[axis] if all(known) else open_
-    shape = [size if at == axis else extent for at, extent in enumerate(type_.shape)]
-    layout = ir.StridedLayoutAttr.get(begin, strides)
-    return memref.SubViewOp(
-        ir.MemRefType.get(shape, type_.element_type, layout),
-        memory,
-        [],
-        [
-            memref.dim(memory, index(at))
-            for at in range(rank)
-            if type_.is_dynamic_dim(at) and at != axis
-        ],
-        [],
-        [start if at == axis else 0 for at in range(rank)],
-        shape,
-        [1] * rank,
-    ).result
-
-
 def _rebuilt(op: Any, operands: Sequence[tuple[Any, AffineMap]], inputs: int) -> Any:
-    """An op with other operands and their maps, and the body of the old one."""
+    """Return an op with other operands and their maps, and the body of the old one."""
     attributes = {name: op.attributes[name] for name in op.attributes}
     attributes[INDEXING_MAPS] = maps_attribute([map_ for _, map_ in operands])
     segments = [inputs, len(operands) - inputs]

@@ -30,11 +30,12 @@ order: they round too much for another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import may_be_fused
@@ -42,14 +43,15 @@ from linalg_ext.transforms.analysis.buffers import TOUCH_NOTHING
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.vectorization.planned_loops import summary_of
+from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._nest_emitter import NestEmitter
-from ._positions import spell_out_positions
-from ._transposition_nests import emit_crossed
-from .loop_nests import Nest, read_nest
+from ._vector_loop import VectorLoop, fence
+from ._vector_rows import Member, size_of
+from .loop_nests import Collapser, Nest, lies_across, read_nest, widest_bits
+from .planned_loops import PlannedLoops
 
 NAME = "linalg-ext-vectorize-loops"
 
@@ -84,9 +86,9 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     for block in blocks:
         for run in list(_runs(block, report)):
             bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
-            summary = summary_of(run, bits)
+            summary = _summary_of(run, bits)
             if run[0].is_crossed:
-                emit_crossed(run[0], bits)
+                _emit_crossed(run[0], bits)
             else:
                 emitter = NestEmitter(run, bits)
                 emitter.emit()
@@ -113,30 +115,209 @@ def _is_among_rows(copy: Any) -> bool:
 def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
     """Consecutive nests of a block and of a group, nothing between them that touches memory."""
     run: list[Nest] = []
-    for op in block.operations:
-        operation = op.operation
-        if operation.name == "linalg.generic":
-            report.matched[operation.name] += 1
-            if not all(parallel_loops(operation)):
-                spell_out_positions(operation.regions[0].blocks[0])
-            nest = read_nest(operation)
-            if isinstance(nest, Nest) and not nest.is_crossed:
-                if not may_be_fused(operation, *(each.op for each in run)):
-                    yield run
-                    run = []
-                run.append(nest)
-                continue
-            if isinstance(nest, Nest):
-                if run:
-                    yield run
-                run = []
-                yield [nest]
-                continue
-            report.leave(operation.name, nest.reason)
-        elif operation.name.startswith(_BETWEEN) or operation.name in TOUCH_NOTHING:
+    for op in (each.operation for each in block.operations):
+        if op.name.startswith(_BETWEEN) or op.name in TOUCH_NOTHING:
             continue
-        if run:
+        nest = _nest(op, report)
+        is_crossed = nest is not None and nest.is_crossed
+        if run and (nest is None or is_crossed or not may_be_fused(op, *(each.op for each in run))):
             yield run
-        run = []
+            run = []
+        if nest is not None and is_crossed:
+            yield [nest]
+        elif nest is not None:
+            run.append(nest)
     if run:
         yield run
+
+
+def _nest(op: Any, report: Report) -> Nest | None:
+    if op.name != "linalg.generic":
+        return None
+    report.matched[op.name] += 1
+    if not all(parallel_loops(op)):
+        _spell_out_positions(op.regions[0].blocks[0])
+    nest = read_nest(op)
+    if isinstance(nest, Nest):
+        return nest
+    report.leave(op.name, nest.reason)
+    return None
+
+
+def _spell_out_positions(body: Any) -> None:
+    """Write the sums and products of `affine.apply` in a body as `arith` does."""
+    for apply in operations(body.owner, {"affine.apply"}):
+        map_ = ir.AffineMapAttr(apply.attributes["map"]).value
+        if not _is_of_sums(map_.results[0]):
+            continue
+        with ir.InsertionPoint(apply):
+            value = _spelled(map_.results[0], map_.n_dims, list(apply.operands))
+        apply.results[0].replace_all_uses_with(value)
+        apply.erase()
+
+
+def _is_of_sums(expression: Any) -> bool:
+    if isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
+        return _is_of_sums(expression.lhs) and _is_of_sums(expression.rhs)
+    kinds = ir.AffineConstantExpr | ir.AffineDimExpr | ir.AffineSymbolExpr
+    return isinstance(expression, kinds)
+
+
+def _spelled(expression: Any, dims: int, operands: Sequence[Any]) -> Any:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return index(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return operands[expression.position]
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return operands[dims + expression.position]
+    left, right = (_spelled(each, dims, operands) for each in (expression.lhs, expression.rhs))
+    combine = arith.addi if isinstance(expression, ir.AffineAddExpr) else arith.muli
+    return combine(left, right)
+
+
+def _summary_of(nests: Sequence[Nest], vector_bits: int) -> PlannedLoops:
+    """Summarize nests before they become loops; `streams` is set later."""
+    nest = max(nests, key=lambda one: one.rank)
+    sizes = [nest.static_extent(dim) for dim in range(nest.rank)]
+    domain = " x ".join(
+        f"{'?' if size is None else size}{'' if parallel else '+'}"
+        for size, parallel in zip(sizes, nest.is_parallel, strict=True)
+    )
+    inner = sizes[-1] if sizes else 1
+    lanes = max(1, vector_bits // widest_bits(nests))
+    if inner is not None:
+        lanes = min(lanes, 1 << max(0, inner - 1).bit_length())
+    memory = {
+        access.buffer.value: access.memref.type
+        for one in nests
+        for access in one.accesses
+        if access.buffer.kind != "allocation"
+    }
+    known = all(type_.has_static_shape for type_ in memory.values())
+    return PlannedLoops(
+        domain=domain or "one element",
+        bodies=tuple(_body(one) for one in nests),
+        vector_bits=vector_bits,
+        lanes=lanes,
+        streams=False,
+        moved=sum(map(_bytes, memory.values())) if known else None,
+    )
+
+
+def _body(nest: Nest) -> str:
+    names = [op.operation.name for op in nest.body.operations]
+    short = [name.partition(".")[2] for name in names if not name.startswith("linalg.")]
+    return " ".join(short) or "copy"
+
+
+def _bytes(type_: Any) -> int:
+    element = type_.element_type
+    width = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
+    return int(math.prod(type_.shape) * width // 8)
+
+
+_MOST_LANES = 16
+"""The most lanes of a vector of a square; bytes have room for more, in longer code."""
+
+
+def _emit_crossed(nest: Nest, vector_bits: int) -> None:
+    """Replace a nest with an operand across the rows of the result, such as a transpose.
+
+    Of such an operand not the elements along the innermost loop are neighbours in memory, but those
+    along another one. A square of both loops is loaded as it lies, and transposed in registers:
+
+        for i in blocks of R rows:
+            for j in vectors of L elements:
+                L vectors of R elements, from [j, i], ..., [j + L - 1, i]
+                transposed: R vectors of L elements, for the rows i, ..., i + R - 1
+    """
+    with nest.op.location, ir.InsertionPoint(nest.op):
+        anchor = index(0).owner.operation
+        collapser = Collapser(anchor)
+        _Squares(_collapsed(nest, collapser), vector_bits).emit()
+    nest.op.erase()
+    collapser.erase_unused_views()
+
+
+def _collapsed(nest: Nest, collapser: Collapser) -> Nest:
+    """Return the nest with as many loops as one as can be."""
+    dim = 0
+    while dim + 1 < nest.rank:
+        collapsed = collapser.collapsed([nest], dim)
+        if collapsed is None:
+            dim += 1
+        else:
+            (nest,) = collapsed
+    return nest
+
+
+class _Squares:
+    """Emits the loops of one nest at the current insertion point."""
+
+    def __init__(self, nest: Nest, vector_bits: int) -> None:
+        self._nest = nest
+        self._bits = vector_bits
+        self._inner = nest.rank - 1
+        self._streams = False
+        crossed = (access for access in nest.reads if lies_across(access, self._inner))
+        self._across: int = next(dim for access in crossed if (dim := access.dims[-1]) is not None)
+        lanes = min(_MOST_LANES, vector_bits // widest_bits([nest]))
+        extent = nest.static_extent(self._inner)
+        self._lanes = lanes if extent is None else min(lanes, _power_below(max(1, extent)))
+
+    def emit(self) -> None:
+        """Emit the loops that are neither of a square's first."""
+        others = [dim for dim in range(self._inner) if dim != self._across]
+        self._outer(others, {})
+        if self._streams:
+            fence()
+
+    def _outer(self, dims: Sequence[int], ivs: dict[int, Any]) -> None:
+        if not dims:
+            self._squares(ivs)
+            return
+        loop = scf.ForOp(index(0), size_of(self._nest, dims[0]), index(1))
+        with ir.InsertionPoint(loop.body):
+            self._outer(dims[1:], {**ivs, dims[0]: loop.induction_variable})
+            scf.YieldOp([])
+
+    def _squares(self, ivs: dict[int, Any]) -> None:
+        extent = self._nest.static_extent(self._across)
+        outputs = self._nest.is_read[self._nest.inputs :]
+        if extent is not None and extent > 0 and not any(outputs):
+            # The last rows once more rather than fewer at a time: nothing reads what is written.
+            rows = min(self._lanes, _power_below(extent))
+            self._blocks(index(0), index(extent - extent % rows), rows, ivs)
+            if extent % rows:
+                self._blocks(index(extent - rows), index(extent), rows, ivs)
+            return
+        size = size_of(self._nest, self._across)
+        whole = arith.subi(size, arith.remui(size, index(self._lanes)))
+        self._blocks(index(0), whole, self._lanes, ivs)
+        self._blocks(whole, size, 1, ivs)
+
+    def _blocks(self, low: Any, high: Any, rows: int, ivs: dict[int, Any]) -> None:
+        loop = scf.ForOp(low, high, index(rows))
+        with ir.InsertionPoint(loop.body):
+            first = loop.induction_variable
+            places = [first, *(arith.addi(first, index(row)) for row in range(1, rows))]
+            members = [Member(self._nest, self._ivs(ivs, place)) for place in places]
+            inner = VectorLoop(
+                members,
+                self._inner,
+                unused=frozenset(),
+                vector_bits=self._bits,
+                most_lanes=self._lanes,
+            )
+            inner.emit()
+            self._streams |= inner.streams
+            scf.YieldOp([])
+
+    def _ivs(self, ivs: dict[int, Any], place: Any) -> tuple[Any, ...]:
+        known = {**ivs, self._across: place}
+        return tuple(known[dim] for dim in range(self._inner))
+
+
+def _power_below(number: int) -> int:
+    """Return the largest power of two that is no larger."""
+    return 1 << (number.bit_length() - 1)

@@ -50,21 +50,24 @@ from linalg_ext.transforms.codegen.base.blocked_sums import (
 from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.payload import unfit
-from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.arithmetic import as_row, index, known_index, on_rows
 from linalg_ext.transforms.ir_utils.generics import inside
-from linalg_ext.transforms.ir_utils.walking import producer, select
+from linalg_ext.transforms.ir_utils.walking import select
 
-from ._bounds import first_lanes, is_same, whole_steps
-from ._rows import as_row, load_row, on_rows, store_row
-from .combiners import Combiner, combiner_by
-from .loop_nests import SHORTEST, is_in_rows, unfit_memory
+from ._vector_rows import (
+    first_lanes,
+    in_blocks,
+    is_same,
+    load_row,
+    store_row,
+    whole_steps,
+)
+from .loop_nests import BITS_WITH_MASKS, SHORTEST, bits_in_vectors, is_in_rows, unfit_memory
+from .reductions import Combiner, combiner_by
 
 NAME = "linalg-ext-vectorize-scans"
 
 _FOR, _LOAD, _STORE = "scf.for", "memref.load", "memref.store"
-
-_BITS_WITH_MASKS = 512
-"""Machines with such registers move parts of them as quickly as all of them."""
 
 _BLOCK = 32
 """Vectors whose totals are added up one after another: each is written, with all that it lost."""
@@ -84,18 +87,18 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
     for loop in select(module, _carries_one):
         report.matched[_FOR] += 1
-        found = _read(loop)
-        if isinstance(found, _Scan) and found.emit(bits):
+        scan = _read(loop)
+        if isinstance(scan, _Scan) and scan.emit(bits):
             report.changed[_FOR] += 1
             continue
-        report.leave(_FOR, found if isinstance(found, str) else "the loop is short")
+        report.leave(_FOR, scan if isinstance(scan, str) else "the loop is short")
         _in_blocks(loop)
     return report
 
 
 def _carries_one(op: Any) -> bool:
     """Return whether an op is a loop that carries one value and stores along memory."""
-    if op.name != _FOR or len(op.results) != 1 or _number(op.operands[2]) != 1:
+    if op.name != _FOR or len(op.results) != 1 or known_index(op.operands[2]) != 1:
         return False
     names = [each.operation.name for each in op.regions[0].blocks[0].operations]
     return _STORE in names and _FOR not in names
@@ -124,11 +127,12 @@ class _Scan:
 
     def emit(self, bits: int) -> bool:
         """Replace the loop; False where it is too short."""
-        low, high = (_number(bound) for bound in list(self.loop.operands)[:2])
+        low, high = (known_index(bound) for bound in list(self.loop.operands)[:2])
         ops = [each.operation for each in self.body.operations]
         count = None if low is None or high is None else high - low
-        lanes = max(1, bits // _widest_bits(ops))
-        has_masks = bits >= _BITS_WITH_MASKS
+        values = [value for op in ops for value in (*op.operands, *op.results)]
+        lanes = max(1, bits // bits_in_vectors(values, values))
+        has_masks = bits >= BITS_WITH_MASKS
         if count is not None:
             if count < SHORTEST:
                 return False
@@ -190,15 +194,13 @@ class _Scan:
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:
         """As `_vectors`; what blocks add up to is added with compensation."""
-        step = _BLOCK * lanes
-        outer = scf.ForOp(low, high, index(step), [carried, nothing(carried.type)])
-        with ir.InsertionPoint(outer.body):
-            begin, (total, error) = outer.induction_variable, outer.inner_iter_args
-            end = arith.addi(begin, index(step))
+
+        def block(begin: Any, end: Any, totals: list[Any]) -> list[Any]:
             start = self.combine.neutral(carried.type)
-            part = self._rounds(begin, end, lanes, start, total)
-            scf.YieldOp(list(compensated(total, error, part)))
-        return outer.results[0]
+            return [self._rounds(begin, end, lanes, start, *totals)]
+
+        bounds = low, high, index(_BLOCK * lanes)
+        return in_blocks(bounds, [carried], [0], block, is_even=True)[0]
 
     def _replace_by(self, total: Any) -> None:
         self.loop.results[0].replace_all_uses_with(total)
@@ -221,8 +223,8 @@ class _Scan:
         for op in ops:
             if op not in waiting:
                 _emit_on_vectors(op, known, lanes, mask)
-        given = as_row(known.get(self.value, self.value), lanes)
-        sums = self._scanned(given, mask)
+        elements = as_row(known.get(self.value, self.value), lanes)
+        sums = self._scanned(elements, mask)
         whole = carried if bases is None else self.combine(bases, carried)
         known[self.total] = self.combine(whole, sums)
         known[before] = vector.shuffle(known[self.total], whole, _shifted(lanes, 1))
@@ -235,11 +237,11 @@ class _Scan:
         last = vector.extract(sums, [], [lanes - 1])
         return as_row(self.combine(vector.extract(carried, [], [0]), last), lanes)
 
-    def _scanned(self, given: Any, mask: Any | None) -> Any:
+    def _scanned(self, elements: Any, mask: Any | None) -> Any:
         """Return the running totals of the elements of a vector."""
-        lanes = given.type.shape[0]
-        neutral = self.combine.neutral(given.type)
-        sums = given if mask is None else arith.select(mask, given, neutral)
+        lanes = elements.type.shape[0]
+        neutral = self.combine.neutral(elements.type)
+        sums = elements if mask is None else arith.select(mask, elements, neutral)
         distance = 1
         while distance < lanes:
             shifted = vector.shuffle(sums, neutral, _shifted(lanes, distance))
@@ -249,7 +251,7 @@ class _Scan:
 
 
 def _shifted(lanes: int, distance: int) -> list[int]:
-    """The lanes moved up; the lowest ones from a second vector."""
+    """Return the lanes moved up; the lowest ones from a second vector."""
     return [lanes] * distance + list(range(lanes - distance))
 
 
@@ -268,17 +270,16 @@ def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | Non
 
 
 def _following(ops: Sequence[Any], before: Any) -> list[Any]:
-    """The ops that wait for what is carried, and those that write."""
-    values, found = {before}, []
+    """Return the ops that wait for what is carried, and those that write."""
+    values, waiting = {before}, []
     for op in ops:
         if op.name == _STORE or not values.isdisjoint(op.operands):
-            found.append(op)
+            waiting.append(op)
             values.update(op.results)
-    return found
+    return waiting
 
 
 def _read(loop: Any) -> _Scan | str:
-    """The scan that a loop is, or why it is not one."""
     body = loop.regions[0].blocks[0]
     position, before = body.arguments
     ops = [each.operation for each in body.operations]
@@ -292,10 +293,10 @@ def _read(loop: Any) -> _Scan | str:
     one, other = last.operands
     value = other if one == before else one
     waiting = _following(ops, before)
-    made = inside(value, body)
-    if made is None and value != before:
+    source = inside(value, body)
+    if source is None and value != before:
         return "the combined value is made outside of the loop"
-    if value == before or made in waiting:
+    if value == before or source in waiting:
         return "the combined value depends on the carried one"
     reason = _obstacle(ops, position) or _overlap(ops)
     return _Scan(loop, combine, total, value) if reason is None else reason
@@ -309,7 +310,7 @@ def _in_blocks(loop: Any) -> None:
     last = inside(ops.pop().operands[0], body)
     if last is None or last.name not in ADDITIONS or not is_added_in_blocks(before.type):
         return
-    low, high = (_number(bound) for bound in list(loop.operands)[:2])
+    low, high = (known_index(bound) for bound in list(loop.operands)[:2])
     is_short = low is not None and high is not None and high - low <= _BLOCK
     added = [each for each in last.operands if each != before]
     if is_short or len(added) != 1:
@@ -317,6 +318,7 @@ def _in_blocks(loop: Any) -> None:
     made_by = inside(added[0], body)
     if made_by is not None and made_by in _following(ops, before):
         return
+    add = Combiner(last.name)
     with loop.location, ir.InsertionPoint(loop):
         start, end, step, carried = loop.operands
         block = index(_BLOCK)
@@ -327,15 +329,15 @@ def _in_blocks(loop: Any) -> None:
             inner = scf.ForOp(begin, until, step, [nothing(carried.type)])
             with ir.InsertionPoint(inner.body):
                 so_far = inner.inner_iter_args[0]
-                known = _added(last, total, so_far)
-                found = _added(last, so_far, added[0])
-                handed_on = scf.YieldOp([found]).operation
+                known = add(total, so_far)
+                added_up = add(so_far, added[0])
+                handed_on = scf.YieldOp([added_up]).operation
             scf.YieldOp(list(compensated(total, error, inner.results[0])))
         for op in ops:
             if op == last:
-                found.owner.move_before(handed_on)
+                added_up.owner.move_before(handed_on)
                 with ir.InsertionPoint(handed_on):
-                    last.results[0].replace_all_uses_with(_added(last, total, found))
+                    last.results[0].replace_all_uses_with(add(total, added_up))
             else:
                 op.move_before(handed_on)
         position.replace_all_uses_with(inner.induction_variable)
@@ -344,13 +346,8 @@ def _in_blocks(loop: Any) -> None:
     loop.erase()
 
 
-def _added(op: Any, a: Any, b: Any) -> Any:
-    """The sum of two values, as an op adds them."""
-    return ir.Operation.create(op.name, results=[a.type], operands=[a, b]).results[0]
-
-
 def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
-    """Why the ops of a body cannot be on vectors; None where they can."""
+    """Return why the ops of a body cannot be on vectors; None where they can."""
     body = position.owner
     places = {position}
     for op in ops:
@@ -371,7 +368,7 @@ def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
 
 
 def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
-    """Why what a body loads or stores is no vector; None where it is one."""
+    """Return why what a body loads or stores is no vector; None where it is one."""
     is_load = op.name == _LOAD
     if not is_load and op.operands[0] in places:
         return "the body computes with its position"
@@ -388,7 +385,7 @@ def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
 
 
 def _overlap(ops: Sequence[Any]) -> str | None:
-    """Why the order of the rounds may be seen; None where it cannot be."""
+    """Return why the order of the rounds may be seen; None where it cannot be."""
     stores = [op for op in ops if op.name == _STORE]
     for number, op in enumerate(ops):
         for store in stores if op.name in (_LOAD, _STORE) else ():
@@ -399,19 +396,3 @@ def _overlap(ops: Sequence[Any]) -> str | None:
             if memory != target or where != there or number > ops.index(store):
                 return "the written memory may be accessed in another iteration"
     return None
-
-
-def _widest_bits(ops: Sequence[Any]) -> int:
-    """The bits of the widest number in vectors: what is computed in f16 becomes f32."""
-    types = [value.type for op in ops for value in (*op.operands, *op.results)]
-    widths = [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
-    narrow = any(str(type_) in ("f16", "bf16") for type_ in types)
-    return max([8, *widths, *([32] if narrow else [])])
-
-
-def _number(value: Any) -> int | None:
-    """The number that a value is known to be."""
-    op = producer(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(op.attributes["value"]).value)

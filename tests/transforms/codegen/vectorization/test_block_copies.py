@@ -11,7 +11,7 @@ import linalg_ext as lx
 from guarded_memory import guarded
 from kernels import kernel
 from linalg_ext.transforms.codegen.base.machine import Machine
-from linalg_ext.transforms.codegen.vectorization import _block_copies as file
+from linalg_ext.transforms.codegen.vectorization import _nest_emitter as file
 from loop_texts import function, generic
 
 PARALLEL = ["parallel", "parallel"]

@@ -11,7 +11,7 @@ import linalg_ext as lx
 from kernels import kernel
 from linalg_ext.compiler import slicing
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.vectorization import _nontemporal_stores
+from linalg_ext.transforms.codegen.vectorization import _vector_loop
 from linalg_ext.transforms.pipelines import lower_to_llvm
 from loop_texts import function, generic
 
@@ -20,7 +20,7 @@ from loop_texts import function, generic
 @pytest.mark.parametrize("columns", [1, 15, 16, 64, 200, 1031])
 def test_stores_past_the_caches(offset: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = replace(this_machine(), l3_bytes=1)
-    monkeypatch.setattr(_nontemporal_stores, "this_machine", lambda: machine)
+    monkeypatch.setattr(_vector_loop, "this_machine", lambda: machine)
     type_ = f"memref<3x{columns}xf32>"
     operands = [("%a", type_), ("%b", f"memref<{columns}xf32>"), ("%o", type_)]
     body = "%r = arith.addf %in0, %in1 : f32"
@@ -45,7 +45,7 @@ def test_slices_too_are_stored_past_the_caches(
 ) -> None:
     """What counts is the size of the whole, and where a slice starts only the run tells."""
     machine = replace(this_machine(), l3_bytes=4 * 1024 * columns - 1)
-    monkeypatch.setattr(_nontemporal_stores, "this_machine", lambda: machine)
+    monkeypatch.setattr(_vector_loop, "this_machine", lambda: machine)
     texts: list[str] = []
     monkeypatch.setattr(
         slicing,

@@ -69,6 +69,9 @@ def _finite(name: str, exponent: int, mantissa: int, bias: int) -> FloatFormat:
 F32 = _ieee("f32", 8, 23)
 F64 = _ieee("f64", 11, 52)
 
+WIDE: Mapping[str, FloatFormat] = MappingProxyType({"f32": F32, "f64": F64})
+"""The formats that every machine computes in, by MLIR's name of the type."""
+
 NARROW: Mapping[str, FloatFormat] = MappingProxyType(
     {
         format_.name: format_
@@ -86,6 +89,9 @@ NARROW: Mapping[str, FloatFormat] = MappingProxyType(
     }
 )
 """The signed narrow formats, by MLIR's name of the type."""
+
+FLOATS: Mapping[str, FloatFormat] = MappingProxyType({**NARROW, **WIDE})
+"""The signed formats, by MLIR's name of the type."""
 
 EXPONENT_ONLY = "f8E8M0FNU"
 """MLIR's name of the format of bare powers of two: no sign, no zero, 255 is NaN."""
