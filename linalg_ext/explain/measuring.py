@@ -14,7 +14,7 @@ from linalg_ext.executable.description.explanation import Row
 from linalg_ext.executable.description.signature import ArrayType, Parameter
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.timing import times_of_calls
-from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.explain.nests import kernel_of
 from linalg_ext.target.text import seconds_text
 from linalg_ext.worker_process import IsolatedKernel
 

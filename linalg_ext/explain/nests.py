@@ -17,14 +17,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.executable.description.stage import Stage
-from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.located_text import module_of
 from linalg_ext.explain.pieces import styled
 from linalg_ext.module import Module, ModuleLike
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
 
 STAGE = "loops"
 """The stage that has them."""
@@ -206,3 +208,19 @@ def _rich(text: str) -> str:
     from rich.markup import escape as escaped
 
     return escaped(text)
+
+
+def kernel_of(given: Any) -> Kernel:
+    """A kernel, or the one that something holds: what `lx.jit(f).lower(...).compile()` gives.
+
+    Raises:
+        ArgumentTypeError: there is none, or it is in a worker process.
+    """
+    own = given if isinstance(given, Kernel) else getattr(given, "kernel", None)
+    if isinstance(own, Kernel):
+        return own
+    raise ArgumentTypeError(
+        f"{type(given).__name__} is no kernel of this process",
+        expected="what lx.compile(module) or lx.jit(f).lower(...).compile() gives; of a model of "
+        "PyTorch one of its .kernels",
+    )

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from linalg_ext.target.features import from_linux
-from linalg_ext.target.microarchitecture import USUAL, MultiplyAdd, of_arm, of_x86
+from linalg_ext.target.features import USUAL, MultiplyAdd, from_linux, of_arm, of_x86
 from linalg_ext.target.model import HUGE_PAGES, Cache, Target, vector_registers, widest_vector
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}

@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from linalg_ext.errors import TargetError
-from linalg_ext.target.features import (
-    BASELINE,
-    DOT_PRODUCTS,
-    DotProduct,
-    check_features,
-    without,
-)
-from linalg_ext.target.notes import Notes, NoteValue, check_note, note, with_note
+from linalg_ext.target.features import BASELINE, DOT_PRODUCTS, DotProduct, check_features, without
 from linalg_ext.target.text import bytes_text, table
 
 if TYPE_CHECKING:
     from linalg_ext.target.performance import Figures
+
 
 _ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"
 
@@ -316,3 +310,61 @@ def widest_vector(architecture: str, features: frozenset[str]) -> int:
 def vector_registers(architecture: str, features: frozenset[str]) -> int:
     """Return the number of vector registers that instructions can name."""
     return 32 if architecture == "aarch64" or "avx512f" in features else 16
+
+
+NoteValue = bool | int | float | str | tuple[int, ...]
+"""The value of a note."""
+
+Notes = tuple[tuple[str, NoteValue], ...]
+"""Notes by name, in the order of their names."""
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_KINDS = (bool, int, float, str, tuple)
+
+_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
+
+
+def with_note(notes: Notes, name: str, value: NoteValue | None) -> Notes:
+    """Notes with one more, or with another value of it; None takes it away.
+
+    Raises:
+        TargetError: that is no name, or no value, of a note.
+    """
+    if value is not None:
+        check_note(name, value)
+    kept = {known: old for known, old in notes if known != name}
+    return tuple(sorted({**kept, **({} if value is None else {name: value})}.items()))
+
+
+def check_note(name: object, value: object) -> None:
+    """Raise TargetError unless the name and the value are those of a note."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise TargetError(
+            f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"
+        )
+    is_tuple = isinstance(value, tuple) and all(type(each) is int for each in value)
+    if not is_tuple and type(value) not in (bool, int, float, str):
+        raise TargetError(
+            f"the note {name} says {value!r}",
+            expected="a truth value, a number, a text, or a tuple of whole numbers",
+        )
+
+
+def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
+    """Return the value of a note; None if no note has that name.
+
+    Raises:
+        TargetError: its value is of another type.
+    """
+    if kind not in _KINDS:
+        names = ", ".join(each.__name__ for each in _KINDS)
+        raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
+    for known, value in notes:
+        if known == name:
+            if type(value) is not kind:
+                raise TargetError(
+                    f"the note {name} says {value!r}, of type {type(value).__name__}",
+                    expected=f"one of type {kind.__name__}",
+                )
+            return value
+    return None

@@ -1,4 +1,4 @@
-"""The search: the model's plan against its neighbours, measured in turn."""
+"""Plans and groupings measured against each other: the model's plan against its neighbours."""
 
 from __future__ import annotations
 
@@ -253,3 +253,66 @@ def _is_close(one: Any, other: Any) -> bool:
 
 def _shown(choices: Choices) -> str:
     return str(next(reversed(list(choices.plans.values())), "loops"))
+
+
+_BATCH = 5e-4
+"""Seconds that a call is repeated for, so that the clock's own time does not count."""
+
+_LEAST_ROUNDS, _WARMING = 5, 0.4
+"""Rounds and seconds before anything drops out: a machine takes a while to be at its speed."""
+
+_BEHIND = 1.1
+"""A call whose time exceeds the best time by this factor drops out."""
+
+_STILL = 30
+"""Rounds without a better time after which no better one is expected."""
+
+_BETTER = 0.998
+"""Part of a time that is a better one."""
+
+
+def race(
+    calls: Sequence[Callable[[], object]],
+    seconds: float,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
+    """The least seconds of each call, measured until the fastest is known.
+
+    Args:
+        calls: what is timed.
+        seconds: how long all of it takes at most, a few rounds aside.
+        clock: tells the time.
+    """
+    counts = [_count(call, clock) for call in calls]
+    least = [math.inf] * len(calls)
+    running = list(range(len(calls)))
+    begin, rounds, still = clock(), 0, 0
+    while rounds < _LEAST_ROUNDS or (still < _STILL and len(running) > 1):
+        passed = clock() - begin
+        if rounds >= _LEAST_ROUNDS and passed >= seconds:
+            break
+        is_better = False
+        for at in running:
+            taken = _seconds(calls[at], counts[at], clock)
+            is_better |= taken < _BETTER * least[at]
+            least[at] = min(least[at], taken)
+        is_warm = rounds >= _LEAST_ROUNDS and passed >= _WARMING
+        rounds, still = rounds + 1, still + 1 if is_warm and not is_better else 0
+        if is_warm:
+            best = min(least)
+            running = [at for at in running if least[at] <= _BEHIND * best]
+    return least
+
+
+def _count(call: Callable[[], object], clock: Callable[[], float]) -> int:
+    """Return the number of calls in a batch, after a first call that warms up."""
+    call()
+    return max(1, math.ceil(_BATCH / max(_seconds(call, 1, clock), 1e-7)))
+
+
+def _seconds(call: Callable[[], object], count: int, clock: Callable[[], float]) -> float:
+    start = clock()
+    for _ in range(count):
+        call()
+    return (clock() - start) / count

@@ -14,11 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from linalg_ext.structured.destination_ops.group import TILING
 
-from ._graph import Value
-from ._moves_of_groups import Annotate
+from ._graph import WINDOW, Value, Work
+from ._moves import Annotate
 from ._state import State
 from ._tiling import read_in_slices, tiles_of, tiling_of, working_nodes
-from ._work import WINDOW, Work
 from .cost import CostModel
 
 Tiling = tuple[int, ...]

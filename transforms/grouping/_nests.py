@@ -18,10 +18,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ._graph import Value
+from ._graph import CONTRACTION, FREE, LOOPS, WINDOW, Access, Value, Work
 from ._state import State
 from ._tiling import read_in_slices
-from ._work import CONTRACTION, FREE, LOOPS, WINDOW, Access, Work
 
 
 @dataclass

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from difflib import get_close_matches
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.destination_ops.group import LABEL, PRESERVE
 from linalg_ext.utils import hooks
 
-from ._annotations import AttributeText, note_of, said
+from ._annotations import AttributeText, Note, note_of, said
 from ._graph import ARGUMENTS, Graph, Node, Value
-from ._group_data import GroupData, Item, group_of_label
 from ._journal import ABSENT, Journal
 
 ROOT = -1
@@ -549,3 +549,58 @@ def _listed(state: State, group: int = ROOT, depth: int = 1) -> Iterator[str]:
         row = "  ".join(filter(None, (label, said(data.texts))))
         yield f"{indent}{item:>4}  {kind} {row}".rstrip()
         yield from _listed(state, item, depth + 1)
+
+
+Item: TypeAlias = int | str
+"""A reference to an item: its number, or the label of a group."""
+
+
+@dataclass(frozen=True, repr=False)
+class GroupData:
+    """The attributes and the kind of a group, without its items.
+
+    Attributes:
+        texts: its attributes, as MLIR prints them, by name.
+        is_isolated: True for a `linalg_ext.isolated_group`.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    is_isolated: bool = False
+
+    @property
+    def annotations(self) -> dict[str, Note]:
+        """Its attributes as Python values, by name: `{"label": "layer", "tiling": (8, 64)}`."""
+        return {name: note_of(text) for name, text in self.texts.items()}
+
+    def __repr__(self) -> str:
+        return f"GroupData({self.annotations!r}, is_isolated={self.is_isolated})"
+
+    @property
+    def label(self) -> str:
+        """Its name for people; empty where it has none."""
+        return str(note_of(self.texts.get(LABEL, '""')))
+
+
+def group_of_label(label: str, groups: Iterable[tuple[int, GroupData]]) -> int:
+    """The number of the group that has a label.
+
+    Raises:
+        GroupingError: none has it, or several have.
+    """
+    labels = {number: data.label for number, data in groups}
+    found = [number for number, each in labels.items() if each == label]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise GroupingError(
+            f"{len(found)} groups have the label {label!r}",
+            expected="one of that label, or its number, which is "
+            + " or ".join(map(str, sorted(found))),
+        )
+    known = sorted({each for each in labels.values() if each})
+    near = get_close_matches(label, known, n=1)
+    raise GroupingError(
+        f"{label!r} is the label of no group",
+        expected="one of " + ", ".join(map(repr, known)) if known else "the number of an item",
+        hint=f"did you mean {near[0]!r}?" if near else None,
+    )

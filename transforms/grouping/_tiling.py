@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 from linalg_ext.structured.destination_ops.group import TILING
 
-from ._graph import ARGUMENTS
+from ._graph import ARGUMENTS, FREE, Work
 from ._state import State
-from ._work import FREE, Work
 
 SLICE = "tensor.extract_slice"
 

@@ -8,7 +8,7 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg.graphs import Box, Edge, Picture, drawing
 
 from ._annotations import said
-from ._candidates import FREE, outermost
+from ._exploration import FREE, outermost
 from ._graph import ARGUMENTS, Value
 from ._state import ROOT, State
 from .cost import CostModel

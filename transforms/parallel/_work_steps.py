@@ -16,8 +16,7 @@ from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.target import Figures, Level, Target, current
-from linalg_ext.target.analytic import analytic
-from linalg_ext.target.clock import USUAL
+from linalg_ext.target.analytic import USUAL, analytic
 from linalg_ext.target.performance import FUNCTIONS
 from linalg_ext.transforms.analysis.buffers import buffer_of, is_one_to_one
 from linalg_ext.transforms.analysis.memory_sizes import element_bytes

@@ -36,10 +36,8 @@ from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.rewrites.specialize import specialize
 
 from ._apart import run_apart
-from ._checks import check_maps, check_sizes, check_tensors, refusal
-from ._index_checks import check_parts
-from ._script import ANY, Script, integers, line
-from .step import schedule_step
+from ._checks import check_maps, check_parts, check_sizes, check_tensors, refusal
+from .step import ANY, Script, integers, line, schedule_step
 
 
 @schedule_step("linalg-ext-finer")

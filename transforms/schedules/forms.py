@@ -11,8 +11,7 @@ from linalg_ext.transforms.rewrites.specialize import specialize as specialize_a
 
 from ._apart import run_apart
 from ._checks import check_maps, refusal, structured_loops
-from ._script import ANY, Doubt, Script, line
-from .step import schedule_step
+from .step import ANY, Doubt, Script, line, schedule_step
 
 PACK = '!transform.op<"linalg.pack">'
 UNPACK = '!transform.op<"linalg.unpack">'

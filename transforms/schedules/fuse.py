@@ -33,18 +33,18 @@ from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import (
+    DYNAMIC,
+    check_parts,
     check_permutation,
     check_repeatable,
     check_rows,
     check_sizes,
     check_tensors,
+    has_maps,
     refusal,
     structured_loops,
 )
-from ._facts import DYNAMIC, has_maps
-from ._index_checks import check_parts
-from ._script import ANY, Script, integers, line
-from .step import schedule_step
+from .step import ANY, Script, integers, line, schedule_step
 
 
 @schedule_step("linalg-ext-fuse")

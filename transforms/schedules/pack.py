@@ -31,10 +31,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_maps, check_sizes, check_tensors
-from ._index_checks import check_blocks, check_separable
-from ._script import ANY, Script, integers
-from .step import schedule_step
+from ._checks import check_blocks, check_maps, check_separable, check_sizes, check_tensors
+from .step import ANY, Script, integers, schedule_step
 
 
 @schedule_step("linalg-ext-pack")

@@ -23,11 +23,8 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_rows, check_sizes, refusal, structured_loops
-from ._facts import DYNAMIC
-from ._index_checks import check_parts
-from ._script import Script, integers, line
-from .step import schedule_step
+from ._checks import DYNAMIC, check_parts, check_rows, check_sizes, refusal, structured_loops
+from .step import Script, integers, line, schedule_step
 
 _UNITS = ("block", "thread", "warp", "warpgroup")
 

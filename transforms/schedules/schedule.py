@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import (
@@ -23,15 +24,26 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.rewriting.registry import Catalogue
 from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.utils.display import Shown
 
-from ._catalogue import all_steps, similar
-from ._focus import MARK, Spot, collect, find
-from ._selecting import Predicate, chosen
 from ._step_methods import StepMethods
-from ._writing import Taken, as_python, as_transform
-from .step import Step, StepReport
+from .step import (
+    ANY,
+    MARK,
+    Predicate,
+    Spot,
+    Step,
+    StepReport,
+    chosen,
+    collect,
+    find,
+    marked,
+    matched,
+    sequence,
+    steps,
+)
 
 _FORMAT = 1
 _NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')
@@ -312,3 +324,126 @@ def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
         raise NotationError(
             f"the text is not a schedule: {error}", expected="what Schedule.to_json() wrote"
         ) from None
+
+
+class Taken(NamedTuple):
+    """One step as it was taken: its name, its arguments, and what it said."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    report: StepReport
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(_arguments(self))})"
+
+
+def as_python(steps: Sequence[Taken]) -> str:
+    """A function of a module that takes the steps."""
+    unknown = sorted(
+        {
+            getattr(taken.arguments["where"], "__name__", "predicate")
+            for taken in steps
+            if "where" in taken.arguments
+        }
+    )
+    chain = "".join(f"\n        .{taken}" for taken in steps)
+    notes = "".join(f"# {name} is a function of yours: define it here.\n" for name in unknown)
+    return (
+        f"import linalg_ext as lx\n\n{notes}\n"
+        "def schedule(module: lx.Module) -> lx.Schedule:\n"
+        f"    return (\n        lx.Schedule(module){chain}\n    )\n"
+    )
+
+
+def as_transform(steps: Sequence[Taken]) -> str:
+    """A named sequence of the transform dialect."""
+    return sequence(list(_transform_lines(steps)))
+
+
+def _transform_lines(steps: Sequence[Taken]) -> Iterator[str]:
+    target = "%root"
+    for number, taken in enumerate(steps):
+        yield f"// {taken}"
+        if taken.name == "match":
+            lines, target = _match_lines(taken, number)
+            yield from lines
+            continue
+        script = taken.report.script
+        if script is None:
+            yield f"// {taken.name} is no transform op: it is for Schedule alone"
+            continue
+        kept = script.focus is None and target != "%root"
+        if kept:
+            yield marked(target, f"{MARK}_{number}")
+        lines, focus = script.numbered(number, target)
+        yield from lines
+        if focus is not None:
+            target = focus
+        elif kept:
+            target = f"%kept_{number}"
+            yield matched(target, f"{MARK}_{number}")
+
+
+def _match_lines(taken: Taken, number: int) -> tuple[list[str], str]:
+    handle = f"%matched_{number}"
+    names = ", ".join(f'"{name}"' for name in sorted(taken.report.matched))
+    attributes = taken.arguments.get("attributes", {})
+    lines = []
+    if set(taken.arguments) & {"where", "function", "position"}:
+        lines.append("// where, function and position are for Schedule alone")
+    said = "".join(f"{k} = {_value(v)}, " for k, v in attributes.items() if v is not None)
+    inside = f" attributes {{{said.removesuffix(', ')}}}" if said else ""
+    lines.append(
+        f"{handle} = transform.structured.match ops{{[{names}]}}{inside} in %root"
+        f" : ({ANY}) -> {ANY}"
+    )
+    return lines, handle
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _arguments(taken: Taken) -> Iterator[str]:
+    first = True
+    for name, value in taken.arguments.items():
+        text = getattr(value, "__name__", "predicate") if name == "where" else _python_text(value)
+        positional = first and (taken.name != "match" or name == "op")
+        yield text if positional and _is_first(taken, name) else f"{name}={text}"
+        first = False
+
+
+def _is_first(taken: Taken, name: str) -> bool:
+    if taken.name in ("match", "run"):
+        return name in ("op", "pipeline")
+
+    step = all_steps().get(taken.name)
+    return step is not None and next(iter(step.arguments), None) == name
+
+
+def _python_text(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_python_text, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_python_text(k)}: {_python_text(v)}' for k, v in value.items())}}}"
+    # Double quotes, as formatters want them.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+_own = Catalogue(__package__)
+
+
+def all_steps() -> dict[str, Step]:
+    """Every step by the name that it has as a method of a schedule."""
+    if not _imported:
+        _own.import_all()
+        _imported.append(True)
+    return dict(sorted(steps.items()))
+
+
+def similar(name: str) -> list[str]:
+    """Names of steps that `name` may have meant."""
+    return get_close_matches(name, [*all_steps(), "match"], n=3)
+
+
+_imported: list[bool] = []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, passmanager
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, ScheduleError
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import ModuleLike
@@ -16,12 +17,9 @@ from linalg_ext.rewriting.options import PassOption
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, reveal_spread_slices
 from linalg_ext.runtime.passes import pass_manager
-from linalg_ext.transforms.ir_utils.walking import place
-
-from ._focus import MADE, MARK, Spot, collect
-from ._script import Doubt, Script, interpret, marked, matched
-from ._selecting import chosen
+from linalg_ext.transforms.ir_utils.walking import place, select
 
 PREFIX = "linalg-ext-"
 
@@ -332,3 +330,284 @@ def _place_told(error: Diagnostic) -> str:
 
 def _location(op: ir.Operation) -> str:
     return str(op.location).removeprefix("loc(").removesuffix(")").replace('"', "")
+
+
+ANY = "!transform.any_op"
+FOR = '!transform.op<"scf.for">'
+VALUE = "!transform.any_value"
+FUNCTIONS = (
+    f'%functions = transform.structured.match ops{{["func.func"]}} in %root : ({ANY}) -> {ANY}'
+)
+"""The line that finds all functions."""
+
+_ENTRY = "linalg_ext_steps"
+_CANONICALIZING = "transform.apply_patterns.canonicalization"
+_SEQUENCES = "transform.with_named_sequence"
+_HANDLE = re.compile(r"%([a-z]\w*)")
+_SHARED = frozenset({"target", "root"})
+
+
+class Doubt(NamedTuple):
+    """The likely reason for upstream to refuse an op: upstream gives none itself."""
+
+    what: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Script:
+    """Lines about `%target`, with names of their own for what they make.
+
+    Attributes:
+        lines: of the transform dialect; `%root` is the module.
+        focus: the handle of what the next step is about. None: of what was `%target` and is still
+            there, which keeps its attributes.
+        one_by_one: True where upstream takes one op at a time.
+        doubt: the reason to report for the op if upstream refuses it.
+    """
+
+    lines: tuple[str, ...]
+    focus: str | None = None
+    one_by_one: bool = False
+    doubt: Doubt | None = field(default=None, compare=False)
+
+    def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
+        """The lines and the focus with handles that no other step has."""
+
+        def renamed(match: re.Match[str]) -> str:
+            if match[1] == "target":
+                return target
+            return match[0] if match[1] in _SHARED else f"%{match[1]}_{number}"
+
+        focus = None if self.focus is None else _HANDLE.sub(renamed, self.focus)
+        return [_HANDLE.sub(renamed, line) for line in self.lines], focus
+
+
+def line(result: str, text: str, operands: Sequence[str] = (ANY,), results: int = 1) -> str:
+    """`%result = transform.text : (operands) -> results`, all of them of any op."""
+    types = ", ".join([ANY] * results)
+    made = types if results == 1 else f"({types})"
+    return f"{result} = transform.{text} : ({', '.join(operands)}) -> {made}"
+
+
+def integers(values: Sequence[int]) -> str:
+    """`[1, 2]`."""
+    return f"[{', '.join(map(str, values))}]"
+
+
+def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
+    """A module with one named sequence of these lines."""
+    body = "\n".join(f"    {line}" for line in lines)
+    return (
+        "module attributes {transform.with_named_sequence} {\n"
+        f"  transform.named_sequence @{name}(%root: {ANY} {{transform.readonly}}) {{\n"
+        f"{body}\n    transform.yield\n  }}\n}}\n"
+    )
+
+
+def matched(handle: str, mark: str) -> str:
+    """The line that finds the ops which carry a mark."""
+    return (
+        f"{handle} = transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
+    )
+
+
+def marked(handle: str, mark: str) -> str:
+    """The line that puts a mark on ops."""
+    return f'transform.annotate {handle} "{mark}" : {ANY}'
+
+
+def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
+    """Apply lines to the module `root`, in place.
+
+    The sequence stands in the module meanwhile, and the pass runs it: unlike a call of the
+    interpreter, it leaves what is said of single ops to the context, and prints nothing itself.
+
+    Raises:
+        MLIRError: a transform failed.
+    """
+    is_canonicalizing = any(_CANONICALIZING in line for line in lines)
+    if is_canonicalizing:
+        # Of its patterns none can be left out, though one folds such slices wrongly.
+        hide_spread_slices(root)
+    holder = root.regions[0].blocks[0]
+    with root.context, ir.Location.unknown():
+        parsed = ir.Module.parse(sequence(lines, _ENTRY))
+        steps = parsed.body.operations[0].operation
+        with ir.InsertionPoint.at_block_begin(holder):
+            steps = steps.clone()
+        has_mark = _SEQUENCES in root.attributes
+        root.attributes[_SEQUENCES] = ir.UnitAttr.get()
+        try:
+            manager = passmanager.PassManager("builtin.module")
+            manager.add(f"transform-interpreter{{entry-point={_ENTRY}}}")
+            manager.enable_verifier(False)  # the caller names the step, or the function
+            manager.run(root)
+        finally:
+            steps.erase()
+            if not has_mark:
+                del root.attributes[_SEQUENCES]
+    if is_canonicalizing:
+        reveal_spread_slices(root)
+
+
+MARK = "linalg_ext.schedule"
+"""The attribute on the ops that a step is about, while it runs."""
+
+MADE = "linalg_ext.schedule_made"
+"""The attribute on the ops that the step hands on."""
+
+
+class Spot(NamedTuple):
+    """An op by its place in the walk over its module, and by its name, which proves it."""
+
+    number: int
+    name: str
+
+
+def find(root: ir.Operation, spots: Sequence[Spot]) -> list[ir.Operation] | None:
+    """The ops at these spots; None where another op stands there now."""
+    wanted = {spot.number: spot.name for spot in spots}
+    ops = [op.operation for op in select(root, lambda op: True)]
+    if any(at >= len(ops) or ops[at].name != name for at, name in wanted.items()):
+        return None
+    return [ops[at] for at in sorted(wanted)]
+
+
+def collect(root: ir.Operation, mark: str) -> tuple[Spot, ...]:
+    """The spots of the ops with a mark; all marks are taken off."""
+    found: list[Spot] = []
+    for number, op in enumerate(select(root, lambda op: True)):
+        attributes = op.attributes
+        if mark in attributes:
+            found.append(Spot(number, op.name))
+        for name in (MARK, MADE):
+            if name in attributes:
+                del attributes[name]
+    return tuple(found)
+
+
+Predicate = Callable[[ir.Operation], bool]
+
+_OF_BODIES = frozenset({"linalg.index", "linalg.yield"})
+_LOOP_OPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
+
+
+def chosen(
+    root: ir.Operation,
+    op: str = "",
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    function: str = "",
+    position: Sequence[int] = (),
+    where: Predicate | None = None,
+) -> list[ir.Operation]:
+    """The ops that are meant, in the order of the text; see `Schedule.match`.
+
+    Raises:
+        ScheduleError: there is none.
+        ArgumentTypeError: `where` is no function, or answers something else than True or False.
+    """
+    for name, text in (("op", op), ("function", function)):
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"{name} is {text!r}", expected='a name, such as "matmul"')
+    if not isinstance(attributes, Mapping | None):
+        raise ArgumentTypeError(
+            f"attributes is {attributes!r}", expected='names and values: {"label": "head"}'
+        )
+    if not all(isinstance(each, int) for each in position):
+        raise ArgumentTypeError(f"position is {position!r}", expected="a whole number, or several")
+    if where is not None and not callable(where):
+        raise ArgumentTypeError(
+            f"the argument where is {where!r}",
+            expected="a function of an op that answers True or False",
+        )
+    wanted = {} if attributes is None else dict(attributes)
+    named = _preferred(
+        select(root, lambda each: _is_called(each.name, op) and not _is_in_a_body(each))
+    )
+    found = [
+        each
+        for each in named
+        if (not function or _function_of(each) == function)
+        and all(_has(each, name, value) for name, value in wanted.items())
+        and (where is None or _answer(where, each))
+    ]
+    if not found:
+        raise _nothing(root, op, named, narrowed=bool(function or wanted or where))
+    for each in position:
+        if not -len(found) <= each < len(found):
+            raise ScheduleError(
+                f"position is {each}; {len(found)} ops match",
+                expected=f"{-len(found)} to {len(found) - 1}",
+            )
+    return [found[each] for each in position] if position else found
+
+
+def _is_called(name: str, wanted: str) -> bool:
+    if wanted:
+        return name == wanted or name.endswith("." + wanted)
+    return name.startswith("linalg.") and name not in _OF_BODIES
+
+
+def _preferred(named: list[ir.Operation]) -> list[ir.Operation]:
+    """Those of linalg, where "exp" is the name of a `math.exp` as well."""
+    return [op for op in named if op.name.startswith("linalg.")] or named
+
+
+def _is_in_a_body(op: ir.Operation) -> bool:
+    """Return whether an op is in the body of a linalg op, as `arith.negf` in `linalg.negf`."""
+    return op.parent is not None and op.parent.name.startswith("linalg.")
+
+
+def _function_of(op: ir.Operation) -> str:
+    parent: Any = op
+    while parent is not None and parent.operation.name != "func.func":
+        parent = parent.operation.parent
+    return "" if parent is None else ir.StringAttr(parent.operation.attributes["sym_name"]).value
+
+
+def _has(op: ir.Operation, name: str, value: Any) -> bool:
+    if name not in op.attributes:
+        return False
+    attribute = op.attributes[name]
+    if value is None:
+        return True
+    if isinstance(value, str) and isinstance(attribute, ir.StringAttr):
+        return bool(attribute.value == value)
+    try:
+        return bool(attribute == ir.Attribute.parse(_spelled(value), op.context))
+    except ir.MLIRError:
+        return str(attribute) == str(value)
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) or '""'
+
+
+def _answer(where: Predicate, op: ir.Operation) -> bool:
+    answer = where(op)
+    if not isinstance(answer, bool):
+        raise ArgumentTypeError(
+            f"the predicate where answers {answer!r} for {op.name}", expected="True or False"
+        )
+    return answer
+
+
+def _nothing(
+    root: ir.Operation, op: str, named: list[ir.Operation], *, narrowed: bool
+) -> ScheduleError:
+    if named and narrowed:
+        return ScheduleError(
+            f"the conditions hold for none of the {len(named)} ops called {op or 'linalg.*'}",
+            hint="drop one of attributes, function and where",
+        )
+    there = Counter(each.name for each in select(root, lambda e: _is_called(e.name, "")))
+    there += Counter(each.name for each in select(root, lambda e: e.name in _LOOP_OPS))
+    listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
+    return ScheduleError(
+        f"the module has no op called {op!r}" if op else "the module has no op of linalg",
+        expected=f"one of those that are there: {listed}" if listed else None,
+    )

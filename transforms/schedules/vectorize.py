@@ -18,19 +18,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineConst, AffineMap
+from linalg_ext.gml_st.rules.bodies import as_generic
+from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.walking import element_type, producer, select
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, select
 
 from ._apart import run_apart
-from ._assertions import asserted_before
-from ._checks import check_not_empty, check_sizes, refusal, structured_loops
-from ._facts import DYNAMIC, Loops, has_maps
-from ._script import ANY, Doubt, Script, integers, line
-from ._window_pieces import MOST_PLACES, check_layouts, unrolled
-from ._window_places import in_loops, is_plain, places_of
-from .step import Parts, schedule_step
+from ._checks import (
+    DYNAMIC,
+    Loops,
+    check_not_empty,
+    check_sizes,
+    has_maps,
+    refusal,
+    structured_loops,
+)
+from .step import ANY, Doubt, Parts, Script, integers, line, schedule_step
+from .windows import MOST_PLACES, check_layouts, in_loops, is_plain, places_of, unrolled
 
 # More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
 _MOST = 1 << 14
@@ -296,3 +302,69 @@ def _with_plain_positions(op: ir.Operation) -> ir.Operation:
     name = op.name
     made = run_apart(op, "func.func(lower-affine)")
     return next(each for each in made if each.name == name)
+
+
+_ASSERT = "cf.assert"
+
+
+def asserted_before(op: ir.Operation, loops: Loops) -> list[ir.Operation]:
+    """Take the assertions out of a body; the reductions that say whether all of them hold.
+
+    Nothing is changed if one of them cannot be checked before the op. That is so if it stands in a
+    region in the body, or depends on the value of a reduction, or if the op is on buffers.
+    """
+    asserted = operations(op, {_ASSERT})
+    if not asserted or not op.results:
+        return []
+    body = op.regions[0].blocks[0]
+    written = list(body.arguments)[len(op.operands) - len(op.results) :]
+    if any(each.operation.block != body for each in asserted):
+        return []
+    if loops.reductions and any(list(argument.uses) for argument in written):
+        return []
+    with op.location, ir.InsertionPoint(op):
+        made = [_all_hold(op, number) for number in range(len(asserted))]
+    for each in asserted:
+        each.operation.erase()
+    return made
+
+
+def _all_hold(op: ir.Operation, number: int) -> ir.Operation:
+    """Assert one of the conditions in the body of `op` for all iterations, before it."""
+    byte = ir.IntegerType.get_signless(8)
+    maps = indexing_maps(op)
+    type_ = ir.RankedTensorType.get([], byte)
+    splat = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(byte, 1))
+    true = ir.Operation.create("arith.constant", [type_], attributes={"value": splat}).results[0]
+    operands = [*op.operands, true]
+    holds = as_generic(
+        op,
+        operands,
+        [type_],
+        [*maps, AffineMap(maps[0].dims, (), ())],
+        ["reduction"] * len(maps[0].dims),
+    )
+    block = holds.regions[0].blocks[0]
+    asserted = operations(holds, {_ASSERT})
+    condition = asserted[number].operation.operands[0]
+    message = ir.StringAttr(asserted[number].operation.attributes["msg"]).value
+    for each in asserted:
+        each.operation.erase()
+    block.operations[len(block.operations) - 1].operation.erase()
+    with ir.InsertionPoint(block):
+        one = arith.ExtUIOp(byte, condition).result
+        arguments = list(block.arguments)
+        linalg.YieldOp([arith.AndIOp(arguments[len(arguments) - 1], one).result])
+    _drop_unread(block)
+    found = tensor.ExtractOp(holds.results[0], []).result
+    is_true = arith.CmpIOp(arith.CmpIPredicate.ne, found, integer_constant(byte, 0)).result
+    cf.AssertOp(is_true, message)
+    return holds
+
+
+def _drop_unread(block: ir.Block) -> None:
+    """Erase what the yielded value does not rest on."""
+    ops = [each.operation for each in block.operations]
+    for each in reversed(ops[:-1]):
+        if not any(list(result.uses) for result in each.results):
+            each.erase()

@@ -9,8 +9,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, passmanager
 from linalg_ext.transforms.fusion.fuse_producers import fuse_producers
 
-from ._script import ANY, FUNCTIONS, Script
-from .step import Passes, schedule_step
+from .step import ANY, FUNCTIONS, Passes, Script, schedule_step
 
 
 @schedule_step("linalg-ext-fuse-elementwise", whole=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.target import Target
-from linalg_ext.target.clock import cycles_per_second
+from linalg_ext.target.analytic import cycles_per_second
 
 from .contraction_plan import Plan, Tile
 

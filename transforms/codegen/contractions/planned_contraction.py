@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.target import Target
-from linalg_ext.target.clock import cycles_per_second
+from linalg_ext.target.analytic import cycles_per_second
 from linalg_ext.target.text import bytes_text, count_text, seconds_text
 from linalg_ext.transforms.codegen.base.payload import Elementwise
 

@@ -1,0 +1,562 @@
+"""The step that unrolls windows, and the choice of the loops that it takes out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
+from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.gml_st.rules.bodies import as_generic
+from linalg_ext.structured.indices.mixed import mixed_attribute
+from linalg_ext.structured.indices.sizes import as_number, index, size_of, value_of
+from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.views.types import view_type
+from linalg_ext.structured.views.view_ops import is_view
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import Number
+from linalg_ext.transforms.ir_utils.walking import operations
+
+from ._checks import DYNAMIC, Loops, check_maps, check_not_empty, refusal
+from .step import schedule_step
+
+
+@schedule_step("linalg-ext-unroll-windows")
+def unroll_windows(op: ir.Operation) -> list[ir.Operation]:
+    """Compute a convolution or a pooling by one op for each place in its window.
+
+    before:
+        %r = linalg.conv_2d ins(%a, %b : tensor<6x8xf32>, tensor<1x2xf32>)
+            outs(%c : tensor<6x7xf32>) -> tensor<6x7xf32>
+    after `match("conv_2d").unroll_windows().simplify()`:
+        %slice = tensor.extract_slice %a[0, 0] [6, 7] [1, 1] : tensor<6x8xf32> to tensor<6x7xf32>
+        %slice_0 = tensor.extract_slice %b[0, 0] [1, 1] [1, 1] : tensor<1x2xf32> to tensor<f32>
+        %0 = linalg.generic {
+            indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>,
+                             affine_map<(i, j) -> (i, j)>],
+            iterator_types = ["parallel", "parallel"]
+        } ins(%slice, %slice_0 : tensor<6x7xf32>, tensor<f32>) outs(%c : tensor<6x7xf32>) {
+        ^bb0(%x: f32, %w: f32, %o: f32):
+          %p = arith.mulf %x, %w : f32
+          %s = arith.addf %o, %p : f32
+          linalg.yield %s : f32
+        } -> tensor<6x7xf32>
+        %slice_1 = tensor.extract_slice %a[0, 1] [6, 7] [1, 1] : tensor<6x8xf32> to tensor<6x7xf32>
+        %slice_2 = tensor.extract_slice %b[0, 1] [1, 1] [1, 1] : tensor<1x2xf32> to tensor<f32>
+        %r = linalg.generic {
+            indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>,
+                             affine_map<(i, j) -> (i, j)>],
+            iterator_types = ["parallel", "parallel"]
+        } ins(%slice_1, %slice_2 : tensor<6x7xf32>, tensor<f32>) outs(%0 : tensor<6x7xf32>) {
+        ^bb0(%x: f32, %w: f32, %o: f32):
+          %p = arith.mulf %x, %w : f32
+          %s = arith.addf %o, %p : f32
+          linalg.yield %s : f32
+        } -> tensor<6x7xf32>
+
+    Where channels are summed, each is a product of matrices, which `specialize` names. `vectorize`
+    does this by itself: upstream has vectors for windows along one dimension only.
+
+    Source: the direct convolution of Georganas et al., "Anatomy of High-Performance Deep Learning
+    Convolutions on SIMD Architectures" (SC 2018): a small product of matrices for each place.
+
+    Any op is taken whose indices are sums of loops. Those loops are unrolled that leave each
+    operand a slice read by plain dimensions: the reductions, where the others run more than once.
+
+    Args:
+        op: a structured op.
+
+    Raises:
+        ScheduleError: it has no indexing maps, or no window, or the places are not known or more
+            than 128.
+    """
+    loops = check_maps(op, "unroll_windows")
+    check_not_empty(op, loops)
+    if all(is_plain(map_) for map_ in indexing_maps(op)):
+        raise refusal(
+            op,
+            f"unroll_windows is for ops that read windows; this {op.name} has none",
+            expected="an index that is a sum of loops, such as d1 + d4",
+        )
+    maps = indexing_maps(op)
+    check_layouts(op, "unroll_windows")
+    places = places_of(maps, loops, loops.ranges, limit=MOST_PLACES)
+    if places is None:
+        number, index, own = reading(maps, loops)
+        runs = [loops.ranges[loop] for loop in own]
+        shown = ", ".join(
+            f"loop {loop} runs {count if count > 0 else '?'} times"
+            for loop, count in zip(own, runs, strict=True)
+        )
+        raise refusal(
+            op,
+            f"operand {number} of this {op.name} is indexed by {index}: {shown}",
+            expected=f"at most {MOST_PLACES} places in all",
+            hint="tile(...) these loops first, by sizes that divide them",
+        )
+    return [piece.op for piece in unrolled(op, loops, places)]
+
+
+MOST_PLACES = 128
+"""Copies of one op: a window of 11 x 11 has fewer."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An op for one place.
+
+    Attributes:
+        op: a `linalg.generic`.
+        depth: the number of ops around it that were made for it: loops, and `scf.if` where there
+            may be no such place.
+    """
+
+    op: ir.Operation
+    depth: int
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """The part of an operand that one place is about."""
+
+    base: ir.Value
+    axes: tuple[Axis, ...]
+    sizes: tuple[Number, ...]
+    is_all: bool
+
+    def value(self) -> ir.Value:
+        """The part, at the insertion point."""
+        if self.is_all:
+            return self.base
+        if isinstance(self.base.type, ir.MemRefType):
+            return self._subview()
+        element = ir.ShapedType(self.base.type).element_type
+        gap = ir.ShapedType.get_dynamic_size()
+        shape = [size if isinstance(size, int) else gap for size in self._kept()]
+        type_ = ir.RankedTensorType.get(shape, element)
+        return _result(tensor.ExtractSliceOp(type_, self.base, *self._geometry()))
+
+    def put(self, part: ir.Value) -> ir.Value:
+        """The whole with another part, at the insertion point."""
+        if self.is_all:
+            return part
+        return _result(tensor.InsertSliceOp(part, self.base, *self._geometry()))
+
+    def _subview(self) -> ir.Value:
+        offsets = [axis.offset for axis in self.axes]
+        tile = Tile(offsets, self.sizes, [axis.stride for axis in self.axes])
+        sizes = [size if isinstance(size, int) else None for size in self.sizes]
+        kept = [at for at, axis in enumerate(self.axes) if axis.dim is not None]
+        type_ = view_type(ir.MemRefType(self.base.type), tile, sizes, kept)
+        return _result(memref.SubViewOp(type_, self.base, *self._geometry()))
+
+    def _kept(self) -> list[Number]:
+        pairs = zip(self.axes, self.sizes, strict=True)
+        return [size for axis, size in pairs if axis.dim is not None]
+
+    def _geometry(self) -> tuple[Any, ...]:
+        sizes = [index(size) for size in self.sizes]
+        offsets = [index(axis.offset) for axis in self.axes]
+        strides = mixed_attribute([axis.stride for axis in self.axes])
+        moving, dynamic = (
+            [each for each in column if not isinstance(each, int)] for column in (offsets, sizes)
+        )
+        return moving, dynamic, [], mixed_attribute(offsets), mixed_attribute(sizes), strides
+
+
+def check_layouts(op: ir.Operation, step: str) -> None:
+    """Raise `ScheduleError` for a buffer whose layout is no strides."""
+    for number, value in enumerate(op.operands):
+        if isinstance(value.type, ir.MemRefType) and not is_view(value.type):
+            raise refusal(
+                op,
+                f"{step} takes slices of operands; operand {number} is {value.type}",
+                expected="a buffer whose layout is strides",
+            )
+
+
+def unrolled(op: ir.Operation, loops: Loops, places: Places) -> list[Piece]:
+    """Put one op for each place in the place of `op`, which is erased."""
+    maps = indexing_maps(op)
+    nest = _Nest(op, loops, places, maps, _sizes(op, loops, maps), _unused(op, places, maps))
+    with op.location, ir.InsertionPoint(op):
+        state = nest.around({}, list(op.operands)[len(op.operands) - _outputs(op, maps) :], 0)
+        for result, value in zip(op.results, state, strict=False):
+            result.replace_all_uses_with(value)
+        op.erase()
+    return nest.pieces
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """The loops around the places of an op, and the ops for these."""
+
+    op: ir.Operation
+    loops: Loops
+    places: Places
+    maps: Sequence[AffineMap]
+    sizes: Mapping[str, Number]
+    unused: frozenset[int]
+    pieces: list[Piece] = field(default_factory=list)
+
+    def around(
+        self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
+    ) -> list[ir.Value]:
+        """Loops over what is not in `place`, and what they make of the destinations."""
+        rest = [dim for dim in self.places.looped if dim not in place]
+        if not rest:
+            return self._within(place, state, depth)
+        dim, size = rest[0], self.sizes[rest[0]]
+        if size == 1:
+            return self.around({**place, dim: 0}, state, depth)
+        carried = list(state) if self.op.results else []
+        loop = scf.ForOp(value_of(0), value_of(size), value_of(1), carried)
+        with ir.InsertionPoint(loop.body):
+            here = {**place, dim: as_number(loop.induction_variable)}
+            inner = self.around(here, list(loop.inner_iter_args) or state, depth + 1)
+            scf.YieldOp(inner if carried else [])
+        return list(loop.results) or list(state)
+
+    def _within(
+        self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
+    ) -> list[ir.Value]:
+        made = list(state)
+        for unrolled_ in self.places:
+            conditions = [
+                (number, self.sizes[dim])
+                for dim, number in unrolled_.items()
+                if not isinstance(self.sizes[dim], int)
+            ]
+            build = _Building(self, {**place, **unrolled_})
+            if conditions:
+                op, made = _guarded(build, made, conditions)
+            else:
+                op, made = build(made)
+            self.pieces.append(Piece(op, depth + bool(conditions)))
+        return made
+
+
+@dataclass(frozen=True)
+class _Building:
+    """A function that builds the op for one place."""
+
+    nest: _Nest
+    place: Mapping[str, Number]
+
+    def __call__(self, state: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Value]]:
+        """The op, at the insertion point, and what it makes of the destinations."""
+        nest = self.nest
+        values = [*list(nest.op.operands)[: len(nest.maps) - len(state)], *state]
+        slices = [self._slice(*each) for each in zip(values, nest.maps, strict=True)]
+        used = [number for number in range(len(values)) if number not in nest.unused]
+        operands = [slices[number].value() for number in used]
+        results = len(nest.op.results)
+        types = [value.type for value in operands[len(operands) - results :]] if results else []
+        names = nest.maps[0].dims
+        kinds = [
+            "reduction" if names.index(dim) in nest.loops.reductions else "parallel"
+            for dim in nest.places.kept
+        ]
+        made = as_generic(
+            nest.op,
+            operands,
+            types,
+            [nest.places.left_of(nest.maps[number]) for number in used],
+            kinds,
+            outputs=len(state),
+            without=nest.unused,
+        )
+        self._settle_positions(made, names)
+        if not results:
+            return made, list(state)
+        written = slices[len(slices) - len(state) :]
+        return made, [each.put(part) for each, part in zip(written, made.results, strict=True)]
+
+    def _slice(self, value: ir.Value, map_: AffineMap) -> _Slice:
+        axes = axes_at(map_, self.place)
+        if axes is None:
+            raise ValueError(f"{map_} at {dict(self.place)} is no slice")
+        if not isinstance(value.type, ir.ShapedType):
+            return _Slice(value, (), (), True)
+        sizes: list[Number] = [
+            1 if axis.dim is None else self.nest.sizes[axis.dim] for axis in axes
+        ]
+        is_all = all(
+            isinstance(index, AffineDim) or (axis.is_whole and size == size_of(value, number))
+            for number, (index, axis, size) in enumerate(
+                zip(map_.results, axes, sizes, strict=True)
+            )
+            if axis.dim is not None
+        ) and all(axis.dim is not None for axis in axes)
+        return _Slice(value, tuple(axes), tuple(sizes), is_all)
+
+    def _settle_positions(self, made: ir.Operation, names: Sequence[str]) -> None:
+        """Let the body see the positions of the whole."""
+        body = made.regions[0].blocks[0]
+        for position in operations(made, {"linalg.index"}):
+            dim = names[ir.IntegerAttr(position.attributes["dim"]).value]
+            with ir.InsertionPoint.at_block_begin(body):
+                if dim in self.place:
+                    new = value_of(self.place[dim])
+                else:
+                    new = linalg.IndexOp(self.nest.places.kept.index(dim)).result
+            position.operation.results[0].replace_all_uses_with(new)
+            position.operation.erase()
+
+
+def _guarded(
+    build: _Building, state: Sequence[ir.Value], conditions: Sequence[tuple[int, Number]]
+) -> tuple[ir.Operation, list[ir.Value]]:
+    """The op for a place that there is only where its numbers are below these sizes."""
+    tests = [
+        arith.CmpIOp(arith.CmpIPredicate.slt, value_of(number), value_of(size)).result
+        for number, size in conditions
+    ]
+    holds = reduce(lambda one, other: arith.AndIOp(one, other).result, tests)
+    types = [value.type for value in state if build.nest.op.results]
+    choice = scf.IfOp(holds, types, has_else=bool(types))
+    with ir.InsertionPoint(choice.operation.regions[0].blocks[0]):
+        made, new = build(state)
+        scf.YieldOp(new if types else [])
+    if not types:
+        return made, list(state)
+    with ir.InsertionPoint(choice.operation.regions[1].blocks[0]):
+        scf.YieldOp(list(state))
+    return made, list(choice.results)
+
+
+def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
+    """Return the trip count of each loop: a number, or a size that the program computes."""
+    found: dict[str, Number] = {}
+    for value, map_ in zip(op.operands, maps, strict=True):
+        for axis, each in enumerate(map_.results):
+            if isinstance(each, AffineDim) and each.name not in found:
+                found[each.name] = size_of(value, axis)
+    known = {
+        dim: extent
+        for dim, extent in zip(maps[0].dims, loops.ranges, strict=True)
+        if extent != DYNAMIC
+    }
+    return found | known
+
+
+def _outputs(op: ir.Operation, maps: Sequence[AffineMap]) -> int:
+    body = op.regions[0].blocks[0].operations
+    return len(body[len(body) - 1].operation.operands)
+
+
+def _unused(op: ir.Operation, places: Places, maps: Sequence[AffineMap]) -> frozenset[int]:
+    """The inputs that the body does not read and that no loop is known by: shapes of windows."""
+    arguments = op.regions[0].blocks[0].arguments
+    inputs = len(maps) - _outputs(op, maps)
+    left = [places.left_of(map_) for map_ in maps]
+    found: set[int] = set()
+    for number in range(inputs):
+        others = {
+            dim
+            for other, map_ in enumerate(left)
+            if other != number and other not in found
+            for dim in map_.results
+        }
+        if not list(arguments[number].uses) and others.issuperset(left[number].results):
+            found.add(number)
+    return frozenset(found)
+
+
+def _result(op: ir.OpView) -> ir.Value:
+    value: ir.Value = op.operation.results[0]
+    return value
+
+
+_MOST_CANDIDATES = 10
+"""The most loops whose combinations are all tried."""
+
+_MANY = 1 << 20
+"""The trip count assumed for a loop of unknown trip count."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The part of one dimension of an operand that is read at one place.
+
+    Attributes:
+        dim: the loop dimension along which it is read; None where one element of it is read.
+        offset: the first element that is read.
+        stride: the distance to the next element.
+    """
+
+    dim: str | None
+    offset: Number = 0
+    stride: int = 1
+
+    @property
+    def is_whole(self) -> bool:
+        """True where the dimension may be read from end to end; that depends on its size, too."""
+        return self.dim is not None and self.offset == 0 and self.stride == 1
+
+
+@dataclass(frozen=True)
+class Places:
+    """The loops that are taken out of an op.
+
+    Attributes:
+        dims: the dimensions that are unrolled, outermost first.
+        counts: the number of copies that each makes.
+        looped: the dimensions that become loops around the copies, outermost first.
+        kept: the dimensions that stay in the op.
+    """
+
+    dims: tuple[str, ...]
+    counts: tuple[int, ...]
+    looped: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[dict[str, int]]:
+        """Yield the places that are unrolled, in the order of the loops."""
+        for numbers in itertools.product(*map(range, self.counts)):
+            yield dict(zip(self.dims, numbers, strict=True))
+
+    def __len__(self) -> int:
+        return math.prod(self.counts)
+
+    def left_of(self, map_: AffineMap) -> AffineMap:
+        """Return the rest of an indexing map; it is the same at every place."""
+        axes = axes_at(map_, dict.fromkeys((*self.dims, *self.looped), 0)) or []
+        read = tuple(AffineDim(axis.dim) for axis in axes if axis.dim is not None)
+        return AffineMap(self.kept, (), read)
+
+
+def is_plain(map_: AffineMap) -> bool:
+    """Return whether all indices are constants or dimensions, each dimension at most once."""
+    dims = [index for index in map_.results if not isinstance(index, AffineConst)]
+    return all(isinstance(index, AffineDim) for index in dims) and len(set(dims)) == len(dims)
+
+
+def axes_at(map_: AffineMap, place: Mapping[str, Number]) -> list[Axis] | None:
+    """Return the axes of the slice that is read at a place; None where it is no slice."""
+    axes = [_axis(index, place) for index in map_.results]
+    found = [axis for axis in axes if axis is not None]
+    dims = [axis.dim for axis in found if axis.dim is not None]
+    return found if len(found) == len(axes) and len(set(dims)) == len(dims) else None
+
+
+def _axis(index: AffineExpr, place: Mapping[str, Number]) -> Axis | None:
+    known: dict[AffineExpr, AffineExpr | int] = {
+        AffineDim(dim): number for dim, number in place.items() if isinstance(number, int)
+    }
+    index = index.substitute(known)
+    numbers: dict[AffineExpr, Number] = {AffineDim(dim): place[dim] for dim in place}
+    match [dim for dim in index.dims if dim not in place]:
+        case []:
+            return Axis(None, index.evaluate(numbers))
+        case [dim]:
+            terms = linear_terms(index)
+            if terms is not None and terms[0][dim] > 0:
+                offset = index.evaluate(numbers | {AffineDim(dim): 0})
+                return Axis(dim, offset, terms[0][dim])
+    return None
+
+
+def places_of(
+    maps: Sequence[AffineMap],
+    loops: Loops,
+    most: Sequence[int],
+    *,
+    limit: int,
+    looped: Collection[str] = (),
+) -> Places | None:
+    """Choose the loops without which all operands are read by plain dimensions.
+
+    Parallel loops are kept where they can be: each of their places writes its own slice of the
+    result. Among the choices left, the one with the fewest copies is taken. The result is None
+    where all choices make more copies than `limit`.
+
+    Args:
+        maps: the indexing maps of all operands.
+        loops: the loops of the op.
+        most: the largest trip count of each loop; `DYNAMIC` if unknown.
+        limit: the most copies.
+        looped: the dimensions that become loops in any case.
+    """
+    of_name = dict(zip(maps[0].dims, most, strict=True))
+    chosen = _chosen(maps, loops, of_name, looped, limit)
+    if chosen is None:
+        return None
+    dims = tuple(dim for dim in of_name if dim in chosen)
+    kept = tuple(dim for dim in of_name if dim not in (*dims, *looped))
+    around = tuple(dim for dim in of_name if dim in looped)
+    return Places(dims, tuple(of_name[dim] for dim in dims), around, kept)
+
+
+def in_loops(
+    maps: Sequence[AffineMap], loops: Loops, most: Sequence[int], looped: Collection[str]
+) -> Places | None:
+    """Choose as `places_of` does, with loops of any trip count in place of copies.
+
+    The result is None where no choice leaves plain dimensions.
+    """
+    sizes = [_MANY if size == DYNAMIC else size for size in most]
+    of_name = dict(zip(maps[0].dims, sizes, strict=True))
+    chosen = _chosen(maps, loops, of_name, looped, None)
+    if chosen is None:
+        return None
+    around = tuple(dim for dim in of_name if dim in (*chosen, *looped))
+    return Places((), (), around, tuple(dim for dim in of_name if dim not in around))
+
+
+def _chosen(
+    maps: Sequence[AffineMap],
+    loops: Loops,
+    most: Mapping[str, int],
+    gone: Collection[str],
+    limit: int | None,
+) -> tuple[str, ...] | None:
+    """Return the best dimensions to take out, besides those that are gone already."""
+    open_ = [dim for dim in most if dim not in gone and _is_candidate(dim, maps)]
+    names = list(most)
+    best: tuple[tuple[int, int, int], tuple[str, ...]] | None = None
+    for count in range(min(len(open_), _MOST_CANDIDATES) + 1):
+        for chosen in itertools.combinations(open_[-_MOST_CANDIDATES:], count):
+            counts = [most[dim] for dim in chosen]
+            if DYNAMIC in counts or (limit is not None and math.prod(counts) > limit):
+                continue
+            place = dict.fromkeys((*chosen, *gone), 0)
+            if any(axes_at(map_, place) is None for map_ in maps):
+                continue
+            parallel = [most[d] for d in chosen if names.index(d) not in loops.reductions]
+            key = (math.prod(parallel), math.prod(counts), count)
+            if best is None or key < best[0]:
+                best = key, chosen
+    return None if best is None else best[1]
+
+
+def _is_candidate(dim: str, maps: Sequence[AffineMap]) -> bool:
+    """Return whether a dimension is part of a computed index, or is an index twice in a map."""
+    return any(
+        (dim in index.dims and not isinstance(index, AffineDim))
+        or [each for each in map_.results if each == AffineDim(dim)][1:]
+        for map_ in maps
+        for index in map_.results
+    )
+
+
+def reading(maps: Sequence[AffineMap], loops: Loops) -> tuple[int, AffineExpr, list[int]]:
+    """Return the first operand that is not read by plain dimensions, its index, and its loops.
+
+    Where the index is a sum with reduction loops, only those loops are returned.
+    """
+    for number, map_ in enumerate(maps):
+        for expression in map_.results:
+            if not isinstance(expression, AffineDim | AffineConst):
+                own = [map_.dims.index(dim) for dim in expression.dims]
+                is_sum = linear_terms(expression) is not None
+                summed = [n for n in own if n in loops.reductions and is_sum]
+                return number, expression, summed or own
+    number = next(number for number, map_ in enumerate(maps) if not is_plain(map_))
+    repeated = next(i for i in maps[number].results if maps[number].results.count(i) > 1)
+    return number, repeated, [maps[number].dims.index(dim) for dim in repeated.dims]
