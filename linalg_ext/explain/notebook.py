@@ -7,16 +7,13 @@ before an object is displayed.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
-
-from pygments.lexer import RegexLexer
-from pygments.token import Comment, Keyword, Name, Number, String, Text
+from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.located_text import of_module, of_operation
 from linalg_ext.explain.nests import nests_of_stages
-from linalg_ext.explain.pieces import MLIR, folded, styled, table, tables, taken_steps
+from linalg_ext.explain.pieces import folded, styled, table, tables, taken_steps
 from linalg_ext.module import Module
 from linalg_ext.structured.contraction.explanation import ContractionExplanation
 from linalg_ext.transforms.schedules.schedule import Schedule
@@ -37,6 +34,8 @@ def module_html(module: Module) -> str:
 def module_rich(module: Module) -> RenderableType:
     """Highlighted IR."""
     from rich.syntax import Syntax
+
+    from linalg_ext.explain.terminal_lexer import MlirLexer
 
     text = "\n".join(of_module(module).lines)
     return Syntax(text, MlirLexer(), background_color="default", word_wrap=True)
@@ -156,28 +155,3 @@ def _grow(explained: ContractionExplanation, value: int, tree: Tree) -> None:
 
     for each in _read_by(explained, value):
         _grow(explained, each, tree.add(Text(_told(explained, each))))
-
-
-_TOKENS: dict[str, Any] = {
-    "comment": Comment.Single,
-    "string": String.Double,
-    "value": Name.Variable,
-    "symbol": Name.Function,
-    "block": Name.Label,
-    "alias": Name.Constant,
-    "type": Keyword.Type,
-    "op": Name.Builtin,
-    "number": Number,
-    "keyword": Keyword,
-}
-
-
-class MlirLexer(RegexLexer):
-    """MLIR's textual form."""
-
-    name = "MLIR"
-    aliases: ClassVar[list[str]] = ["mlir"]
-    filenames: ClassVar[list[str]] = ["*.mlir"]
-    tokens: ClassVar[dict[str, list[tuple[str, Any]]]] = {
-        "root": [*((p, _TOKENS[kind]) for kind, p in MLIR), (r"\w+|\s+|.", Text)]
-    }

@@ -249,6 +249,12 @@ DOT_PRODUCTS: tuple[DotProduct, ...] = (
 """Widest first. Sources: Intel's and Arm's instruction set references."""
 
 
+# Sources of the throughput and latency of multiply-adds, which no CPU reports itself: AMD, Software
+# Optimization Guides for families 17h (55723), 19h (56665, 57647) and 1Ah (58455); Intel 64 and
+# IA-32 Architectures Optimization Reference Manual (248966); Arm, Software Optimization Guides for
+# Cortex-A72, Neoverse N1, V1, N2 and V2; A. Fog, Instruction tables.
+
+
 class MultiplyAdd(NamedTuple):
     """Multiply-adds on whole vector registers: begun in a cycle, and cycles that each takes."""
 

@@ -24,9 +24,17 @@ _ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"
 BASELINE_CPU: Mapping[str, str] = MappingProxyType({"x86_64": "x86-64", "aarch64": "generic"})
 """LLVM's name of the least CPU of each architecture."""
 
-_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
-
 HUGE_PAGES = ("always", "madvise", "never")
+
+NoteValue = bool | int | float | str | tuple[int, ...]
+"""The value of a note, which one pass leaves in a description for later ones."""
+
+Notes = tuple[tuple[str, NoteValue], ...]
+"""Notes by name, in the order of their names."""
+
+_NOTE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_KINDS = (bool, int, float, str, tuple)
+_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
 
 
 def _check_positive(what: str, value: object) -> None:
@@ -152,7 +160,7 @@ class Target:
         if self.figures is not None:
             _check_figures(self.figures)
         for name, value in self.notes:
-            check_note(name, value)
+            _check_note(name, value)
         levels = [cache.level for cache in self.caches]
         if not levels or levels != sorted(set(levels)):
             raise TargetError(
@@ -233,7 +241,10 @@ class Target:
         Raises:
             TargetError: that is no name, or no value, of a note.
         """
-        return replace(self, notes=with_note(self.notes, name, value))
+        notes = {other: old for other, old in self.notes if other != name}
+        if value is not None:
+            notes[name] = value
+        return replace(self, notes=tuple(sorted(notes.items())))
 
     def note(self, name: str, kind: type[_Kind]) -> _Kind | None:
         """Return the value of a note; None if no note has that name.
@@ -245,7 +256,16 @@ class Target:
         Raises:
             TargetError: it is of another type.
         """
-        return note(self.notes, name, kind)
+        if kind not in _KINDS:
+            names = ", ".join(each.__name__ for each in _KINDS)
+            raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
+        value = dict(self.notes).get(name)
+        if value is not None and type(value) is not kind:
+            raise TargetError(
+                f"the note {name} says {value!r}, of type {type(value).__name__}",
+                expected=f"one of type {kind.__name__}",
+            )
+        return value
 
     def missing_on(self, machine: Target) -> tuple[str, ...]:
         """Return what `machine` lacks to run code for this target; empty where it lacks nothing.
@@ -312,59 +332,15 @@ def vector_registers(architecture: str, features: frozenset[str]) -> int:
     return 32 if architecture == "aarch64" or "avx512f" in features else 16
 
 
-NoteValue = bool | int | float | str | tuple[int, ...]
-"""The value of a note."""
-
-Notes = tuple[tuple[str, NoteValue], ...]
-"""Notes by name, in the order of their names."""
-
-_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
-_KINDS = (bool, int, float, str, tuple)
-
-_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
-
-
-def with_note(notes: Notes, name: str, value: NoteValue | None) -> Notes:
-    """Notes with one more, or with another value of it; None takes it away.
-
-    Raises:
-        TargetError: that is no name, or no value, of a note.
-    """
-    if value is not None:
-        check_note(name, value)
-    kept = {known: old for known, old in notes if known != name}
-    return tuple(sorted({**kept, **({} if value is None else {name: value})}.items()))
-
-
-def check_note(name: object, value: object) -> None:
+def _check_note(name: object, value: object) -> None:
     """Raise TargetError unless the name and the value are those of a note."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NOTE_NAME.fullmatch(name):
         raise TargetError(
             f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"
         )
     is_tuple = isinstance(value, tuple) and all(type(each) is int for each in value)
-    if not is_tuple and type(value) not in (bool, int, float, str):
+    if not is_tuple and type(value) not in _KINDS[:-1]:
         raise TargetError(
             f"the note {name} says {value!r}",
             expected="a truth value, a number, a text, or a tuple of whole numbers",
         )
-
-
-def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
-    """Return the value of a note; None if no note has that name.
-
-    Raises:
-        TargetError: its value is of another type.
-    """
-    if kind not in _KINDS:
-        names = ", ".join(each.__name__ for each in _KINDS)
-        raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
-    for known, value in notes:
-        if known == name:
-            if type(value) is not kind:
-                raise TargetError(
-                    f"the note {name} says {value!r}, of type {type(value).__name__}",
-                    expected=f"one of type {kind.__name__}",
-                )
-            return value
-    return None

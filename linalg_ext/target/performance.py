@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from linalg_ext.errors import TargetError
@@ -191,8 +191,6 @@ _BEGINS = ("nest", "loop", "call", "fork")
 
 TIMES = (*_BEGINS, "page")
 """The fields that are seconds."""
-
-FIELDS = tuple(field.name for field in fields(Figures))
 
 
 def check_figure(what: str, value: object) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from linalg_ext.cache.checked import read_file
 from linalg_ext.cache.folder import RULE, chosen_folder, require_usable
@@ -90,18 +90,24 @@ def save(target: Target, path: str | PathLike[str]) -> None:
     Raises:
         TargetError: it cannot be written.
     """
+    try:
+        replace_file(Path(path), json.dumps(to_data(target), indent=1) + "\n")
+    except OSError as error:
+        raise TargetError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Write a file in one step: a reader gets all of the new text or all of the old one."""
     import tempfile  # which takes long to load, and most processes write nothing
 
-    text = json.dumps(to_data(target), indent=1)
-    place = Path(path)
+    handle, fresh = tempfile.mkstemp(prefix=file.name, dir=file.parent)
     try:
-        # All of it or nothing, whenever a reader comes.
-        handle, fresh = tempfile.mkstemp(prefix=place.name, dir=place.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-        os.replace(fresh, place)
-    except OSError as error:
-        raise TargetError(f"{place} cannot be written: {error.strerror}") from error
+            stream.write(text)
+        os.replace(fresh, file)
+    except BaseException:
+        Path(fresh).unlink(missing_ok=True)
+        raise
 
 
 def load(path: str | PathLike[str]) -> Target:
@@ -165,16 +171,15 @@ _NAMED = (*PER_TYPE, "functions")
 
 def to_data(target: Target) -> PlainTarget:
     """Every field of a target by its name; sets are sorted lists, caches are mappings."""
-    data: PlainTarget = {field.name: getattr(target, field.name) for field in fields(Target)}
+    data = _by_name(target)
     data["features"] = sorted(target.features)
-    data["caches"] = [
-        {field.name: getattr(cache, field.name) for field in fields(Cache)}
-        for cache in target.caches
-    ]
+    data["caches"] = list(map(_by_name, target.caches))
     del data["figures"], data["notes"]
     # What goes by this data need not change for those that have neither.
-    if target.figures is not None:
-        data["figures"] = _figures_data(target.figures)
+    if (figures := target.figures) is not None:
+        named = {name: dict(getattr(figures, name)) for name in _NAMED}
+        levels = list(map(_by_name, figures.levels))
+        data["figures"] = {**_by_name(figures), "levels": levels, **named}
     if target.notes:
         data["notes"] = {
             name: list(value) if isinstance(value, tuple) else value for name, value in target.notes
@@ -190,14 +195,21 @@ def from_data(data: Mapping[str, Any]) -> Target:
     """
     _check_fields(data, Target, "a target")
     values = dict(data)
-    values["features"] = frozenset(_texts(data["features"], "features"))
+    features = _items(data["features"], "features")
+    if not all(isinstance(feature, str) for feature in features):
+        raise TargetError(f"features is {data['features']!r}", expected="a list of texts")
+    values["features"] = frozenset(features)
     for name in ("name", "architecture", "huge_pages", "cpu"):
         if name in data and not isinstance(data[name], str):
             raise TargetError(f"{name} is {data[name]!r}", expected="a text")
     if "caches" in data:
-        values["caches"] = tuple(_cache(one) for one in _items(data["caches"], "caches"))
+        values["caches"] = _all_of(Cache, data["caches"], "caches", "a cache")
     if data.get("figures") is not None:
-        values["figures"] = _figures(data["figures"])
+        figures = data["figures"]
+        _check_fields(figures, Figures, "a set of figures")
+        named = {name: tuple(_mapping(figures[name], name).items()) for name in _NAMED}
+        levels = _all_of(Level, figures["levels"], "levels", "a level of memory")
+        values["figures"] = Figures(**{**figures, "levels": levels, **named})
     if "notes" in data:
         notes = _mapping(data["notes"], "notes")
         values["notes"] = tuple(
@@ -207,31 +219,18 @@ def from_data(data: Mapping[str, Any]) -> Target:
     return Target(**values)
 
 
-def _cache(data: Any) -> Cache:
-    _check_fields(data, Cache, "a cache")
-    return Cache(**data)
+_Described = TypeVar("_Described", Cache, Level)
 
 
-def _figures_data(figures: Figures) -> PlainTarget:
-    data: PlainTarget = {field.name: getattr(figures, field.name) for field in fields(Figures)}
-    data["levels"] = [
-        {field.name: getattr(level, field.name) for field in fields(Level)}
-        for level in figures.levels
-    ]
-    return {**data, **{name: dict(data[name]) for name in _NAMED}}
+def _by_name(value: Target | Cache | Figures | Level) -> PlainTarget:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def _figures(data: Any) -> Figures:
-    _check_fields(data, Figures, "a set of figures")
-    values = dict(data)
-    levels = []
-    for level in _items(data["levels"], "levels"):
-        _check_fields(level, Level, "a level of memory")
-        levels.append(Level(**level))
-    values["levels"] = tuple(levels)
-    for name in _NAMED:
-        values[name] = tuple(_mapping(data[name], name).items())
-    return Figures(**values)
+def _all_of(kind: type[_Described], data: Any, name: str, what: str) -> tuple[_Described, ...]:
+    items = _items(data, name)
+    for item in items:
+        _check_fields(item, kind, what)
+    return tuple(kind(**item) for item in items)
 
 
 def _mapping(value: Any, name: str) -> Mapping[str, Any]:
@@ -259,13 +258,6 @@ def _items(value: Any, name: str) -> list[Any]:
     return list(value)
 
 
-def _texts(value: Any, name: str) -> list[str]:
-    items = _items(value, name)
-    if not all(isinstance(item, str) for item in items):
-        raise TargetError(f"{name} is {value!r}", expected="a list of texts")
-    return items
-
-
 def to_dlti(target: Target) -> str:
     """The text of a `#dlti.target_system_spec` with the device `CPU`."""
     entries: dict[str, int | str] = {
@@ -288,7 +280,10 @@ def to_dlti(target: Target) -> str:
         entries[f"{level}_line_size_in_bytes"] = cache.line
         entries[f"{level}_associativity"] = cache.associativity
         entries[f"{level}_num_sharing_threads"] = cache.shared_by
-    listed = ", ".join(f'"{key}" = {_attribute(value)}' for key, value in entries.items())
+    listed = ", ".join(
+        f'"{key}" = {json.dumps(value) if isinstance(value, str) else f"{value} : i64"}'
+        for key, value in entries.items()
+    )
     return f'#dlti.target_system_spec<"CPU" = #dlti.target_device_spec<{listed}>>'
 
 
@@ -296,7 +291,3 @@ def data_layout(target: Target) -> str:
     """The text of a `#dlti.dl_spec`: the width of `index`, and the order of bytes."""
     del target  # both architectures have 64-bit addresses and the little end first
     return '#dlti.dl_spec<index = 64 : i32, "dlti.endianness" = "little">'
-
-
-def _attribute(value: int | str) -> str:
-    return json.dumps(value) if isinstance(value, str) else f"{value} : i64"

@@ -14,8 +14,8 @@ from rich.console import Console
 
 import linalg_ext as lx
 from linalg_ext.bindings import ir
-from linalg_ext.explain.notebook import MlirLexer
 from linalg_ext.explain.pieces import ASSEMBLY, MLIR, PYTHON, as_html
+from linalg_ext.explain.terminal_lexer import MlirLexer
 
 TEXT = """func.func @f(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %r = linalg.add ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>)

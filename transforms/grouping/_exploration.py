@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import shorten
+from typing import NamedTuple
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.destination_ops.group import TILING
@@ -77,15 +78,8 @@ class Reached:
     path: Path
 
 
-@dataclass(frozen=True)
-class _Made:
-    """A move that was made.
-
-    Attributes:
-        move: it.
-        after: what stood outside all groups then and was changed by it.
-        cost: of the state after it.
-    """
+class _Made(NamedTuple):
+    """A move that was made, the items outside all groups that it changed, the cost after it."""
 
     move: Move
     after: set[int]
@@ -124,8 +118,7 @@ class Exploration:
         self._made: list[_Made] = []
         self._settled = 0
         self._seen: set[int] = set()
-        self._costs = {item: self._asked(item) for item in self.state.children()}
-        self.cost = math.fsum(self._costs.values())
+        self._ask_all()
         self._first = self.cost
         self._best = Reached(self.cost, ())
         self._best_moves: int | None = None  # the first so many that were made lead to the best
@@ -175,8 +168,9 @@ class Exploration:
         except GroupingError:
             return None
         try:
-            told = self._asked if _leaves_tiling(move) else self._asked_at_best
-            after = math.fsum(map(told, self.touched(inverse)))
+            at_best = not _leaves_tiling(move)
+            items = self.touched(inverse)
+            after = math.fsum(self._asked(item, at_best=at_best) for item in items)
         finally:
             self.state.undo()
         return math.fsum(self._costs[item] for item in before) - after
@@ -195,7 +189,7 @@ class Exploration:
             value = getattr(move, name)
             for item in value if isinstance(value, tuple) else (value,):
                 if item != ROOT:
-                    found.add(outermost(self.state, self.state.item(item)))
+                    found.add(self.state.outermost(self.state.item(item)))
         return found
 
     def make(self, move: Move) -> set[int]:
@@ -209,16 +203,13 @@ class Exploration:
         """
         after = self._make(move)
         for item in () if _leaves_tiling(move) else sorted(after):
-            self._tile(item)
+            if self.state.is_group(item):
+                tiling, _ = self._tilings.of(self.state, item)
+                if tiling != tiling_of(self.state, item):
+                    self._make(Annotate(item, TILING, tiling or None))
         if self.cost < self._best.cost:
             self._best, self._best_moves = Reached(self.cost, ()), len(self._made)
         return after
-
-    def _tile(self, item: int) -> None:
-        if self.state.is_group(item):
-            tiling, _ = self._tilings.of(self.state, item)
-            if tiling != tiling_of(self.state, item):
-                self._make(Annotate(item, TILING, tiling or None))
 
     def _make(self, move: Move) -> set[int]:
         before = self.touched(move)
@@ -258,7 +249,7 @@ class Exploration:
         if self._best_moves is not None and kept < self._best_moves:
             self._best, self._best_moves = self.best, None
         if kept < self._settled:
-            self._begin_anew(kept)
+            self._replay(kept)
         while len(self._made) > kept:
             made = self._made.pop()
             self.state.undo()
@@ -268,12 +259,15 @@ class Exploration:
     def _step(self, move: Move | None, cost: float) -> Step:
         return Step(move, cost, self.tried, time.perf_counter() - self._begun)
 
-    def _begin_anew(self, moves: int) -> None:
+    def _replay(self, moves: int) -> None:
         """Make the first moves once more, on the graph as it was read."""
         self.state, self._settled = State(self.state.graph), 0
         del self._made[moves:]
         for made in self._made:
             self.state.apply(made.move)
+        self._ask_all()
+
+    def _ask_all(self) -> None:
         self._costs = {item: self._asked(item) for item in self.state.children()}
         self.cost = math.fsum(self._costs.values())
 
@@ -307,11 +301,11 @@ class Exploration:
             self._costs[item] = self._asked(item)
             self.cost += self._costs[item]
 
-    def _asked(self, item: int) -> float:
+    def _asked(self, item: int, *, at_best: bool = False) -> float:
+        """Return the seconds of an item as it is tiled, or in its best tiling."""
+        if at_best:
+            return self._tilings.of(self.state, item)[1]
         return self._model.of_group(self.state, item).seconds
-
-    def _asked_at_best(self, item: int) -> float:
-        return self._tilings.of(self.state, item)[1]
 
 
 def _leaves_tiling(move: Move) -> bool:
@@ -369,14 +363,14 @@ def neighbours(state: State, group: int) -> list[int]:
     inputs = state.inputs(group)
     for value in inputs:
         if value.node != ARGUMENTS:
-            found[outermost(state, value.node)] = None
+            found[state.outermost(value.node)] = None
     for node in state.nodes_of(group):
         for user in state.users(node):
-            found[outermost(state, user)] = None
+            found[state.outermost(user)] = None
     for value in inputs:
         if value.node != ARGUMENTS and state.node(value.node).op not in FREE:
             for user in state.users(value.node)[:_MOST_CUTS]:
-                found[outermost(state, user)] = None
+                found[state.outermost(user)] = None
     return [item for item in found if item != group and state.is_group(item)]
 
 
@@ -393,13 +387,6 @@ def random_move(state: State, rng: random.Random) -> Move | None:
         if found:
             return rng.choice(rng.choice(found))
     return None
-
-
-def outermost(state: State, item: int) -> int:
-    """The item outside all groups that holds another, or is it."""
-    while (above := state.parent(item)) != ROOT:
-        item = above
-    return item
 
 
 def _cuts(length: int) -> list[int]:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.destination_ops.group import MOST_INITS, MOST_INPUTS, PRESERVE
+from linalg_ext.structured.destination_ops.group import PRESERVE
 
 from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
-from ._graph import ARGUMENTS, Value
-from ._state import ITEMS, ROOT, Arranged, GroupData, Item, Move, State, named
+from ._graph import Value
+from ._state import ITEMS, ROOT, GroupData, Item, Move, State
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,20 +41,16 @@ class Insert(Move):
         parent = _common_parent(state, members)
         state.check_changeable(parent)
         for item in members:
-            check_groupable(state, item)
+            _check_groupable(state, item)
         group = state.fresh(self.group)
         before = state.children(parent)
-        around = gathered(state, parent, members, group)
-        items = in_order(before, members)
-        is_preserved = PRESERVE in dict(notes_of(self.annotations))
-        state.put_group(group, GroupData(dict(notes_of(self.annotations)), self.isolated))
-        arranged = [
-            self.arrange(state, group, items, items),
-            self.arrange(state, parent, around, [group]),
-        ]
-        check_orders(state, *arranged)
-        check_interface(state, group)
-        return Dissolve(group, even_preserved=is_preserved, orders=((parent, before),))
+        around = _gathered(state, parent, members, group)
+        items = [before[at] for at in _places(before, members)]
+        notes = dict(notes_of(self.annotations))
+        state.put_group(group, GroupData(notes, self.isolated))
+        self.arrange(state, group, items, items)
+        self.arrange(state, parent, around, [group])
+        return Dissolve(group, even_preserved=PRESERVE in notes, orders=((parent, before),))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,16 +72,10 @@ class Dissolve(Move):
         state.check_changeable(parent if self.even_preserved else group)
         before, items = state.children(parent), state.children(group)
         at = before.index(group)
-        arranged = self.arrange(state, parent, [*before[:at], *items, *before[at + 1 :]], items)
+        self.arrange(state, parent, [*before[:at], *items, *before[at + 1 :]], items)
         state.put_group(group, None)
-        check_orders(state, arranged)
-        return Insert(
-            items,
-            tuple(data.texts.items()),
-            data.is_isolated,
-            group,
-            orders=((parent, before), (group, items)),
-        )
+        orders = ((parent, before), (group, items))
+        return Insert(items, tuple(data.texts.items()), data.is_isolated, group, orders=orders)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,26 +100,16 @@ class Merge(Move):
         for group in (first, second):
             state.check_changeable(group)
         before = state.children(parent)
-        held = state.children(first), state.children(second)
+        held, taken = state.children(first), state.children(second)
+        around = _gathered(state, parent, (first, second), first)
         # What stands first of the two needs nothing of the other.
-        place = min((first, second), key=before.index)
-        around = gathered(state, parent, (first, second), first)
-        inner = [*held[0], *held[1]] if place == first else [*held[1], *held[0]]
-        arranged = [
-            self.arrange(state, first, inner, held[1]),
-            self.arrange(state, parent, around),
-        ]
+        is_first = before.index(first) < before.index(second)
+        self.arrange(state, first, [*held, *taken] if is_first else [*taken, *held], taken)
+        self.arrange(state, parent, around)
         state.put_group(second, None)
-        check_orders(state, *arranged)
-        check_interface(state, first)
-        return Split(
-            first,
-            held[1],
-            tuple(data.texts.items()),
-            data.is_isolated,
-            second,
-            orders=((parent, before), (first, held[0]), (second, held[1])),
-        )
+        orders = ((parent, before), (first, held), (second, taken))
+        notes = tuple(data.texts.items())
+        return Split(first, taken, notes, data.is_isolated, second, orders=orders)
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,12 +145,12 @@ class Split(Move):
                     f"{state.describe(item)} does not stand in {state.describe(group)}",
                     expected=f"some of {held}",
                 )
-        kept = [each for each in held if each not in taken]
+        kept = [item for item in held if item not in taken]
         if not kept:
             raise GroupingError(f"{state.describe(group)} would be empty")
-        moved = [each for each in held if each in taken]
-        needing = {each for each in kept if state.needs(each, group) & taken}
-        needed = {each for each in moved if state.needs(each, group) - taken}
+        moved = [item for item in held if item in taken]
+        needing = {item for item in kept if state.needs(item, group) & taken}
+        needed = {item for item in moved if state.needs(item, group) - taken}
         if needing and needed:
             raise GroupingError(
                 f"{state.describe(min(needing))} needs what would be split off, and "
@@ -178,17 +158,11 @@ class Split(Move):
             )
         new = state.fresh(self.new)
         before = state.children(parent)
-        at = before.index(group)
         pair = [new, group] if needing else [group, new]
         state.put_group(new, GroupData(dict(notes_of(self.annotations)), self.isolated))
-        arranged = [
-            self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [new]),
-            self.arrange(state, new, moved, moved),
-            self.arrange(state, group, kept),
-        ]
-        check_orders(state, *arranged)
-        check_interface(state, group)
-        check_interface(state, new)
+        self.arrange(state, parent, _instead(before, group, pair), [new])
+        self.arrange(state, new, moved, moved)
+        self.arrange(state, group, kept)
         return Merge(group, new, orders=((parent, before), (group, held)))
 
 
@@ -229,47 +203,6 @@ class Annotate(Move):
         return Annotate(group, self.name, None if old is None else AttributeText(old))
 
 
-def check_groupable(state: State, item: int) -> None:
-    """Raise GroupingError where an item may not stand in a group."""
-    for node in state.nodes_of(item):
-        if effect := state.node(node).effect:
-            raise GroupingError(
-                f"{state.describe(node)} cannot stand in a group: {effect}",
-                hint="leave it outside",
-            )
-
-
-def _items(items: Item | Sequence[Item]) -> tuple[Item, ...]:
-    if isinstance(items, int | str):
-        raise ArgumentTypeError(
-            f"{items!r} is no list of items",
-            expected="numbers of items and labels of groups, as in (3, 4)",
-        )
-    return tuple(items)
-
-
-def _common_parent(state: State, items: Sequence[int]) -> int:
-    """Return the group that holds all of the items.
-
-    Raises:
-        GroupingError: there are none, one is named twice, or they stand in several places.
-    """
-    if not items:
-        raise GroupingError("the list of items is empty: a group holds at least one")
-    parents = {state.parent(item): item for item in items}
-    if len(set(items)) != len(items):
-        raise GroupingError(f"{items} names an item twice")
-    if len(parents) > 1:
-        (one, first), (other, second), *_ = parents.items()
-        raise GroupingError(
-            f"{state.describe(first)} stands in {named(state, one)}, "
-            f"{state.describe(second)} in {named(state, other)}",
-            expected="items that stand in one place",
-            hint="move them in or out before",
-        )
-    return next(iter(parents))
-
-
 @dataclass(frozen=True, repr=False)
 class MoveIn(Move):
     """Move an item, a group too, into a group that stands next to it.
@@ -289,20 +222,15 @@ class MoveIn(Move):
         if item == group or parent != state.parent(group):
             raise GroupingError(
                 f"{state.describe(item)} does not stand beside {state.describe(group)}",
-                expected=f"an item of {named(state, state.parent(group))}",
+                expected=f"an item of {state.describe(state.parent(group))}",
             )
-        check_groupable(state, item)
+        _check_groupable(state, item)
         state.check_changeable(group)
         before, held = state.children(parent), state.children(group)
-        around = gathered(state, parent, (item, group), group)
+        around = _gathered(state, parent, (item, group), group)
         is_first = before.index(item) < before.index(group)
-        inner = [item, *held] if is_first else [*held, item]
-        arranged = [
-            self.arrange(state, group, inner, [item]),
-            self.arrange(state, parent, around),
-        ]
-        check_orders(state, *arranged)
-        check_interface(state, group)
+        self.arrange(state, group, [item, *held] if is_first else [*held, item], [item])
+        self.arrange(state, parent, around)
         return MoveOut(item, orders=((parent, before), (group, held)))
 
 
@@ -324,14 +252,14 @@ class MoveOut(Move):
             raise GroupingError(f"{state.describe(item)} stands in no group")
         state.check_changeable(group)
         parent, held = state.parent(group), state.children(group)
-        kept = [each for each in held if each != item]
+        kept = [other for other in held if other != item]
         if not kept:
             raise GroupingError(
                 f"{state.describe(item)} is all that {state.describe(group)} holds",
                 hint=f"Dissolve({group})",
             )
         needs = state.needs(item, group)
-        needing = [each for each in kept if item in state.needs(each, group)]
+        needing = [other for other in kept if item in state.needs(other, group)]
         if needs and needing:
             raise GroupingError(
                 f"{state.describe(item)} stands between {state.describe(min(needs))} and "
@@ -339,14 +267,9 @@ class MoveOut(Move):
                 "neither before the group nor after it"
             )
         before = state.children(parent)
-        at = before.index(group)
         pair = [group, item] if needs else [item, group]
-        arranged = [
-            self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [item]),
-            self.arrange(state, group, kept),
-        ]
-        check_orders(state, *arranged)
-        check_interface(state, group)
+        self.arrange(state, parent, _instead(before, group, pair), [item])
+        self.arrange(state, group, kept)
         return MoveIn(item, group, orders=((parent, before), (group, held)))
 
 
@@ -377,7 +300,7 @@ class Reorder(Move):
         follower = old[at + 1] if at + 1 < len(old) else None
         if before in (item, follower):
             raise GroupingError(f"{state.describe(item)} stands there already")
-        rest = [each for each in old if each != item]
+        rest = [other for other in old if other != item]
         to = len(rest) if before is None else rest.index(before)
         for passed in rest[min(at, to) : max(at, to)]:
             first, second = (item, passed) if to > at else (passed, item)
@@ -416,46 +339,49 @@ class Duplicate(Move):
             raise GroupingError(f"{state.describe(self.node)} is a group: only an op is copied")
         state.check_changeable(group)
         inside = set(state.nodes_of(group))
-        if self.node in inside and self.readers is None:
-            raise GroupingError(
-                f"{state.describe(self.node)} stands in {named(state, group)} already",
-                hint="name the readers of the copy",
-            )
-        found = tuple(dict.fromkeys(state.users(self.node)))
-        if wrong := set(self.readers or ()) - set(found):
-            raise GroupingError(
-                f"item {min(wrong)} does not read {state.describe(self.node)}",
-                expected=f"some of {found}",
-            )
-        readers = self.readers
-        if readers is None:
-            readers = tuple(user for user in found if user in inside)
-        if self.readers is None and not readers:
-            raise GroupingError(f"{state.describe(self.node)} is not read in {named(state, group)}")
-        if not state.node(self.node).is_cheap:
-            raise GroupingError(
-                f"{state.describe(self.node)} is not cheap: computing it twice costs more than "
-                "reading it",
-                expected="an element-wise op, or one without loops",
-            )
-        if self.readers is None and not _is_read_elsewhere(state, self.node, inside):
-            raise GroupingError(
-                f"{state.describe(self.node)} is read in {state.describe(group)} alone",
-                hint=f"move it in: MoveIn({self.node}, {group})",
-            )
+        readers = self._checked_readers(state, group, inside)
         copy = state.fresh(self.copy)
         state.put_copy(copy, self.node)
         held = state.children(group)
-        reading = (_child_of(state, each, group) for each in readers if each in inside)
+        reading = (state.child_of(group, reader) for reader in readers if reader in inside)
         at = min(map(held.index, reading), default=len(held))
-        arranged = self.arrange(state, group, [*held[:at], copy, *held[at:]], [copy])
+        self.arrange(state, group, [*held[:at], copy, *held[at:]], [copy])
         for reader in readers:
             _read_instead(state, reader, self.node, copy)
-        check_orders(state, arranged)
-        # The group reads now what the node reads, which may be a value inside another group.
-        for each in (copy, *readers):
-            _check_reach(state, each)
         return Deduplicate(copy, self.node)
+
+    def _checked_readers(self, state: State, group: int, inside: set[int]) -> tuple[int, ...]:
+        node, users = self.node, tuple(dict.fromkeys(state.users(self.node)))
+        if node in inside and self.readers is None:
+            raise GroupingError(
+                f"{state.describe(node)} stands in {state.describe(group)} already",
+                hint="name the readers of the copy",
+            )
+        if wrong := set(self.readers or ()) - set(users):
+            raise GroupingError(
+                f"item {min(wrong)} does not read {state.describe(node)}",
+                expected=f"some of {users}",
+            )
+        readers = self.readers
+        if readers is None:
+            readers = tuple(user for user in users if user in inside)
+            if not readers:
+                raise GroupingError(
+                    f"{state.describe(node)} is not read in {state.describe(group)}"
+                )
+        if not state.node(node).is_cheap:
+            raise GroupingError(
+                f"{state.describe(node)} is not cheap: computing it twice costs more than "
+                "reading it",
+                expected="an element-wise op, or one without loops",
+            )
+        is_returned = any(value.node == node for value in state.graph.returned)
+        if self.readers is None and not is_returned and inside.issuperset(users):
+            raise GroupingError(
+                f"{state.describe(node)} is read in {state.describe(group)} alone",
+                hint=f"move it in: MoveIn({node}, {group})",
+            )
+        return readers
 
 
 @dataclass(frozen=True, repr=False)
@@ -475,138 +401,103 @@ class Deduplicate(Move):
         state.check_item(self.copy)
         state.check_item(self.node)
         group = state.parent(self.copy)
-        for each in (self.copy, self.node):
-            if state.is_group(each):
-                raise GroupingError(f"{state.describe(each)} is a group, and no copy of an op")
+        copy, node = state.describe(self.copy), state.describe(self.node)
+        for item in (self.copy, self.node):
+            if state.is_group(item):
+                raise GroupingError(f"{state.describe(item)} is a group, and no copy of an op")
         one, other = state.node(self.copy), state.node(self.node)
         is_same = one is other or (one.meaning is not None and one.meaning == other.meaning)
         if self.copy == self.node or not is_same:
-            raise GroupingError(
-                f"{state.describe(self.copy)} does not compute what {state.describe(self.node)} "
-                "computes"
-            )
+            raise GroupingError(f"{copy} does not compute what {node} computes")
         if any(value.node == self.copy for value in state.graph.returned):
-            raise GroupingError(f"the function returns {state.describe(self.copy)}: it stays")
+            raise GroupingError(f"the function returns {copy}: it stays")
         if state.reads(self.copy) != state.reads(self.node):
-            raise GroupingError(
-                f"{state.describe(self.copy)} and {state.describe(self.node)} read other values"
-            )
+            raise GroupingError(f"{copy} and {node} read other values")
         state.check_changeable(group)
         held = state.children(group)
         if len(held) == 1:
-            raise GroupingError(f"{named(state, group)} would hold nothing")
+            raise GroupingError(f"{state.describe(group)} would hold nothing")
         readers = tuple(dict.fromkeys(state.users(self.copy)))
         if both := set(readers) & set(state.users(self.node)):
             # A copy made again would be read in the place of both.
-            raise GroupingError(
-                f"{state.describe(min(both))} reads both {state.describe(self.copy)} and "
-                f"{state.describe(self.node)}"
-            )
+            raise GroupingError(f"{state.describe(min(both))} reads both {copy} and {node}")
         for reader in readers:
             _read_instead(state, reader, self.copy, self.node)
-        arranged = self.arrange(state, group, [each for each in held if each != self.copy])
+        self.arrange(state, group, [item for item in held if item != self.copy])
         state.remove(self.copy)
-        check_orders(state, arranged)
-        for reader in readers:
-            _check_reach(state, reader)
         return Duplicate(self.node, group, self.copy, readers, orders=((group, held),))
 
 
-def _is_read_elsewhere(state: State, node: int, inside: set[int]) -> bool:
-    if any(value.node == node for value in state.graph.returned):
-        return True
-    return any(user not in inside for user in state.users(node))
+MOVES: dict[str, type[Move]] = {
+    kind.__name__: kind
+    for kind in (
+        *(Insert, Dissolve, Merge, Split, Annotate),
+        *(MoveIn, MoveOut, Reorder, Duplicate, Deduplicate),
+    )
+}
+"""All kinds of moves, by name."""
+
+
+def _items(items: Item | Sequence[Item]) -> tuple[Item, ...]:
+    if isinstance(items, int | str):
+        raise ArgumentTypeError(
+            f"{items!r} is no list of items",
+            expected="numbers of items and labels of groups, as in (3, 4)",
+        )
+    return tuple(items)
+
+
+def _common_parent(state: State, items: Sequence[int]) -> int:
+    """Return the group that holds all of the items.
+
+    Raises:
+        GroupingError: there are none, one is named twice, or they stand in several places.
+    """
+    if not items:
+        raise GroupingError("the list of items is empty: a group holds at least one")
+    parents = {state.parent(item): item for item in items}
+    if len(set(items)) != len(items):
+        raise GroupingError(f"{items} names an item twice")
+    if len(parents) > 1:
+        (one, first), (other, second), *_ = parents.items()
+        raise GroupingError(
+            f"{state.describe(first)} stands in {state.describe(one)}, "
+            f"{state.describe(second)} in {state.describe(other)}",
+            expected="items that stand in one place",
+            hint="move them in or out before",
+        )
+    return next(iter(parents))
+
+
+def _check_groupable(state: State, item: int) -> None:
+    for node in state.nodes_of(item):
+        if effect := state.node(node).effect:
+            raise GroupingError(
+                f"{state.describe(node)} cannot stand in a group: {effect}",
+                hint="leave it outside",
+            )
+
+
+def _instead(siblings: Sequence[int], item: int, pair: Sequence[int]) -> list[int]:
+    at = siblings.index(item)
+    return [*siblings[:at], *pair, *siblings[at + 1 :]]
 
 
 def _read_instead(state: State, reader: int, old: int, new: int) -> None:
     """Have a node read another node of the same results."""
     reads = state.reads(reader)
-    changed = tuple(Value(new, v.number) if v.node == old else v for v in reads)
-    state.put_reads(reader, changed)
+    state.put_reads(reader, tuple(Value(new, v.number) if v.node == old else v for v in reads))
 
 
-def _check_reach(state: State, reader: int) -> None:
-    """Check that what a node reads stands before it, and can come out of the groups it stands in.
-
-    Raises:
-        GroupingError: it does not, or cannot.
-    """
-    above = [*_groups_around(state, reader), ROOT]
-    for value in state.reads(reader):
-        if value.node == ARGUMENTS:
-            continue
-        around = _groups_around(state, value.node)
-        common = next(group for group in above if group == ROOT or group in around)
-        order = state.children(common)
-        one, other = (_child_of(state, node, common) for node in (value.node, reader))
-        if order.index(one) >= order.index(other):
-            raise GroupingError(
-                f"{state.describe(other)} would need {state.describe(one)}, which stands behind it"
-            )
-        for group in around:
-            if group == common:
-                break
-            check_interface(state, group)
-    for group in above[:-1]:
-        check_interface(state, group)
-
-
-def _groups_around(state: State, item: int) -> list[int]:
-    """The groups that an item stands in, the innermost first."""
-    found: list[int] = []
-    while (item := state.parent(item)) != ROOT:
-        found.append(item)
-    return found
-
-
-def _child_of(state: State, item: int, group: int) -> int:
-    """The item that stands in `group` and holds another, or is it."""
-    while state.parent(item) != group:
-        item = state.parent(item)
-    return item
-
-
-_FEW = 8
-"""Items that are each looked for among their siblings; for more, all siblings are gone through."""
-
-
-def check_orders(state: State, *arranged: Arranged) -> None:
-    """Check the order of each group where it is not the one that is known to be sound.
-
-    Raises:
-        GroupingError: an item stands before one that it needs.
-    """
-    for group, sound in arranged:
-        if state.children(group) != sound:
-            _check_order(state, group, sound)
-
-
-def _check_order(state: State, group: int, sound: Sequence[int]) -> None:
-    now = state.children(group)
-    start, end = 0, len(now)
-    while now[start] == sound[start]:
-        start += 1
-    while now[end - 1] == sound[end - 1]:
-        end -= 1
-    later = set(now[start:end])
-    for each in now[start:end]:
-        later.discard(each)
-        if wrong := state.needs(each, group) & later:
-            raise GroupingError(
-                f"{state.describe(each)} would stand before {state.describe(min(wrong))}, "
-                "which it needs"
-            )
-
-
-def gathered(state: State, parent: int, members: Collection[int], place: int) -> list[int]:
+def _gathered(state: State, parent: int, members: Collection[int], place: int) -> list[int]:
     """The items of `parent` with `place` where `members` were, and nothing between them any more.
 
     Raises:
         GroupingError: what stands between them needs one of them, and is needed by another.
     """
     siblings = state.children(parent)
-    at = _places(siblings, members)
-    first, last = min(at), max(at)
+    places = _places(siblings, members)
+    first, last = min(places), max(places)
     early: list[int] = []
     late: list[int] = []
     inside = set(members)
@@ -629,9 +520,8 @@ def gathered(state: State, parent: int, members: Collection[int], place: int) ->
     return [*siblings[:first], *early, place, *late, *siblings[last + 1 :]]
 
 
-def in_order(siblings: Sequence[int], items: Collection[int]) -> list[int]:
-    """Items in the order in which they stand among their siblings."""
-    return [siblings[at] for at in _places(siblings, items)]
+_FEW = 8
+"""Items that are each looked for among their siblings; for more, all siblings are gone through."""
 
 
 def _places(siblings: Sequence[int], items: Collection[int]) -> list[int]:
@@ -639,54 +529,3 @@ def _places(siblings: Sequence[int], items: Collection[int]) -> list[int]:
         return sorted(map(siblings.index, items))
     inside = set(items)
     return [at for at, sibling in enumerate(siblings) if sibling in inside]
-
-
-def check_interface(state: State, group: int) -> None:
-    """Raise GroupingError where what goes in and out of a group cannot be so."""
-    outputs = state.outputs(group)
-    inputs = state.inputs(group)
-    for what, found, most in (
-        ("inputs", inputs, MOST_INPUTS),
-        ("results", outputs, MOST_INITS),
-    ):
-        if len(found) > most:
-            raise GroupingError(
-                f"the group would have {len(found)} {what}", expected=f"{most} at most"
-            )
-    members = set(state.nodes_of(group))
-    for value in outputs:
-        destination(state, value, members)
-
-
-def destination(state: State, value: Value, members: set[int]) -> Value | None:
-    """The value from outside that a result of a group is computed in.
-
-    It is a result of a `tensor.empty` of the group where one with the same sizes can be made
-    outside; None where any tensor of its type will do.
-
-    Raises:
-        GroupingError: there is none.
-    """
-    first = value
-    while True:
-        node, result = state.node(value.node), state.node(value.node).results[value.number]
-        if not result.is_tensor:
-            raise GroupingError(
-                f"{state.describe(first.node)} gives {result.type} to ops outside, and a group "
-                "gives tensors",
-                hint="take the ops that read it into the group, or leave it outside",
-            )
-        if result.destination is None:
-            break
-        value = state.reads(value.node)[result.destination]
-        if value.node not in members:
-            return value
-    if result.is_static:
-        return None
-    if node.op == "tensor.empty" and all(v.node not in members for v in state.reads(value.node)):
-        return value
-    raise GroupingError(
-        f"the sizes of what {state.describe(first.node)} gives to ops outside, {result.type}, "
-        f"come from {state.describe(value.node)} in the group: there is no destination for it",
-        hint="leave that op outside the group",
-    )

@@ -14,30 +14,10 @@ from linalg_ext.module import Module, ModuleLike, as_module
 
 from ._annotations import AttributeText
 from ._graph import ARGUMENTS, Value
-from ._moves import (
-    Annotate,
-    Deduplicate,
-    Dissolve,
-    Duplicate,
-    Insert,
-    Merge,
-    MoveIn,
-    MoveOut,
-    Reorder,
-    Split,
-    destination,
-)
+from ._moves import MOVES, Annotate
 from ._reading import destination_of, find_function, flatten, outer_operands, read_graph
-from ._state import ROOT, Move, State
-
-MOVES: dict[str, type[Move]] = {
-    kind.__name__: kind
-    for kind in (
-        *(Insert, Dissolve, Merge, Split, Annotate),
-        *(MoveIn, MoveOut, Reorder, Duplicate, Deduplicate),
-    )
-}
-"""All kinds of moves, by name."""
+from ._state import ROOT, Move, State, destination
+from .inline_groups import replace_uses
 
 
 @dataclass(frozen=True)
@@ -100,12 +80,12 @@ class Plan:
             ArgumentError: the text is no plan; names the move and the field.
         """
         try:
-            found = json.loads(text)
+            data = json.loads(text)
         except ValueError as error:
             raise ArgumentError(f"the text is no JSON: {error}") from None
-        if not isinstance(found, list):
+        if not isinstance(data, list):
             raise ArgumentError("the text is no plan", expected="a list of moves")
-        return cls(_read(each, number) for number, each in enumerate(found))
+        return cls(_read(written, number) for number, written in enumerate(data))
 
     def __len__(self) -> int:
         return len(self.moves)
@@ -159,29 +139,27 @@ def _numbers_after(state: State) -> dict[int, int]:
 
 
 def _written(move: Move) -> dict[str, Any]:
-    said: dict[str, Any] = {"move": type(move).__name__}
-    for each in fields(move):
-        value = getattr(move, each.name)
-        if value != each.default:
-            said[each.name] = value
-    return said
+    defaults = {each.name: each.default for each in fields(move)}
+    values = {name: getattr(move, name) for name in defaults}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    return {"move": type(move).__name__, **changed}
 
 
-def _read(said: Any, number: int) -> Move:
+def _read(written: Any, number: int) -> Move:
     where = f"move {number} of the plan"
-    kind = MOVES.get(said.get("move", "")) if isinstance(said, dict) else None
+    kind = MOVES.get(written.get("move", "")) if isinstance(written, dict) else None
     if kind is None:
         raise ArgumentError(
-            f"{where} is {said!r}", expected='an object with "move": one of ' + ", ".join(MOVES)
+            f"{where} is {written!r}", expected='an object with "move": one of ' + ", ".join(MOVES)
         )
-    known = {each.name for each in fields(kind)}
-    given = {name: _tuples(value) for name, value in said.items() if name != "move"}
-    if unknown := sorted(set(given) - known):
-        raise ArgumentError(f"{where} has the field {unknown[0]!r}", expected=", ".join(known))
-    if kind is Annotate and isinstance(given.get("value"), str):
-        given["value"] = AttributeText(given["value"])
+    names = {each.name for each in fields(kind)}
+    values = {name: _tuples(value) for name, value in written.items() if name != "move"}
+    if unknown := sorted(set(values) - names):
+        raise ArgumentError(f"{where} has the field {unknown[0]!r}", expected=", ".join(names))
+    if kind is Annotate and isinstance(values.get("value"), str):
+        values["value"] = AttributeText(values["value"])
     try:
-        return kind(**given)
+        return kind(**values)
     except TypeError as error:
         if isinstance(error, ArgumentError):
             raise
@@ -295,11 +273,11 @@ class _Writer:
             op.move_before(end)
         arguments = list(block.arguments)
         for outer, argument in zip([*inputs, *inits], arguments, strict=True):
-            _replace(outer, argument, group, inside=True)
+            replace_uses(outer, argument, group, inside=True)
         for output, argument in zip(outputs, arguments[len(inputs) :], strict=True):
             self._write_to(output, argument, arguments)
         for value, output, result in zip(values, outputs, group.results, strict=True):
-            _replace(output, result, group, inside=False)
+            replace_uses(output, result, group, inside=False)
             self.given[value] = result
         made = [init.owner.operation for init in inits if init in self.made]
         return [*made, group]
@@ -336,19 +314,3 @@ class _Writer:
                     self.made.discard(output)
                     output.owner.operation.erase()
                 return
-
-
-def _replace(old: Any, new: Any, group: Any, *, inside: bool) -> None:
-    """Have what uses a value, in a group or outside it, use another."""
-    for use in list(old.uses):
-        if _is_in(use.owner, group) == inside:
-            use.owner.operands[use.operand_number] = new
-
-
-def _is_in(op: Any, group: Any) -> bool:
-    above = op.operation.parent
-    while above is not None:
-        if above.operation == group:
-            return True
-        above = above.operation.parent
-    return False

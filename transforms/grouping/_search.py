@@ -27,7 +27,7 @@ from linalg_ext.utils.progress import Progress
 from linalg_ext.utils.svg.graphs import drawing
 
 from ._best_tiling import BestTilings, untiled
-from ._exploration import FREE, Exploration, Path, Reached, Trace, outermost
+from ._exploration import FREE, Exploration, Path, Reached, Trace
 from ._graph import ARGUMENTS, LOOPS, Graph, Value
 from ._moves import Annotate, Duplicate, Insert, Merge, MoveIn
 from ._plan import Plan, realize
@@ -384,8 +384,6 @@ def _count(name: str, value: object, least: int | None) -> None:
         raise ArgumentError(f"{name} = {value}{what}", expected=f"{least} or more")
 
 
-
-
 Strategy: TypeAlias = Callable[[Exploration], None]
 """Makes moves until it knows no better or `is_over`; what it leaves behind does not matter."""
 
@@ -570,7 +568,7 @@ def _insert(x: Exploration, groups: Sequence[Sequence[int]]) -> None:
     for item in left:
         source = state.reads(item)[0].node if state.node(item).work.is_view else ARGUMENTS
         if source != ARGUMENTS and state.is_nested(source):
-            x.attempt(MoveIn(item, outermost(state, source)))
+            x.attempt(MoveIn(item, state.outermost(source)))
     for item in left:
         if _computes(state, item) and _is_made_of_nothing(state, item):
             _give_to_readers(x, item)
@@ -598,11 +596,11 @@ def _is_made_of_nothing(state: State, item: int) -> bool:
 def _give_to_readers(x: Exploration, fill: int) -> None:
     """Put a fill into the group that reads it; a copy into each, where several do."""
     state = x.state
-    readers = dict.fromkeys(outermost(state, user) for user in state.users(fill))
+    readers = dict.fromkeys(state.outermost(user) for user in state.users(fill))
     groups = [reader for reader in readers if state.is_group(reader)]
     for group in groups[:-1]:
         x.attempt(Duplicate(fill, group))
-    left = {outermost(state, user) for user in state.users(fill)}
+    left = {state.outermost(user) for user in state.users(fill)}
     if groups and left == {groups[-1]}:
         x.attempt(MoveIn(fill, groups[-1]))
     elif groups:

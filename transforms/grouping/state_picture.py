@@ -8,7 +8,7 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg.graphs import Box, Edge, Picture, drawing
 
 from ._annotations import said
-from ._exploration import FREE, outermost
+from ._exploration import FREE
 from ._graph import ARGUMENTS, Value
 from ._state import ROOT, State
 from .cost import CostModel
@@ -115,7 +115,7 @@ def _edges(state: State) -> Iterator[Edge]:
     found: dict[tuple[int, int], str] = {}
     for node in state.nodes_of(ROOT):
         if state.node(node).op not in FREE:
-            end = outermost(state, node)
+            end = state.outermost(node)
             for value in state.reads(node):
                 _read(state, value, end, found)
     for value in sorted(state.graph.returned):
@@ -130,6 +130,6 @@ def _read(state: State, value: Value, end: int, found: dict[tuple[int, int], str
         found.setdefault((_ARGUMENTS, end), "")
         return
     node = state.node(value.node)
-    source = outermost(state, value.node)
+    source = state.outermost(value.node)
     if node.op not in FREE and source != end:
         found.setdefault((source, end), _short(node.results[value.number].type))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,14 @@ from linalg_ext.definition.affine import (
     AffineDim,
     AffineExpr,
     AffineKind,
+    AffineMap,
 )
 from linalg_ext.errors import ScheduleError
+from linalg_ext.structured.indices.sizes import as_number
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.walking import element_type, place, producer, select
+from linalg_ext.structured.utils.operands import static_sizes
+from linalg_ext.transforms.ir_utils.walking import element_type, place, select
 
 
 def refusal(
@@ -36,7 +39,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
     Raises:
         ScheduleError: it is no structured op.
     """
-    if not has_loops(op):
+    if op.name not in _SHAPED_AS and not has_maps(op):
         is_elementwise = op.name.startswith(("math.", "arith."))
         raise refusal(
             op,
@@ -157,6 +160,20 @@ def check_rows(op: ir.Operation, name: str, sizes: Sequence[int]) -> None:
             )
 
 
+def check_parallel(
+    op: ir.Operation, name: str, sizes: Sequence[int], loops: Loops, hint: str
+) -> None:
+    """Raise `ScheduleError` where a reduction is cut."""
+    for loop in loops.reductions:
+        if loop < len(sizes) and sizes[loop]:
+            raise refusal(
+                op,
+                f"{name}[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
+                expected="0 there",
+                hint=hint,
+            )
+
+
 def check_permutation(op: ir.Operation, name: str, order: Sequence[int], count: int) -> None:
     """Raise `ScheduleError` unless `order` has each of 0 to count - 1 once."""
     if sorted(order) != list(range(count)):
@@ -191,23 +208,15 @@ def check_choice(op: ir.Operation, name: str, value: str, choices: Sequence[str]
 def check_factor(op: ir.Operation, factor: int, loop: ir.Operation) -> None:
     """Raise `ScheduleError` for a loop that cannot be unrolled so often."""
     check_least(op, "factor", factor, 2)
-    bounds = [_constant(value) for value in list(loop.operands)[:3]]
+    first, last, step = map(as_number, list(loop.operands)[:3])
     most = _MOST_COPIES
-    if None not in bounds:
-        first, last, step = (each or 0 for each in bounds)
+    if isinstance(first, int) and isinstance(last, int) and isinstance(step, int):
         most = min(most, max(1, -((first - last) // max(1, step))))
     if factor > most:
         raise refusal(op, f"factor is {factor}", expected=f"at most {most} for this loop")
 
 
 _MOST_COPIES = 1024
-
-
-def _constant(value: ir.Value) -> int | None:
-    op = producer(value)
-    if op is None or op.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(op.operation.attributes["value"]).value
 
 
 def enclosing(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:
@@ -233,9 +242,14 @@ def enclosing(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> 
 
 
 _OF_BODIES = frozenset({"linalg.index", "linalg.yield"})
-_BY_RESULT = frozenset({"tensor.pad"})
-_BY_SOURCE = frozenset({"linalg.pack"})
-_BY_DESTINATION = frozenset({"linalg.softmax", "linalg.unpack"})
+_SHAPED_AS: Mapping[str, Callable[[ir.Operation], ir.Value]] = {
+    "tensor.pad": lambda op: op.results[0],
+    "linalg.pack": lambda op: op.operands[0],
+    "linalg.softmax": lambda op: op.operands[1],
+    "linalg.unpack": lambda op: op.operands[1],
+}
+"""The value whose sizes are the loops of an op without indexing maps."""
+
 DYNAMIC = -1
 
 
@@ -262,13 +276,6 @@ class Loops:
         return ", ".join(f"{d}: {k} {s}" for d, (k, s) in enumerate(zip(kinds, sizes, strict=True)))
 
 
-def has_loops(op: ir.Operation) -> bool:
-    """Return whether `loops_of` has an answer."""
-    if op.name in _BY_RESULT | _BY_SOURCE | _BY_DESTINATION:
-        return True
-    return has_maps(op)
-
-
 def has_maps(op: ir.Operation) -> bool:
     """Return whether an op of linalg says how its operands are indexed."""
     if not op.name.startswith("linalg.") or op.name in _OF_BODIES:
@@ -277,21 +284,19 @@ def has_maps(op: ir.Operation) -> bool:
 
 
 def loops_of(op: ir.Operation) -> Loops:
-    """The iteration space of an op that `has_loops`."""
-    if op.name in _BY_RESULT:
-        return _of_shape(op.results[0])
-    if op.name in _BY_SOURCE:
-        return _of_shape(op.operands[0])
-    if op.name in _BY_DESTINATION:
-        return _of_shape(op.operands[1], reductions=softmax_dims(op))
+    """The iteration space of an op that `has_maps`, or whose loops are the sizes of a value."""
+    if op.name in _SHAPED_AS:
+        sizes = static_sizes(_SHAPED_AS[op.name](op))
+        extents = (DYNAMIC if size is None else size for size in sizes)
+        return Loops(tuple(extents), softmax_dims(op))
     maps = indexing_maps(op)
     ranges = dict.fromkeys(maps[0].dims, DYNAMIC)
     for map_, value in zip(maps, op.operands, strict=False):
         if not isinstance(value.type, ir.ShapedType):
             continue
-        for axis, index in enumerate(map_.results):
-            if isinstance(index, AffineDim) and not value.type.is_dynamic_dim(axis):
-                ranges[index.name] = value.type.get_dim_size(axis)
+        for index, size in zip(map_.results, static_sizes(value), strict=True):
+            if isinstance(index, AffineDim) and size is not None:
+                ranges[index.name] = size
     return Loops(tuple(ranges.values()), _reductions(op, len(ranges)))
 
 
@@ -314,15 +319,6 @@ def _reductions(op: ir.Operation, count: int) -> tuple[int, ...]:
     maps = indexing_maps(op)
     written = {dim for index in maps[-1].results for dim in index.dims}
     return tuple(d for d in range(count) if maps[-1].dims[d] not in written)
-
-
-def _of_shape(value: ir.Value, reductions: tuple[int, ...] = ()) -> Loops:
-    type_ = ir.ShapedType(value.type)
-    sizes = [
-        DYNAMIC if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-        for axis in range(type_.rank)
-    ]
-    return Loops(tuple(sizes), reductions)
 
 
 _MOST_TRIED = 1 << 20
@@ -357,15 +353,14 @@ def check_blocks(op: ir.Operation, step: str, sizes: Sequence[int], ranges: Sequ
         ScheduleError: a loop that is to be blocked is part of a sum in an index, or it is blocked
             by what does not divide it and its elements have no plain zero.
     """
-    for number, map_ in enumerate(indexing_maps(op)):
-        for index in map_.results:
-            for loop, size in enumerate(sizes):
-                if size and map_.dims[loop] in index.dims and not isinstance(index, AffineDim):
-                    raise refusal(
-                        op,
-                        f"{step} cannot block loop {loop}: operand {number} is indexed by {index}",
-                        expected="0 there",
-                    )
+    for number, map_, index in _indices(op):
+        for loop, size in enumerate(sizes):
+            if size and map_.dims[loop] in index.dims and not isinstance(index, AffineDim):
+                raise refusal(
+                    op,
+                    f"{step} cannot block loop {loop}: operand {number} is indexed by {index}",
+                    expected="0 there",
+                )
     uneven = [loop for loop, size in enumerate(sizes) if size and ranges[loop] % size]
     for operand in op.operands if uneven else ():
         element = element_type(operand.type)
@@ -383,15 +378,13 @@ def check_plain(op: ir.Operation, step: str) -> None:
 
     Upstream takes any other index for one of a loop, and which one is what memory happens to hold.
     """
-    for number, map_ in enumerate(indexing_maps(op)):
-        for index in map_.results:
-            if not isinstance(index, AffineDim):
-                raise refusal(
-                    op,
-                    f"{step} is for operands that list loops; operand {number} is indexed by "
-                    f"{index}",
-                    hint="tile_reduction(...) takes others",
-                )
+    for number, _, index in _indices(op):
+        if not isinstance(index, AffineDim):
+            raise refusal(
+                op,
+                f"{step} is for operands that list loops; operand {number} is indexed by {index}",
+                hint="tile_reduction(...) takes others",
+            )
 
 
 def check_linear(op: ir.Operation, step: str, loop: int) -> None:
@@ -399,15 +392,14 @@ def check_linear(op: ir.Operation, step: str, loop: int) -> None:
 
     Upstream would take the wrong part of it, or end the process.
     """
-    for number, map_ in enumerate(indexing_maps(op)):
-        for index in map_.results:
-            divides = any(each.kind in _DIVISIONS for each in _parts(index))
-            if divides and map_.dims[loop] in index.dims:
-                raise refusal(
-                    op,
-                    f"{step} cannot split loop {loop}: operand {number} is indexed by {index}",
-                    hint="tile(...) it, by sizes that its divisor divides",
-                )
+    for number, map_, index in _indices(op):
+        divides = any(part.kind in _DIVISIONS for part in _parts(index))
+        if divides and map_.dims[loop] in index.dims:
+            raise refusal(
+                op,
+                f"{step} cannot split loop {loop}: operand {number} is indexed by {index}",
+                hint="tile(...) it, by sizes that its divisor divides",
+            )
 
 
 def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
@@ -425,23 +417,29 @@ def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
     if not has_maps(op):
         return
     ranges = loops_of(op).ranges
+    for number, map_, index in _indices(op):
+        if any(_is_negative(part) for part in _parts(index) if part.kind is AffineKind.MUL):
+            raise refusal(
+                op,
+                f"{step} cannot cut operand {number}, which is read backwards, at {index}",
+                hint="tile_subsets(...) can, by a size that divides the loop",
+            )
+        has_remainder = any(part.kind is AffineKind.MOD for part in _parts(index))
+        if has_remainder and not _ends_highest(index, map_.dims, sizes, ranges):
+            raise refusal(
+                op,
+                f"{step} cannot cut operand {number}, whose places at {index} begin again "
+                "within a tile",
+                hint="tile it by sizes of which the divisor is a multiple, or copy the operand "
+                "into that order first",
+            )
+
+
+def _indices(op: ir.Operation) -> Iterator[tuple[int, AffineMap, AffineExpr]]:
+    """Yield the index of each axis of each operand, with the operand's number and its map."""
     for number, map_ in enumerate(indexing_maps(op)):
         for index in map_.results:
-            if any(each.kind is AffineKind.MUL and _is_negative(each) for each in _parts(index)):
-                raise refusal(
-                    op,
-                    f"{step} cannot cut operand {number}, which is read backwards, at {index}",
-                    hint="tile_subsets(...) can, by a size that divides the loop",
-                )
-            has_remainder = any(each.kind is AffineKind.MOD for each in _parts(index))
-            if has_remainder and not _ends_highest(index, map_.dims, sizes, ranges):
-                raise refusal(
-                    op,
-                    f"{step} cannot cut operand {number}, whose places at {index} begin again "
-                    "within a tile",
-                    hint="tile it by sizes of which the divisor is a multiple, or copy the operand "
-                    "into that order first",
-                )
+            yield number, map_, index
 
 
 def _ends_highest(

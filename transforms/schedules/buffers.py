@@ -15,7 +15,7 @@ from ._checks import (
     refusal,
     structured_loops,
 )
-from .step import ANY, VALUE, Doubt, Passes, Script, integers, line, schedule_step
+from .step import ANY, VALUE, Doubt, Script, integers, line, schedule_step
 
 _PASS = (
     "one-shot-bufferize{bufferize-function-boundaries=true "
@@ -29,7 +29,7 @@ _WRITABLE = "bufferization.writable"
 
 
 @schedule_step("linalg-ext-bufferize", whole=True)
-def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
+def bufferize(module: ir.Operation, *, in_place: bool = False) -> str:
     """Replace every tensor by a buffer; an op writes in place where no other use can see it.
 
     before:
@@ -59,7 +59,7 @@ def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
     _check_ops(module)
     for function in functions(module):
         _mark_arguments(function, writable=in_place)
-    return Passes(f"eliminate-empty-tensors,{_PASS},canonicalize,cse")
+    return f"eliminate-empty-tensors,{_PASS},canonicalize,cse"
 
 
 def _check_ops(module: ir.Operation) -> None:
@@ -80,16 +80,16 @@ def _check_ops(module: ir.Operation) -> None:
 
 def _mark_arguments(function: ir.Operation, *, writable: bool) -> None:
     arguments = function.regions[0].blocks[0].arguments
-    said: list[dict[str, ir.Attribute]] = [{} for _ in arguments]
+    notes: list[dict[str, ir.Attribute]] = [{} for _ in arguments]
     if "arg_attrs" in function.attributes:
         attributes = [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
         named = [[each[number] for number in range(len(each))] for each in attributes]
-        said = [{one.name: one.attr for one in each} for each in named]
+        notes = [{note.name: note.attr for note in each} for each in named]
     new = [
         ir.DictAttr.get({_WRITABLE: ir.BoolAttr.get(writable), **old})
         if isinstance(argument.type, ir.RankedTensorType)
         else ir.DictAttr.get(old)
-        for argument, old in zip(arguments, said, strict=True)
+        for argument, old in zip(arguments, notes, strict=True)
     ]
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(new)
 
@@ -136,10 +136,8 @@ def allocate(op: ir.Operation, *, memory: str = "heap", memory_space: int = 0) -
     check_least(op, "memory_space", memory_space, 0)
     space = f"memory_space = {memory_space}, " if memory_space else ""
     return Script(
-        (
-            "%buffer, %made = transform.structured.bufferize_to_allocation %target "
-            f'{{{space}alloc_op = "{_ALLOCATIONS[memory]}", bufferize_destination_only}} : {ANY}',
-        ),
+        "%buffer, %made = transform.structured.bufferize_to_allocation %target "
+        f'{{{space}alloc_op = "{_ALLOCATIONS[memory]}", bufferize_destination_only}} : {ANY}',
         doubt=Doubt(
             f"upstream cannot put the {len(op.results)} results of this {op.name} into buffers of "
             "its own",
@@ -200,7 +198,7 @@ def promote(
             )
     on_stack = ", use_alloca" if stack else ""
     text = f"structured.promote %target {{operands_to_promote = {integers(wanted)}{on_stack}}}"
-    return Script((line("%promoted", text),), "%promoted")
+    return Script(line("%promoted", text), focus="%promoted")
 
 
 def _on_tensors(op: ir.Operation, wanted: tuple[int, ...], memory_space: int) -> Script:
@@ -224,4 +222,4 @@ def _on_tensors(op: ir.Operation, wanted: tuple[int, ...], memory_space: int) ->
             f"%promoted{operand} = transform.structured.promote_tensor {space}%operand{operand}"
             f" : {VALUE}"
         )
-    return Script(tuple(lines), "%target")
+    return Script(*lines, focus="%target")

@@ -88,7 +88,7 @@ def finer(
             f'%name = transform.param.constant "{library_call}" -> !transform.any_param',
             f'transform.annotate %tiled "library_call" = %name : {ANY}, !transform.any_param',
         ]
-    return Script(tuple(lines), "%tiled")
+    return Script(*lines, focus="%tiled")
 
 
 def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:

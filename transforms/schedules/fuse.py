@@ -34,6 +34,7 @@ from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import (
     DYNAMIC,
+    check_parallel,
     check_parts,
     check_permutation,
     check_repeatable,
@@ -41,7 +42,6 @@ from ._checks import (
     check_sizes,
     check_tensors,
     has_maps,
-    refusal,
     structured_loops,
 )
 from .step import ANY, Script, integers, line, schedule_step
@@ -80,26 +80,18 @@ def fuse(
         check_permutation(op, "interchange", interchange, len(sizes))
         order = f" interchange {integers(interchange)}"
     count = sum(size > 0 for size in sizes)
-    for loop in loops.reductions:
-        if loop < len(sizes) and sizes[loop]:
-            # What fills the destination would be fused too, and fill it anew in every tile.
-            raise refusal(
-                op,
-                f"sizes[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
-                expected="0 there",
-                hint="tile(...) the reduction in a step of its own, after this one",
-            )
+    # What fills the destination would be fused too, and fill it anew in every tile.
+    hint = "tile(...) the reduction in a step of its own, after this one"
+    check_parallel(op, "sizes", sizes, loops, hint)
     if parallel:
         kind, count = " {use_forall}", 1
     text = f"structured.fuse %target tile_sizes {integers(sizes)}{order}{kind}"
     return Script(
-        (
-            line(f"%fused, %loops:{count}", text, results=1 + count),
-            # What was fused and has no other reader stays behind.
-            line("%function", "get_parent_op %fused {isolated_from_above}"),
-            f"transform.apply_dce to %function : {ANY}",
-        ),
-        "%fused",
+        line(f"%fused, %loops:{count}", text, results=1 + count),
+        # What was fused and has no other reader stays behind.
+        line("%function", "get_parent_op %fused {isolated_from_above}"),
+        f"transform.apply_dce to %function : {ANY}",
+        focus="%fused",
     )
 
 

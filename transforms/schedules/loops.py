@@ -56,13 +56,7 @@ def unroll(op: ir.Operation, *, factor: int, loop: int = 0) -> Script:
         ScheduleError: there is no such loop around it.
     """
     check_factor(op, factor, enclosing(op, "unroll", loop))
-    return Script(
-        (
-            f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
-            f"nth_parent = {loop + 1}}} : ({ANY}) -> {FOR}",
-            f"transform.loop.unroll %loop {{factor = {factor}}} : {FOR}",
-        )
-    )
+    return Script(_loop_around(loop), f"transform.loop.unroll %loop {{factor = {factor}}} : {FOR}")
 
 
 @schedule_step("linalg-ext-unroll-and-jam")
@@ -131,11 +125,8 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
                 hint="take the step bufferize() first, and match again",
             )
     return Script(
-        (
-            f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
-            f"nth_parent = {loop + 1}}} : ({ANY}) -> {FOR}",
-            f"transform.loop.unroll_and_jam %loop {{factor = {factor}}} : {FOR}",
-        ),
+        _loop_around(loop),
+        f"transform.loop.unroll_and_jam %loop {{factor = {factor}}} : {FOR}",
         doubt=Doubt(
             f"the loops in loop {loop} around this {op.name} cannot be joined: upstream joins "
             "those whose bounds and steps do not depend on it",
@@ -192,11 +183,8 @@ def peel(op: ir.Operation, *, loop: int = 0, front: bool = False) -> Script:
     enclosing(op, "peel", loop)
     first = " {peel_front = true}" if front else ""
     return Script(
-        (
-            f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
-            f"nth_parent = {loop + 1}}} : ({ANY}) -> {FOR}",
-            f"%main, %rest = transform.loop.peel %loop{first} : ({FOR}) -> ({ANY}, {ANY})",
-        )
+        _loop_around(loop),
+        f"%main, %rest = transform.loop.peel %loop{first} : ({FOR}) -> ({ANY}, {ANY})",
     )
 
 
@@ -238,10 +226,15 @@ def hoist(op: ir.Operation, *, loop: int = 0) -> Script:
     """
     enclosing(op, "hoist", loop)
     return Script(
-        (
-            f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
-            f"nth_parent = {loop + 1}}} : ({ANY}) -> {FOR}",
-            f"transform.apply_licm to %loop : {FOR}",
-            f"transform.loop.hoist_loop_invariant_subsets %loop : {FOR}",
-        )
+        _loop_around(loop),
+        f"transform.apply_licm to %loop : {FOR}",
+        f"transform.loop.hoist_loop_invariant_subsets %loop : {FOR}",
+    )
+
+
+def _loop_around(number: int) -> str:
+    """The line that finds a loop around `%target`, counted outwards from 0."""
+    return (
+        f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
+        f"nth_parent = {number + 1}}} : ({ANY}) -> {FOR}"
     )

@@ -54,7 +54,7 @@ def lower_to_loops(op: ir.Operation, *, kind: str = "scf") -> Script | list[ir.O
     check_choice(op, "kind", kind, ("scf", *_PASSES))
     check_buffers(op, "lower_to_loops")
     if kind == "scf":
-        return Script((line("%loops", "structured.convert_to_loops %target"),), "%loops")
+        return Script(line("%loops", "structured.convert_to_loops %target"), focus="%loops")
     made = run_apart(op, _PASSES[kind])
     return [each for top in made for each in select(top, lambda e: e.name in _LOOPS)]
 
@@ -104,24 +104,22 @@ def lower_vectors(module: ir.Operation, *, contraction: str = "outerproduct") ->
     check_choice(module, "contraction", contraction, _CONTRACTIONS)
     strategy = "" if contraction == "dot" else f" lowering_strategy = {contraction}"
     return Script(
-        (
-            FUNCTIONS,
-            "transform.apply_patterns to %functions {",
-            "  transform.apply_patterns.vector.reduction_to_contract",
-            "  transform.apply_patterns.vector.transfer_permutation_patterns",
-            # Products first: element by element, their sums would be lowered as plain reductions.
-            f"}} : {ANY}",
-            "transform.apply_patterns to %functions {",
-            f"  transform.apply_patterns.vector.lower_contraction{strategy}",
-            "  transform.apply_patterns.vector.reorder_multi_reduction_dims lowering_strategy = "
-            "innerparallel",
-            "  transform.apply_patterns.vector.multi_reduction_flattening lowering_strategy = "
-            "innerparallel",
-            "  transform.apply_patterns.vector.multi_reduction_unrolling lowering_strategy = "
-            "innerparallel",
-            "  transform.apply_patterns.vector.lower_transpose lowering_strategy = shuffle_1d",
-            f"}} : {ANY}",
-        )
+        FUNCTIONS,
+        "transform.apply_patterns to %functions {",
+        "  transform.apply_patterns.vector.reduction_to_contract",
+        "  transform.apply_patterns.vector.transfer_permutation_patterns",
+        # Products first: element by element, their sums would be lowered as plain reductions.
+        f"}} : {ANY}",
+        "transform.apply_patterns to %functions {",
+        f"  transform.apply_patterns.vector.lower_contraction{strategy}",
+        "  transform.apply_patterns.vector.reorder_multi_reduction_dims lowering_strategy = "
+        "innerparallel",
+        "  transform.apply_patterns.vector.multi_reduction_flattening lowering_strategy = "
+        "innerparallel",
+        "  transform.apply_patterns.vector.multi_reduction_unrolling lowering_strategy = "
+        "innerparallel",
+        "  transform.apply_patterns.vector.lower_transpose lowering_strategy = shuffle_1d",
+        f"}} : {ANY}",
     )
 
 

@@ -53,11 +53,9 @@ def pack(op: ir.Operation, *, sizes: tuple[int, ...]) -> Script:
     check_blocks(op, "pack", sizes, loops.ranges)
     whole = (*sizes, *[0] * (loops.count - len(sizes)))
     return Script(
-        (
-            f"%packed = transform.structured.pack %target packed_sizes = {integers(whole)} : "
-            f'({ANY}) -> (!transform.op<"linalg.generic">)',
-            f'%any = transform.cast %packed : !transform.op<"linalg.generic"> to {ANY}',
-        ),
-        "%any",
+        f"%packed = transform.structured.pack %target packed_sizes = {integers(whole)} : "
+        f'({ANY}) -> (!transform.op<"linalg.generic">)',
+        f'%any = transform.cast %packed : !transform.op<"linalg.generic"> to {ANY}',
+        focus="%any",
         one_by_one=True,
     )

@@ -64,13 +64,11 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
     values = ", ".join(_spelled(op, operand.type, value) for operand in op.operands)
     sizes = integers([multiples[loop] for loop in dims])
     return Script(
-        (
-            "%padded, %pads, %copies = transform.structured.pad %target "
-            f"pad_to_multiple_of {sizes} "
-            f"{{padding_values = [{values}], padding_dimensions = {integers(dims)}, "
-            f'copy_back_op = "none"}} : ({ANY}) -> ({ANY}, {ANY}, {ANY})',
-        ),
-        "%padded",
+        "%padded, %pads, %copies = transform.structured.pad %target "
+        f"pad_to_multiple_of {sizes} "
+        f"{{padding_values = [{values}], padding_dimensions = {integers(dims)}, "
+        f'copy_back_op = "none"}} : ({ANY}) -> ({ANY}, {ANY}, {ANY})',
+        focus="%padded",
     )
 
 
@@ -200,8 +198,6 @@ def hoist_pads(op: ir.Operation, *, operand: int = 0, loops: int = 1) -> Script:
     if made is None or made.operation.name != "tensor.pad":
         raise refusal(op, f"operand {operand} is not padded", hint="pad(...) it first")
     return Script(
-        (
-            line("%pad", f"get_producer_of_operand %target[{operand}]"),
-            f"%hoisted = transform.structured.hoist_pad %pad by {loops} loops : ({ANY}) -> {ANY}",
-        )
+        line("%pad", f"get_producer_of_operand %target[{operand}]"),
+        f"%hoisted = transform.structured.hoist_pad %pad by {loops} loops : ({ANY}) -> {ANY}",
     )

@@ -23,7 +23,15 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 
-from ._checks import DYNAMIC, check_parts, check_rows, check_sizes, refusal, structured_loops
+from ._checks import (
+    DYNAMIC,
+    check_parallel,
+    check_parts,
+    check_rows,
+    check_sizes,
+    refusal,
+    structured_loops,
+)
 from .step import Script, integers, line, schedule_step
 
 _UNITS = ("block", "thread", "warp", "warpgroup")
@@ -61,14 +69,8 @@ def parallelize(
     check_parts(op, "parallelize", sizes or _tiles(threads, loops.ranges))
     check_rows(op, name, given)
     _check_busy(op, threads, loops.ranges)
-    for loop in loops.reductions:
-        if loop < len(given) and given[loop]:
-            raise refusal(
-                op,
-                f"{name}[{loop}] is {given[loop]}, but loop {loop} is a reduction",
-                expected="0 there",
-                hint="tile_reduction(...) or split_reduction(...) makes parallel work of it",
-            )
+    hint = "tile_reduction(...) or split_reduction(...) makes parallel work of it"
+    check_parallel(op, name, given, loops, hint)
     said = ""
     if mapping:
         count = sum(size > 0 for size in given)
@@ -79,7 +81,7 @@ def parallelize(
         said = f" (mapping = [{', '.join(_attribute(op, name) for name in mapping)}])"
     what = "tile_sizes" if sizes else "num_threads"
     text = f"structured.tile_using_forall %target {what} {integers(given)}{said}"
-    return Script((line("%tiled, %loop", text, results=2),), "%tiled")
+    return Script(line("%tiled, %loop", text, results=2), focus="%tiled")
 
 
 def _attribute(op: ir.Operation, name: str) -> str:

@@ -83,7 +83,7 @@ def tile_reduction(op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool =
         f"by tile_sizes = {integers(sizes)}"
     )
     handles = f"%fill:{inits}, %partial, %combining, %loop"
-    return Script((line(handles, text, results=inits + 3),), "%partial")
+    return Script(line(handles, text, results=inits + 3), focus="%partial")
 
 
 @schedule_step("linalg-ext-split-reduction")
@@ -164,4 +164,4 @@ def split_reduction(
         f"structured.split_reduction %target {{split_factor = {factor}, "
         f"insert_split_dimension = {dimension}{inner}}}"
     )
-    return Script((line("%init, %fill, %split, %combining", text, results=4),), "%split")
+    return Script(line("%init, %fill, %split, %combining", text, results=4), focus="%split")

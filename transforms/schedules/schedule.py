@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,31 +92,22 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         """
         positions = (position,) if isinstance(position, int) else tuple(position)
         root = self.module.clone().ir.operation
-        ops = chosen(
-            root,
-            op,
-            attributes=attributes,
-            function=function,
-            position=positions,
-            where=where,
-        )
-        chosen_ops = set(ops)
-        every = select(root, lambda _: True)
-        self._focus = tuple(
-            Spot(number, each.operation.name)
-            for number, each in enumerate(every)
-            if each.operation in chosen_ops
-        )
-        arguments = {
+        arguments: dict[str, Any] = {
             "op": op,
-            "attributes": dict(attributes or {}),
+            "attributes": attributes,
             "function": function,
             "position": positions,
             "where": where,
         }
+        ops = set(chosen(root, **arguments))
+        every = select(root, lambda _: True)
+        self._focus = tuple(
+            Spot(number, each.name) for number, each in enumerate(every) if each in ops
+        )
+        if attributes:
+            arguments["attributes"] = dict(attributes)
         given = {name: value for name, value in arguments.items() if value}
         report = StepReport("match", Counter(spot.name for spot in self._focus))
-        report.focus = Counter(report.matched)
         report.spots = self._focus
         self.taken.append(Taken("match", given, report))
         return self
@@ -176,7 +168,6 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 op.attributes[MARK] = ir.UnitAttr.get()
         clone.run(pipeline)
         report.spots = collect(clone.ir.operation, MARK)
-        report.focus.update(spot.name for spot in report.spots)
         self.module.swap(clone)
         self._focus = None if self._focus is None else report.spots
         self.taken.append(Taken("run", {"pipeline": pipeline}, report))
@@ -192,7 +183,10 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         other = Schedule(target.clone())
         for number, taken in enumerate(self.taken):
             try:
-                _again(other, taken)
+                if taken.name in ("match", "run"):
+                    getattr(other, taken.name)(**taken.arguments)
+                else:
+                    other.take(taken.name, **taken.arguments)
             except LinalgExtError as error:
                 error.add_note(f"in step {number} of the schedule: {taken}")
                 raise
@@ -232,7 +226,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
 
         A step that is none there (passes, library calls, a match by `where`) stands as a comment.
         """
-        return as_transform(self.taken)
+        return sequence(list(_transform_lines(self.taken)))
 
     def _targets(self, step: Step, clone: Module) -> Sequence[Any]:
         if self._focus is None:
@@ -308,13 +302,6 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         return "\n".join(rows)
 
 
-def _again(schedule: Schedule, taken: Taken) -> None:
-    if taken.name in ("match", "run"):
-        getattr(schedule, taken.name)(**taken.arguments)
-    else:
-        schedule.take(taken.name, **taken.arguments)
-
-
 def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
     try:
         data = json.loads(text)
@@ -355,18 +342,13 @@ def as_python(steps: Sequence[Taken]) -> str:
     )
 
 
-def as_transform(steps: Sequence[Taken]) -> str:
-    """A named sequence of the transform dialect."""
-    return sequence(list(_transform_lines(steps)))
-
-
 def _transform_lines(steps: Sequence[Taken]) -> Iterator[str]:
     target = "%root"
     for number, taken in enumerate(steps):
         yield f"// {taken}"
         if taken.name == "match":
-            lines, target = _match_lines(taken, number)
-            yield from lines
+            target = f"%matched_{number}"
+            yield from _match_lines(taken, target)
             continue
         script = taken.report.script
         if script is None:
@@ -384,39 +366,33 @@ def _transform_lines(steps: Sequence[Taken]) -> Iterator[str]:
             yield matched(target, f"{MARK}_{number}")
 
 
-def _match_lines(taken: Taken, number: int) -> tuple[list[str], str]:
-    handle = f"%matched_{number}"
+def _match_lines(taken: Taken, handle: str) -> Iterator[str]:
     names = ", ".join(f'"{name}"' for name in sorted(taken.report.matched))
-    attributes = taken.arguments.get("attributes", {})
-    lines = []
     if set(taken.arguments) & {"where", "function", "position"}:
-        lines.append("// where, function and position are for Schedule alone")
-    said = "".join(f"{k} = {_value(v)}, " for k, v in attributes.items() if v is not None)
-    inside = f" attributes {{{said.removesuffix(', ')}}}" if said else ""
-    lines.append(
+        yield "// where, function and position are for Schedule alone"
+    attributes = [
+        f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in taken.arguments.get("attributes", {}).items()
+        if value is not None
+    ]
+    inside = f" attributes {{{', '.join(attributes)}}}" if attributes else ""
+    yield (
         f"{handle} = transform.structured.match ops{{[{names}]}}{inside} in %root"
         f" : ({ANY}) -> {ANY}"
     )
-    return lines, handle
-
-
-def _value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _arguments(taken: Taken) -> Iterator[str]:
     first = True
     for name, value in taken.arguments.items():
         text = getattr(value, "__name__", "predicate") if name == "where" else _python_text(value)
-        positional = first and (taken.name != "match" or name == "op")
-        yield text if positional and _is_first(taken, name) else f"{name}={text}"
+        yield text if first and _is_first(taken, name) else f"{name}={text}"
         first = False
 
 
 def _is_first(taken: Taken, name: str) -> bool:
     if taken.name in ("match", "run"):
         return name in ("op", "pipeline")
-
     step = all_steps().get(taken.name)
     return step is not None and next(iter(step.arguments), None) == name
 
@@ -430,20 +406,15 @@ def _python_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-_own = Catalogue(__package__)
+_import_all = cache(Catalogue(__package__).import_all)
 
 
 def all_steps() -> dict[str, Step]:
     """Every step by the name that it has as a method of a schedule."""
-    if not _imported:
-        _own.import_all()
-        _imported.append(True)
+    _import_all()
     return dict(sorted(steps.items()))
 
 
 def similar(name: str) -> list[str]:
     """Names of steps that `name` may have meant."""
     return get_close_matches(name, [*all_steps(), "match"], n=3)
-
-
-_imported: list[bool] = []

@@ -21,8 +21,6 @@ from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, revea
 from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.ir_utils.walking import place, select
 
-PREFIX = "linalg-ext-"
-
 _SELECTING = {
     option.name: option
     for option in (
@@ -36,21 +34,15 @@ _SELECTING = {
 Steps on a whole module have none of them.
 """
 
-_KINDS: Mapping[Any, tuple[str, Any, Any]] = {
-    bool: ("True or False", bool, None),
-    int: ("an integer", int, None),
-    float: ("a number", (int, float), None),
-    str: ("a text", str, None),
-    tuple[int, ...]: ("integers, such as [64, 64]", int, tuple),
-    tuple[str, ...]: ("texts, such as ['thread_x']", str, tuple),
+_KINDS: Mapping[Any, tuple[str, Any]] = {
+    bool: ("True or False", bool),
+    int: ("an integer", int),
+    float: ("a number", (int, float)),
+    str: ("a text", str),
+    tuple[int, ...]: ("integers, such as [64, 64]", int),
+    tuple[str, ...]: ("texts, such as ['thread_x']", str),
 }
-
-
-@dataclass(frozen=True)
-class Passes:
-    """Upstream's passes on a module or its functions, in the place of a script."""
-
-    pipeline: str
+"""The kinds of arguments, each with its name for people and the type of a value, or of each."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +52,11 @@ class Parts:
     scripts: tuple[tuple[ir.Operation, Script], ...]
 
 
-Action: TypeAlias = "Script | Passes | Parts | Sequence[ir.Operation]"
-"""The answer of a step's function: the work for upstream, or the ops that it made itself."""
+Action: TypeAlias = "Script | Parts | str | Sequence[ir.Operation]"
+"""The answer of a step's function: the work for upstream, or the ops that it made itself.
+
+A text is a pipeline of upstream's passes on the module.
+"""
 
 StepFunction: TypeAlias = Callable[..., Action]
 
@@ -72,15 +67,18 @@ class StepReport(Report):
 
     Attributes:
         touched: each op that the step was about, by name and place.
-        focus: the number of ops that the next step is about, by name.
         script: the step in the transform dialect about `%target`; None without a single one.
         spots: the positions of the ops that the next step is about.
     """
 
     touched: tuple[str, ...] = ()
-    focus: Counter[str] = field(default_factory=Counter)
     script: Script | None = None
     spots: tuple[Spot, ...] = ()
+
+    @property
+    def focus(self) -> Counter[str]:
+        """The number of ops that the next step is about, by name."""
+        return Counter(spot.name for spot in self.spots)
 
     def __repr__(self) -> str:
         made = ", ".join(f"{name} ({count})" for name, count in sorted(self.focus.items()))
@@ -172,23 +170,24 @@ class Step(Transformation):
         report = StepReport(self.pass_name)
         report.touched = tuple(f"{op.name} at {_location(op)}" for op in targets)
         report.matched.update(op.name for op in targets)
-        spoken_of = _SpokenOf(
-            "" if not targets else place(targets[0]),
-            {str(op.location): name for op, name in zip(targets, report.touched, strict=True)},
-        )
+        first = place(targets[0]) if targets else ""
+        touched = {str(op.location): n for op, n in zip(targets, report.touched, strict=True)}
+        doubts: dict[str, Doubt | None] = {}
         with root.context, root.location:
             for op in targets if self.whole else ():
                 op.attributes[MARK] = ir.UnitAttr.get()
             with collected(root.context) as emitted:
                 try:
-                    mark = self._do(root, targets, options, report, spoken_of.doubts)
+                    mark = self._do(root, targets, options, report, doubts)
                 except (ir.MLIRError, RuntimeError, ValueError) as error:
                     if isinstance(error, ArgumentError | ScheduleError):
                         raise
-                    found = of_error(error) if isinstance(error, ir.MLIRError) else ()
-                    raise self._failure(error, joined(found, emitted), spoken_of) from None
+                    own = of_error(error) if isinstance(error, ir.MLIRError) else ()
+                    told = joined(own, emitted)
+                    location = _failing(told, touched)
+                    where = touched[location] if location != next(iter(touched), "") else first
+                    raise self._failure(error, told, where, doubts.get(location)) from None
         report.spots = collect(root, mark)
-        report.focus.update(spot.name for spot in report.spots)
         report.changed.update(report.matched)
         return report
 
@@ -202,7 +201,12 @@ class Step(Transformation):
     ) -> str:
         """Do what the step's function says; the mark that the focus then carries."""
         if self.whole:
-            self._on_whole(root, self.function(root, **options), report)
+            action = self.function(root, **options)
+            if isinstance(action, str):
+                pass_manager("builtin.module", root.context, action).run(root)
+            elif isinstance(action, Script):
+                interpret(root, action.numbered(0, "%root")[0])
+                report.script = action
             return MARK
         scripts: dict[tuple[Script, ir.Operation | None], int] = {}
         made: list[ir.Operation] = []
@@ -213,14 +217,14 @@ class Step(Transformation):
             is_script &= not isinstance(action, Parts)
             if isinstance(action, Script):
                 action = Parts(((op, action),))
-            if isinstance(action, Parts):
-                for part, script in action.scripts:
-                    doubts[location] = script.doubt
-                    key = (script, part if script.one_by_one else None)
-                    group = scripts.setdefault(key, len(scripts))
-                    part.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
-            elif not isinstance(action, Passes):
+            if not isinstance(action, Parts):
                 made += action
+                continue
+            for part, script in action.scripts:
+                doubts[location] = script.doubt
+                key = (script, part if script.one_by_one else None)
+                group = scripts.setdefault(key, len(scripts))
+                part.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
         for op in made:
             op.attributes[MADE] = ir.UnitAttr.get()
         if not scripts:
@@ -234,43 +238,25 @@ class Step(Transformation):
         report.script = next(iter(scripts))[0] if len(scripts) == 1 and is_script else None
         return MARK if next(iter(scripts))[0].focus is None else MADE
 
-    def _on_whole(self, root: ir.Operation, action: Action, report: StepReport) -> None:
-        if isinstance(action, Passes):
-            pass_manager("builtin.module", root.context, action.pipeline).run(root)
-        elif isinstance(action, Script):
-            interpret(root, action.numbered(0, "%root")[0])
-            report.script = action
-
     def _failure(
-        self, error: Exception, found: Sequence[Diagnostic], spoken_of: _SpokenOf
+        self, error: Exception, told: Sequence[Diagnostic], where: str, doubt: Doubt | None
     ) -> ScheduleError:
-        errors = [each for each in found if each.severity == "error"]
+        errors = [each for each in told if each.severity == "error"]
         reason = (errors[0].message if errors else str(error)).strip().partition("\n")[0]
-        location, where = spoken_of.failing(errors)
-        doubt = spoken_of.doubts.get(location)
         return ScheduleError(
             f"{self.name} cannot be done: "
             + (doubt.what if doubt else reason or "upstream gives no reason"),
             where=where or next(map(_place_told, errors), None),
             hint=doubt.hint if doubt else None,
-            diagnostics=[each.shown() for each in found if each.message.strip() != reason],
+            diagnostics=[each.shown() for each in told if each.message.strip() != reason],
         )
 
 
-@dataclass
-class _SpokenOf:
-    """The facts about the ops of a step that an error may report."""
-
-    first: str
-    touched: Mapping[str, str]
-    doubts: dict[str, Doubt | None] = field(default_factory=dict)
-
-    def failing(self, errors: Sequence[Diagnostic]) -> tuple[str, str]:
-        """The location of the op that upstream points at, the first one if none, and its place."""
-        first = next(iter(self.touched), "")
-        told = [note.location for error in errors for note in error.notes]
-        location = next((each for each in told if each in self.touched), first)
-        return location, self.first if location == first else self.touched[location]
+def _failing(told: Sequence[Diagnostic], touched: Mapping[str, str]) -> str:
+    """Return the location of the op that upstream points at, that of the first one if none."""
+    errors = (each for each in told if each.severity == "error")
+    notes = (note.location for error in errors for note in error.notes)
+    return next((each for each in notes if each in touched), next(iter(touched), ""))
 
 
 def schedule_step(
@@ -284,7 +270,7 @@ def schedule_step(
 
     Args:
         pass_name: `linalg-ext-...`.
-        whole: the function gets the module, not single ops, and may answer with `Passes`.
+        whole: the function gets the module, not single ops, and may answer with a pipeline.
         public: whether pipelines know it. False where another pass has that name already.
     """
 
@@ -299,16 +285,13 @@ def schedule_step(
 
 
 steps: dict[str, Step] = {}
-"""The steps by their names as methods; `_catalogue.step` has those not loaded yet as well."""
+"""The steps by their names as methods; `schedule.all_steps` has those not loaded yet as well."""
 
 
 def _of_kind(step: str, option: PassOption, value: Any) -> Any:
-    expected, kind, many = _KINDS[option.kind]
-    wrong = ArgumentTypeError(
-        f"{option.name} of {step} is {value!r}",
-        expected=expected,
-    )
-    if many is None:
+    expected, kind = _KINDS[option.kind]
+    wrong = ArgumentTypeError(f"{option.name} of {step} is {value!r}", expected=expected)
+    if option.kind in (bool, int, float, str):
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise wrong
         return value
@@ -371,6 +354,17 @@ class Script:
     one_by_one: bool = False
     doubt: Doubt | None = field(default=None, compare=False)
 
+    def __init__(
+        self,
+        *lines: str,
+        focus: str | None = None,
+        one_by_one: bool = False,
+        doubt: Doubt | None = None,
+    ) -> None:
+        values = {"lines": lines, "focus": focus, "one_by_one": one_by_one, "doubt": doubt}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
         """The lines and the focus with handles that no other step has."""
 
@@ -383,11 +377,10 @@ class Script:
         return [_HANDLE.sub(renamed, line) for line in self.lines], focus
 
 
-def line(result: str, text: str, operands: Sequence[str] = (ANY,), results: int = 1) -> str:
-    """`%result = transform.text : (operands) -> results`, all of them of any op."""
+def line(result: str, text: str, results: int = 1) -> str:
+    """`%result = transform.text : (operand) -> results`, all of them of any op."""
     types = ", ".join([ANY] * results)
-    made = types if results == 1 else f"({types})"
-    return f"{result} = transform.{text} : ({', '.join(operands)}) -> {made}"
+    return f"{result} = transform.{text} : ({ANY}) -> {types if results == 1 else f'({types})'}"
 
 
 def integers(values: Sequence[int]) -> str:
@@ -396,7 +389,7 @@ def integers(values: Sequence[int]) -> str:
 
 
 def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
-    """A module with one named sequence of these lines."""
+    """A module with one named sequence of the lines."""
     body = "\n".join(f"    {line}" for line in lines)
     return (
         "module attributes {transform.with_named_sequence} {\n"
@@ -523,9 +516,14 @@ def chosen(
             expected="a function of an op that answers True or False",
         )
     wanted = {} if attributes is None else dict(attributes)
-    named = _preferred(
-        select(root, lambda each: _is_called(each.name, op) and not _is_in_a_body(each))
-    )
+    # No ops in bodies, such as `arith.negf` in `linalg.negf`; and none of math beside those of
+    # linalg, where "exp" is the name of a `math.exp` as well.
+    named = [
+        each
+        for each in select(root, lambda each: _is_called(each.name, op))
+        if each.parent is None or not each.parent.name.startswith("linalg.")
+    ]
+    named = [each for each in named if each.name.startswith("linalg.")] or named
     found = [
         each
         for each in named
@@ -550,16 +548,6 @@ def _is_called(name: str, wanted: str) -> bool:
     return name.startswith("linalg.") and name not in _OF_BODIES
 
 
-def _preferred(named: list[ir.Operation]) -> list[ir.Operation]:
-    """Those of linalg, where "exp" is the name of a `math.exp` as well."""
-    return [op for op in named if op.name.startswith("linalg.")] or named
-
-
-def _is_in_a_body(op: ir.Operation) -> bool:
-    """Return whether an op is in the body of a linalg op, as `arith.negf` in `linalg.negf`."""
-    return op.parent is not None and op.parent.name.startswith("linalg.")
-
-
 def _function_of(op: ir.Operation) -> str:
     parent: Any = op
     while parent is not None and parent.operation.name != "func.func":
@@ -575,16 +563,11 @@ def _has(op: ir.Operation, name: str, value: Any) -> bool:
         return True
     if isinstance(value, str) and isinstance(attribute, ir.StringAttr):
         return bool(attribute.value == value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     try:
-        return bool(attribute == ir.Attribute.parse(_spelled(value), op.context))
+        return bool(attribute == ir.Attribute.parse(text or '""', op.context))
     except ir.MLIRError:
-        return str(attribute) == str(value)
-
-
-def _spelled(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) or '""'
+        return text == str(attribute)
 
 
 def _answer(where: Predicate, op: ir.Operation) -> bool:

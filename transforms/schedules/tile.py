@@ -64,7 +64,7 @@ def tile(op: ir.Operation, *, sizes: tuple[int, ...], interchange: tuple[int, ..
         order = f" interchange = {integers(interchange)}"
     count = sum(size > 0 for size in sizes)
     text = f"structured.tile_using_for %target tile_sizes {integers(sizes)}{order}"
-    return Script((line(f"%tiled, %loops:{count}", text, results=1 + count),), "%tiled")
+    return Script(line(f"%tiled, %loops:{count}", text, results=1 + count), focus="%tiled")
 
 
 @schedule_step("linalg-ext-tile-evenly")
@@ -117,24 +117,20 @@ def tile_evenly(op: ir.Operation, *, loop: int, size: int, divisor: int = 1) -> 
     if not low_count or not high_count or low == high:
         only = high if not low_count else low
         return Script(
-            (
-                f"%tiled, %loop = transform.structured.tile_using_for %target "
-                f"tile_sizes [{before}{only}] : {for_}",
-            ),
-            "%tiled",
+            f"%tiled, %loop = transform.structured.tile_using_for %target "
+            f"tile_sizes [{before}{only}] : {for_}",
+            focus="%tiled",
         )
     return Script(
-        (
-            f"%parts = transform.structured.split %target after {low * low_count} "
-            f"{{dimension = {loop}}} : {ANY}",
-            f"%low, %high = transform.split_handle %parts : {for_}",
-            f"%lows, %lowloop = transform.structured.tile_using_for %low "
-            f"tile_sizes [{before}{low}] : {for_}",
-            f"%highs, %highloop = transform.structured.tile_using_for %high "
-            f"tile_sizes [{before}{high}] : {for_}",
-            f"%tiled = transform.merge_handles %lows, %highs : {ANY}",
-        ),
-        "%tiled",
+        f"%parts = transform.structured.split %target after {low * low_count} "
+        f"{{dimension = {loop}}} : {ANY}",
+        f"%low, %high = transform.split_handle %parts : {for_}",
+        f"%lows, %lowloop = transform.structured.tile_using_for %low "
+        f"tile_sizes [{before}{low}] : {for_}",
+        f"%highs, %highloop = transform.structured.tile_using_for %high "
+        f"tile_sizes [{before}{high}] : {for_}",
+        f"%tiled = transform.merge_handles %lows, %highs : {ANY}",
+        focus="%tiled",
     )
 
 
@@ -205,21 +201,19 @@ def tile_continuously(op: ir.Operation, *, loop: int, size: int) -> Script:
         )
     sizes = ", ".join(["0"] * loop + ["%size"])
     return Script(
-        (
-            "%sizes, %chunks = transform.structured.continuous_tile_sizes %target "
-            f"{{dimension = {loop}, target_size = {size}}} : ({ANY}) -> {ANY}",
-            f"%parts = transform.structured.split %target after %chunks "
-            f"{{dimension = {loop}, multiway}} : {ANY}, {ANY}",
-            f"transform.foreach %parts, %sizes : {ANY}, {ANY} {{",
-            f"^bb0(%part: {ANY}, %size: {ANY}):",
-            f"  %tiled, %made = transform.structured.tile_using_for %part tile_sizes [{sizes}]"
-            f" : ({ANY}, {ANY}) -> ({ANY}, {ANY})",
-            f'  transform.annotate %tiled "{MADE}" : {ANY}',
-            "  transform.yield",
-            "}",
-            f"%all = transform.structured.match attributes {{{MADE}}} in %root : ({ANY}) -> {ANY}",
-        ),
-        "%all",
+        "%sizes, %chunks = transform.structured.continuous_tile_sizes %target "
+        f"{{dimension = {loop}, target_size = {size}}} : ({ANY}) -> {ANY}",
+        f"%parts = transform.structured.split %target after %chunks "
+        f"{{dimension = {loop}, multiway}} : {ANY}, {ANY}",
+        f"transform.foreach %parts, %sizes : {ANY}, {ANY} {{",
+        f"^bb0(%part: {ANY}, %size: {ANY}):",
+        f"  %tiled, %made = transform.structured.tile_using_for %part tile_sizes [{sizes}]"
+        f" : ({ANY}, {ANY}) -> ({ANY}, {ANY})",
+        f'  transform.annotate %tiled "{MADE}" : {ANY}',
+        "  transform.yield",
+        "}",
+        f"%all = transform.structured.match attributes {{{MADE}}} in %root : ({ANY}) -> {ANY}",
+        focus="%all",
         one_by_one=True,
     )
 
@@ -260,4 +254,4 @@ def interchange(op: ir.Operation, *, order: tuple[int, ...]) -> Script:
         lines.append(line("%generic", "structured.generalize %target"))
         source = "%generic"
     text = f"structured.interchange {source} iterator_interchange = {integers(order)}"
-    return Script((*lines, line("%ordered", text)), "%ordered")
+    return Script(*lines, line("%ordered", text), focus="%ordered")

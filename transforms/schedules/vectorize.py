@@ -126,11 +126,9 @@ def _script(
         given += " {vectorize_nd_extract}"
     nth = f" {{nth_parent = {depth + 1} : i64}}" if depth else ""
     return Script(
-        (
-            line("%around", f"get_parent_op %target{nth}"),
-            f"transform.structured.vectorize %target{given} : {ANY}",
-        ),
-        "%around",
+        line("%around", f"get_parent_op %target{nth}"),
+        f"transform.structured.vectorize %target{given} : {ANY}",
+        focus="%around",
         doubt=doubt,
     )
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
@@ -15,7 +15,7 @@ from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.indices.mixed import mixed_attribute
 from linalg_ext.structured.indices.sizes import as_number, index, size_of, value_of
-from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.utils.maps import indexing_maps, split_operands
 from linalg_ext.structured.views.types import view_type
 from linalg_ext.structured.views.view_ops import is_view
 from linalg_ext.symbolic.index_sets import Tile
@@ -77,21 +77,20 @@ def unroll_windows(op: ir.Operation) -> list[ir.Operation]:
     """
     loops = check_maps(op, "unroll_windows")
     check_not_empty(op, loops)
-    if all(is_plain(map_) for map_ in indexing_maps(op)):
+    maps = indexing_maps(op)
+    if all(map(is_plain, maps)):
         raise refusal(
             op,
             f"unroll_windows is for ops that read windows; this {op.name} has none",
             expected="an index that is a sum of loops, such as d1 + d4",
         )
-    maps = indexing_maps(op)
     check_layouts(op, "unroll_windows")
     places = places_of(maps, loops, loops.ranges, limit=MOST_PLACES)
     if places is None:
         number, index, own = reading(maps, loops)
-        runs = [loops.ranges[loop] for loop in own]
         shown = ", ".join(
-            f"loop {loop} runs {count if count > 0 else '?'} times"
-            for loop, count in zip(own, runs, strict=True)
+            f"loop {loop} runs {count if (count := loops.ranges[loop]) > 0 else '?'} times"
+            for loop in own
         )
         raise refusal(
             op,
@@ -106,8 +105,7 @@ MOST_PLACES = 128
 """Copies of one op: a window of 11 x 11 has fewer."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """An op for one place.
 
     Attributes:
@@ -135,10 +133,10 @@ class _Slice:
             return self.base
         if isinstance(self.base.type, ir.MemRefType):
             return self._subview()
-        element = ir.ShapedType(self.base.type).element_type
         gap = ir.ShapedType.get_dynamic_size()
-        shape = [size if isinstance(size, int) else gap for size in self._kept()]
-        type_ = ir.RankedTensorType.get(shape, element)
+        sizes = [size if isinstance(size, int) else gap for size in self.sizes]
+        shape = [size for axis, size in zip(self.axes, sizes, strict=True) if axis.dim is not None]
+        type_ = ir.RankedTensorType.get(shape, ir.ShapedType(self.base.type).element_type)
         return _result(tensor.ExtractSliceOp(type_, self.base, *self._geometry()))
 
     def put(self, part: ir.Value) -> ir.Value:
@@ -154,10 +152,6 @@ class _Slice:
         kept = [at for at, axis in enumerate(self.axes) if axis.dim is not None]
         type_ = view_type(ir.MemRefType(self.base.type), tile, sizes, kept)
         return _result(memref.SubViewOp(type_, self.base, *self._geometry()))
-
-    def _kept(self) -> list[Number]:
-        pairs = zip(self.axes, self.sizes, strict=True)
-        return [size for axis, size in pairs if axis.dim is not None]
 
     def _geometry(self) -> tuple[Any, ...]:
         sizes = [index(size) for size in self.sizes]
@@ -185,7 +179,7 @@ def unrolled(op: ir.Operation, loops: Loops, places: Places) -> list[Piece]:
     maps = indexing_maps(op)
     nest = _Nest(op, loops, places, maps, _sizes(op, loops, maps), _unused(op, places, maps))
     with op.location, ir.InsertionPoint(op):
-        state = nest.around({}, list(op.operands)[len(op.operands) - _outputs(op, maps) :], 0)
+        state = nest.around({}, split_operands(op)[1], 0)
         for result, value in zip(op.results, state, strict=False):
             result.replace_all_uses_with(value)
         op.erase()
@@ -232,102 +226,97 @@ class _Nest:
                 for dim, number in unrolled_.items()
                 if not isinstance(self.sizes[dim], int)
             ]
-            build = _Building(self, {**place, **unrolled_})
+            here = {**place, **unrolled_}
             if conditions:
-                op, made = _guarded(build, made, conditions)
+                op, made = self._guarded(here, made, conditions)
             else:
-                op, made = build(made)
+                op, made = self._built(here, made)
             self.pieces.append(Piece(op, depth + bool(conditions)))
         return made
 
+    def _guarded(
+        self,
+        place: Mapping[str, Number],
+        state: Sequence[ir.Value],
+        conditions: Sequence[tuple[int, Number]],
+    ) -> tuple[ir.Operation, list[ir.Value]]:
+        """The op for a place that there is only where its numbers are below these sizes."""
+        tests = [
+            arith.CmpIOp(arith.CmpIPredicate.slt, value_of(number), value_of(size)).result
+            for number, size in conditions
+        ]
+        holds = reduce(lambda one, other: arith.AndIOp(one, other).result, tests)
+        types = [value.type for value in state if self.op.results]
+        choice = scf.IfOp(holds, types, has_else=bool(types))
+        with ir.InsertionPoint(choice.operation.regions[0].blocks[0]):
+            made, new = self._built(place, state)
+            scf.YieldOp(new if types else [])
+        if not types:
+            return made, list(state)
+        with ir.InsertionPoint(choice.operation.regions[1].blocks[0]):
+            scf.YieldOp(list(state))
+        return made, list(choice.results)
 
-@dataclass(frozen=True)
-class _Building:
-    """A function that builds the op for one place."""
-
-    nest: _Nest
-    place: Mapping[str, Number]
-
-    def __call__(self, state: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Value]]:
-        """The op, at the insertion point, and what it makes of the destinations."""
-        nest = self.nest
-        values = [*list(nest.op.operands)[: len(nest.maps) - len(state)], *state]
-        slices = [self._slice(*each) for each in zip(values, nest.maps, strict=True)]
-        used = [number for number in range(len(values)) if number not in nest.unused]
+    def _built(
+        self, place: Mapping[str, Number], state: Sequence[ir.Value]
+    ) -> tuple[ir.Operation, list[ir.Value]]:
+        """The op for one place, at the insertion point, and what it makes of the destinations."""
+        values = [*list(self.op.operands)[: len(self.maps) - len(state)], *state]
+        slices = [self._slice(*each, place) for each in zip(values, self.maps, strict=True)]
+        used = [number for number in range(len(values)) if number not in self.unused]
         operands = [slices[number].value() for number in used]
-        results = len(nest.op.results)
+        results = len(self.op.results)
         types = [value.type for value in operands[len(operands) - results :]] if results else []
-        names = nest.maps[0].dims
+        names = self.maps[0].dims
         kinds = [
-            "reduction" if names.index(dim) in nest.loops.reductions else "parallel"
-            for dim in nest.places.kept
+            "reduction" if names.index(dim) in self.loops.reductions else "parallel"
+            for dim in self.places.kept
         ]
         made = as_generic(
-            nest.op,
+            self.op,
             operands,
             types,
-            [nest.places.left_of(nest.maps[number]) for number in used],
+            [self.places.left_of(self.maps[number]) for number in used],
             kinds,
             outputs=len(state),
-            without=nest.unused,
+            without=self.unused,
         )
-        self._settle_positions(made, names)
+        self._settle_positions(made, names, place)
         if not results:
             return made, list(state)
         written = slices[len(slices) - len(state) :]
         return made, [each.put(part) for each, part in zip(written, made.results, strict=True)]
 
-    def _slice(self, value: ir.Value, map_: AffineMap) -> _Slice:
-        axes = axes_at(map_, self.place)
+    def _slice(self, value: ir.Value, map_: AffineMap, place: Mapping[str, Number]) -> _Slice:
+        axes = axes_at(map_, place)
         if axes is None:
-            raise ValueError(f"{map_} at {dict(self.place)} is no slice")
+            raise ValueError(f"{map_} at {dict(place)} is no slice")
         if not isinstance(value.type, ir.ShapedType):
             return _Slice(value, (), (), True)
-        sizes: list[Number] = [
-            1 if axis.dim is None else self.nest.sizes[axis.dim] for axis in axes
-        ]
+        sizes: list[Number] = [1 if axis.dim is None else self.sizes[axis.dim] for axis in axes]
         is_all = all(
-            isinstance(index, AffineDim) or (axis.is_whole and size == size_of(value, number))
+            axis.dim is not None
+            and (isinstance(index, AffineDim) or (axis.is_whole and size == size_of(value, number)))
             for number, (index, axis, size) in enumerate(
                 zip(map_.results, axes, sizes, strict=True)
             )
-            if axis.dim is not None
-        ) and all(axis.dim is not None for axis in axes)
+        )
         return _Slice(value, tuple(axes), tuple(sizes), is_all)
 
-    def _settle_positions(self, made: ir.Operation, names: Sequence[str]) -> None:
+    def _settle_positions(
+        self, made: ir.Operation, names: Sequence[str], place: Mapping[str, Number]
+    ) -> None:
         """Let the body see the positions of the whole."""
         body = made.regions[0].blocks[0]
         for position in operations(made, {"linalg.index"}):
             dim = names[ir.IntegerAttr(position.attributes["dim"]).value]
             with ir.InsertionPoint.at_block_begin(body):
-                if dim in self.place:
-                    new = value_of(self.place[dim])
+                if dim in place:
+                    new = value_of(place[dim])
                 else:
-                    new = linalg.IndexOp(self.nest.places.kept.index(dim)).result
+                    new = linalg.IndexOp(self.places.kept.index(dim)).result
             position.operation.results[0].replace_all_uses_with(new)
             position.operation.erase()
-
-
-def _guarded(
-    build: _Building, state: Sequence[ir.Value], conditions: Sequence[tuple[int, Number]]
-) -> tuple[ir.Operation, list[ir.Value]]:
-    """The op for a place that there is only where its numbers are below these sizes."""
-    tests = [
-        arith.CmpIOp(arith.CmpIPredicate.slt, value_of(number), value_of(size)).result
-        for number, size in conditions
-    ]
-    holds = reduce(lambda one, other: arith.AndIOp(one, other).result, tests)
-    types = [value.type for value in state if build.nest.op.results]
-    choice = scf.IfOp(holds, types, has_else=bool(types))
-    with ir.InsertionPoint(choice.operation.regions[0].blocks[0]):
-        made, new = build(state)
-        scf.YieldOp(new if types else [])
-    if not types:
-        return made, list(state)
-    with ir.InsertionPoint(choice.operation.regions[1].blocks[0]):
-        scf.YieldOp(list(state))
-    return made, list(choice.results)
 
 
 def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
@@ -345,15 +334,10 @@ def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[st
     return found | known
 
 
-def _outputs(op: ir.Operation, maps: Sequence[AffineMap]) -> int:
-    body = op.regions[0].blocks[0].operations
-    return len(body[len(body) - 1].operation.operands)
-
-
 def _unused(op: ir.Operation, places: Places, maps: Sequence[AffineMap]) -> frozenset[int]:
     """The inputs that the body does not read and that no loop is known by: shapes of windows."""
     arguments = op.regions[0].blocks[0].arguments
-    inputs = len(maps) - _outputs(op, maps)
+    inputs = len(split_operands(op)[0])
     left = [places.left_of(map_) for map_ in maps]
     found: set[int] = set()
     for number in range(inputs):
