@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -21,6 +20,7 @@ from linalg_ext.target import Level, Target, using
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.model import element_bits
 from linalg_ext.target.performance import BESIDE_FUNCTIONS, FUNCTIONS, MEASURED, TYPES, Figures
+from linalg_ext.tuning.timing import Call, seconds_of, seconds_together
 
 SECONDS, LOAD = "calibration.seconds", "calibration.load"
 """Notes that are left: how long it took, and how many processes wanted a core meanwhile."""
@@ -77,9 +77,7 @@ def _fork_seconds(machine: Target) -> float:
     if count == 1:
         return analytic(machine, is_here=True).fork
     array = np.ones((_FORKED, _FORKED), np.float32)
-    kernel = compile(product(_FORKED, "f32"), trusted=True, checked=False)
-    out = kernel(array, array)
-    work = partial(kernel, array, array, out=out)
+    work = _call(product(_FORKED, "f32"), [array, array])
     one = seconds_of(work, clock=time.perf_counter)
     with threads.using(count):
         several = seconds_of(work, clock=time.perf_counter)
@@ -310,9 +308,12 @@ def _chain_seconds(ops: Sequence[str]) -> float:
 
 
 def _seconds(text: str, arrays: Sequence[Any]) -> float:
+    return seconds_of(_call(text, arrays))
+
+
+def _call(text: str, arrays: Sequence[Any]) -> Call:
     kernel = compile(text, trusted=True, checked=False)
-    out = kernel(*arrays)
-    return seconds_of(partial(kernel, *arrays, out=out))
+    return partial(kernel, *arrays, out=kernel(*arrays))
 
 
 def _chain(ops: Sequence[str], length: int) -> str:
@@ -376,8 +377,8 @@ _CHANNELS, _IMAGE, _KERNEL = 32, 28, 3
 
 def contraction_rate(dtype: str) -> float:
     """Additions and multiplications a second of a product of square matrices."""
-    shape = (_SIZE, _SIZE)
-    return 2 * _SIZE**3 / _product_seconds(product(_SIZE, dtype), [shape, shape], dtype)
+    array = np.ones((_SIZE, _SIZE), _DTYPES[dtype])
+    return 2 * _SIZE**3 / _seconds(product(_SIZE, dtype), [array, array])
 
 
 def product(size: int, dtype: str) -> str:
@@ -414,14 +415,7 @@ def window_rate(dtype: str) -> float:
       return %r : {results}
     }}"""
     flops = 2 * _CHANNELS**2 * _IMAGE**2 * _KERNEL**2
-    return flops / _product_seconds(text, [image, kernel], dtype)
-
-
-def _product_seconds(text: str, shapes: list[tuple[int, ...]], dtype: str) -> float:
-    kind = np.float64 if dtype == "f64" else np.float32
-    arrays: list[Any] = [np.ones(shape, kind) for shape in shapes]
-    kernel = compile(text, trusted=True, checked=False)
-    return seconds_of(partial(kernel, *arrays, out=kernel(*arrays)))
+    return flops / _seconds(text, [np.ones(shape, _DTYPES[dtype]) for shape in (image, kernel)])
 
 
 _UNROLL = 8
@@ -467,7 +461,7 @@ def _rate(kind: str, footprint: int, threads: int = 1) -> float:
     length = max(1, footprint // (4 * threads * step)) * step
     repeats = max(1, _MOVED // (4 * length * threads))
     kernel = _kernel(kind)
-    works: list[Work] = [
+    works: list[Call] = [
         partial(kernel, aligned(length, "f32"), aligned(step, "f32"), repeats)
         for _ in range(threads)
     ]
@@ -523,57 +517,3 @@ def _kernel(kind: str) -> Any:
       return
     }}"""
     return compile(text, trusted=True, checked=False)
-
-
-Work = Callable[[], object]
-
-Clock = Callable[[], float]
-"""Tells seconds."""
-
-_ROUND = 2e-3
-"""Seconds that a round lasts at least: long beside what reading the clock takes."""
-
-_ROUNDS = 25
-
-
-def seconds_of(work: Work, *, rounds: int = _ROUNDS, clock: Clock = time.thread_time) -> float:
-    """Seconds of one call; of what several threads work on, `clock` is `time.perf_counter`."""
-    work()  # compiled, pages there, clock up
-    start = clock()
-    work()
-    calls = max(1, int(_ROUND / max(clock() - start, 1e-7)))
-    return min(_round(work, calls, clock) for _ in range(rounds))
-
-
-def seconds_together(
-    works: Sequence[Work], *, rounds: int = 9, clock: Clock = time.perf_counter
-) -> float:
-    """Return the seconds from the first start to the last end, each call on a thread of its own."""
-    times: list[list[tuple[float, float]]] = [[] for _ in works]
-    barrier = threading.Barrier(len(works))
-
-    def run(work: Work, into: list[tuple[float, float]]) -> None:
-        work()
-        for _ in range(rounds):
-            barrier.wait()
-            start = clock()
-            work()
-            into.append((start, clock()))
-
-    threads = [threading.Thread(target=run, args=pair) for pair in zip(works, times, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    lasted = [
-        max(end for _, end in each) - min(start for start, _ in each)
-        for each in zip(*times, strict=True)
-    ]
-    return float(min(lasted))
-
-
-def _round(work: Work, calls: int, clock: Clock) -> float:
-    start = clock()
-    for _ in range(calls):
-        work()
-    return (clock() - start) / calls

@@ -13,7 +13,7 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
 from linalg_ext.runtime import threads
-from linalg_ext.tuning.search import race
+from linalg_ext.tuning.timing import race
 
 _SECONDS = 1.0
 """The longest time that all groupings together are measured, in seconds."""

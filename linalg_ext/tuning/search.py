@@ -1,12 +1,12 @@
-"""Plans and groupings measured against each other: the model's plan against its neighbours."""
+"""The search: the model's plan against its neighbours, measured in turn."""
 
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.transforms.codegen.base.choices import Choices, Variation
 from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
 from linalg_ext.transforms.codegen.vectorization.planned_loops import PlannedLoops
+from linalg_ext.tuning.timing import Call, Clock, in_turn
 from linalg_ext.utils.logs import logger
 from linalg_ext.utils.progress import Progress
 
-Call = Callable[[], object]
 Measure = Callable[[Sequence[Call], float], Sequence[float]]
 """Takes calls and the seconds that they may take in all; gives the seconds of one of each."""
 
@@ -44,7 +44,7 @@ class Tuning:
     seconds: float = 10.0
     candidates: int = 10
     measure: Measure | None = None
-    clock: Callable[[], float] = time.perf_counter
+    clock: Clock = time.perf_counter
 
     def __post_init__(self) -> None:
         is_number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
@@ -125,13 +125,13 @@ class Finding:
         )
 
 
-Tunable = Callable[..., Any]
-"""A kernel."""
+Kernel = Callable[..., Any]
+Change = Callable[[Choices], Choices]
 
 
-def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices], Choices]]:
+def trials_of(decisions: Sequence[object], most: int) -> list[Change]:
     """Return the changes to try, one by one, on top of the choices made before."""
-    trials: list[Callable[[Choices], Choices]] = []
+    trials: list[Change] = []
     for decision in decisions:
         if isinstance(decision, PlannedContraction):
             for candidate in decision.candidates(most + 1)[1:]:
@@ -146,14 +146,14 @@ def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices]
     return trials
 
 
-def _with_plan(key: str, variation: Variation) -> Callable[[Choices], Choices]:
+def _with_plan(key: str, variation: Variation) -> Change:
     return lambda chosen: replace(chosen, plans={**chosen.plans, key: variation})
 
 
 def search(
-    first: Tunable,
+    first: Kernel,
     decisions: Sequence[object],
-    make: Callable[[Choices], Tunable],
+    make: Callable[[Choices], Kernel],
     arguments: Callable[[], Sequence[Any]],
     results: Callable[[Sequence[Any], Any], Sequence[Any]],
     tuning: Tuning,
@@ -178,7 +178,7 @@ def search(
     log = logger("tuning")
     given = arguments()
     try:
-        expected = _copies(results(given, first(*given)))
+        expected = [np.array(array) for array in results(given, first(*given))]
         with Progress("tuning", len(trials), tuning.clock) as progress:
             for trial in trials:
                 if tuning.clock() >= end:
@@ -187,10 +187,10 @@ def search(
                 kernel = make(choices)
                 progress.advance(_shown(choices))
                 again = arguments()
-                if not _agree(results(again, kernel(*again)), expected):
+                if not all(map(_is_close, results(again, kernel(*again)), expected)):
                     continue
                 tried += 1
-                old, new = measure([_bound(best_kernel, given), _bound(kernel, again)], each)
+                old, new = measure([partial(best_kernel, *given), partial(kernel, *again)], each)
                 log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
@@ -200,45 +200,14 @@ def search(
         )
     if best_kernel is first:
         return Finding(Choices(), tried=tried)
-    before, after = measure([_bound(first, given), _bound(best_kernel, arguments())], each)
+    before, after = measure([partial(first, *given), partial(best_kernel, *arguments())], each)
     if before < WORTHWHILE * after:
         return Finding(Choices(), tried=tried)
     return Finding(best, before / after, before, after, tried)
 
 
-def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
-    """The median of each call's seconds, over rounds in which each runs for a millisecond or so."""
-    counts = []
-    for call in calls:
-        call()
-        start = time.perf_counter()
-        call()
-        counts.append(max(1, int(1e-3 / max(time.perf_counter() - start, 1e-7))))
-    times: list[list[float]] = [[] for _ in calls]
-    end = time.perf_counter() + min(seconds, 0.5)
-    while len(times[0]) < 5 or (time.perf_counter() < end and len(times[0]) < 200):
-        for found, call, count in zip(times, calls, counts, strict=True):
-            start = time.perf_counter()
-            for _ in range(count):
-                call()
-            found.append((time.perf_counter() - start) / count)
-    return [statistics.median(found) for found in times]
-
-
-def _bound(kernel: Tunable, arguments: Sequence[Any]) -> Call:
-    return lambda: kernel(*arguments)
-
-
-def _copies(arrays: Sequence[Any]) -> list[Any]:
-    return [np.array(array) for array in arrays]
-
-
-def _agree(results: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Return whether results differ by no more than another order of sums explains."""
-    return all(map(_is_close, results, expected))
-
-
 def _is_close(one: Any, other: Any) -> bool:
+    """Return whether a result differs by no more than another order of sums explains."""
     one, other = np.asarray(one), np.asarray(other)
     if one.dtype.kind in "biu":
         return bool(np.array_equal(one, other))
@@ -253,66 +222,3 @@ def _is_close(one: Any, other: Any) -> bool:
 
 def _shown(choices: Choices) -> str:
     return str(next(reversed(list(choices.plans.values())), "loops"))
-
-
-_BATCH = 5e-4
-"""Seconds that a call is repeated for, so that the clock's own time does not count."""
-
-_LEAST_ROUNDS, _WARMING = 5, 0.4
-"""Rounds and seconds before anything drops out: a machine takes a while to be at its speed."""
-
-_BEHIND = 1.1
-"""A call whose time exceeds the best time by this factor drops out."""
-
-_STILL = 30
-"""Rounds without a better time after which no better one is expected."""
-
-_BETTER = 0.998
-"""Part of a time that is a better one."""
-
-
-def race(
-    calls: Sequence[Callable[[], object]],
-    seconds: float,
-    *,
-    clock: Callable[[], float] = time.perf_counter,
-) -> list[float]:
-    """The least seconds of each call, measured until the fastest is known.
-
-    Args:
-        calls: what is timed.
-        seconds: how long all of it takes at most, a few rounds aside.
-        clock: tells the time.
-    """
-    counts = [_count(call, clock) for call in calls]
-    least = [math.inf] * len(calls)
-    running = list(range(len(calls)))
-    begin, rounds, still = clock(), 0, 0
-    while rounds < _LEAST_ROUNDS or (still < _STILL and len(running) > 1):
-        passed = clock() - begin
-        if rounds >= _LEAST_ROUNDS and passed >= seconds:
-            break
-        is_better = False
-        for at in running:
-            taken = _seconds(calls[at], counts[at], clock)
-            is_better |= taken < _BETTER * least[at]
-            least[at] = min(least[at], taken)
-        is_warm = rounds >= _LEAST_ROUNDS and passed >= _WARMING
-        rounds, still = rounds + 1, still + 1 if is_warm and not is_better else 0
-        if is_warm:
-            best = min(least)
-            running = [at for at in running if least[at] <= _BEHIND * best]
-    return least
-
-
-def _count(call: Callable[[], object], clock: Callable[[], float]) -> int:
-    """Return the number of calls in a batch, after a first call that warms up."""
-    call()
-    return max(1, math.ceil(_BATCH / max(_seconds(call, 1, clock), 1e-7)))
-
-
-def _seconds(call: Callable[[], object], count: int, clock: Callable[[], float]) -> float:
-    start = clock()
-    for _ in range(count):
-        call()
-    return (clock() - start) / count

@@ -1,15 +1,16 @@
 """Costs: the answers of a cost model, in seconds, and their parts.
 
 A search depends on a `CostModel` and nothing else of the machine, so any object with its three
-methods will do: a calibrated one (`_model.py`), one that counts bytes, one that measures.
+methods will do: a calibrated one (`TargetModel`), one that counts bytes, one that measures.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.runtime import threads as crews
@@ -22,9 +23,6 @@ from ._graph import ARGUMENTS, CONTRACTION, FREE, MOVE, WINDOW, Access, Graph, V
 from ._nests import Members, Nest, nests_of
 from ._state import ROOT, Item, State
 from ._tiling import SLICE, loops_of, tiles_of, tiling_of
-
-if TYPE_CHECKING:
-    from ._state import State
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,12 +51,13 @@ class Cost:
     @classmethod
     def sum(cls, costs: Iterable[Cost]) -> Cost:
         """All costs together: parts and work of one name are added."""
-        seconds, parts, work = 0.0, dict[str, float](), dict[str, float]()
+        seconds, parts, work = 0.0, defaultdict[str, float](float), defaultdict[str, float](float)
         for cost in costs:
             seconds += cost.seconds
-            for into, found in ((parts, cost.parts), (work, cost.work)):
-                for name, value in found:
-                    into[name] = into.get(name, 0.0) + value
+            for name, value in cost.parts:
+                parts[name] += value
+            for name, value in cost.work:
+                work[name] += value
         return cls(seconds, tuple(parts.items()), tuple(work.items()))
 
     def __add__(self, other: Cost) -> Cost:
@@ -152,7 +151,10 @@ class TargetModel:
         if cost is None:
             tiling = tiling_of(state, group) if is_group else ()
             outputs = outputs or state.outputs(group)
-            cost = self._keep(key, self._computed(state, group, outputs, tiling))
+            cost = self._computed(state, group, outputs, tiling)
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            self._known[key] = cost
         return cost
 
     def of_state(self, state: State) -> Cost:
@@ -200,24 +202,17 @@ class TargetModel:
         """The cost on all threads, if it is less."""
         slack = max((_slack(work) for work in members.work.values()), default=1)
         threads = min(self.threads, slack * tiles)
-        faster = self._faster(threads)
+        # Reading from a level is faster by what all cores together read from it.
+        speedups: dict[str, float] = {
+            level.name: max(1.0, min(threads, level.shared / level.read))
+            for level in self.figures.levels
+        }
         parts = [
-            (name, seconds / (1.0 if name in _ALONE else faster.get(name, threads)))
+            (name, seconds / (1.0 if name in _ALONE else speedups.get(name, threads)))
             for name, seconds in cost.parts
         ]
         shared = Cost.of([*parts, ("threads", self.figures.fork)], cost.work)
         return min(cost, shared, key=lambda each: each.seconds)
-
-    def _faster(self, threads: int) -> Mapping[str, float]:
-        """Return the speedup of `threads` threads over one at reading from each level."""
-        levels = self.figures.levels
-        return {each.name: max(1.0, min(threads, each.shared / each.read)) for each in levels}
-
-    def _keep(self, key: Hashable, cost: Cost) -> Cost:
-        if len(self._known) >= _MOST_KEPT:
-            self._known.clear()
-        self._known[key] = cost
-        return cost
 
     def _turn_to(self, graph: Graph) -> None:
         if graph is not self._graph:
@@ -254,9 +249,6 @@ def _viewed(graph: Graph, value: Value) -> Value:
         value = node.reads[0]
     return value
 
-
-Parts = dict[str, float]
-"""Values by name."""
 
 _CROWDING = frozenset(set(ALL_FUNCTIONS) - {"simple", "divide"})
 """The functions that crowd a nest: several of them wait for each other."""
@@ -297,34 +289,39 @@ class Counting:
 
     def _of_nest(self, nest: Nest, near: set[int]) -> Cost:
         """The cost of one nest; `near` are ops whose results are in the nearest cache."""
-        computing, moving, work = Parts(), Parts(), Parts()
+        computing, moving, work = (defaultdict[str, float](float) for _ in range(3))
         for node in nest.ops:
             done = self.members.work[node]
             rounds = nest.rounds[node]
             for kind, seconds, count in arithmetic(done, rounds, self.target, self.figures):
-                _add(computing, kind, seconds)
-                _add(work, kind, count)
-        self._crowd(computing)
-        for level, moved in self._reads(nest, near):
-            _add(moving, level.name, moved / level.read)
-            _add(work, f"bytes of {level.name}", moved)
-        for level, moved in self._writes(nest):
-            _add(moving, level.name, moved / level.write)
-            _add(work, f"bytes of {level.name}", moved)
-        for level, moved in self._packed(nest):
-            _add(moving, level.name, moved / level.write)
-            _add(work, f"bytes of {level.name}", moved)
-        together = _in_turn if self.members.work[nest.main].is_product else _overlapped
-        return Cost.of([*together(computing, moving), *self._beginnings(nest)], work.items())
-
-    def _crowd(self, computing: Parts) -> None:
-        """Functions wait for each other where a nest has several; what is simple fills the gaps."""
+                computing[kind] += seconds
+                work[kind] += count
+        # Functions wait for each other where a nest has several; what is simple fills the gaps.
         functions = _CROWDING & computing.keys()
         if functions and "simple" in computing:
             computing["simple"] *= BESIDE_FUNCTIONS
         if len(functions) > 1:
             for kind in functions:
                 computing[kind] *= self.figures.crowding
+        traffic = [(level, moved, level.read) for level, moved in self._reads(nest, near)]
+        written = (*self._writes(nest), *self._packed(nest))
+        traffic += [(level, moved, level.write) for level, moved in written]
+        for level, moved, rate in traffic:
+            moving[level.name] += moved / rate
+            work[f"bytes of {level.name}"] += moved
+        main = self.members.work[nest.main]
+        beyond = 1.0  # of a product: operands are packed, and tiles of the result written, apart
+        if not main.is_product:
+            in_memory = sum(moving.values())
+            waiting = max(0.0, in_memory - sum(computing.values()))
+            beyond = waiting / in_memory if in_memory else 0.0
+        parts = [
+            *computing.items(),
+            *((name, beyond * seconds) for name, seconds in moving.items() if beyond),
+            ("nests", 0.0 if nest.shares_rows else self.figures.nest),
+            ("loops", _innermost_starts(main) * self.figures.loop),
+        ]
+        return Cost.of(parts, work.items())
 
     def _reads(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float]]:
         """From which level how many bytes come, each tensor once."""
@@ -370,7 +367,9 @@ class Counting:
         if value.node in self.members.inside:
             yield self._nearest_for(moved), moved
             return
-        outside = self.around if self._is_given(value) else 2 * access.bytes
+        # An argument or a constant is there before the call.
+        is_given = value.node == ARGUMENTS or self.members.state.node(value.node).work.kind == FREE
+        outside = self.around if is_given else 2 * access.bytes
         # A tile finds what every tile reads where the tile before has left it.
         first = min(moved, access.bytes / self.tiles)
         yield self.figures.level_of(outside), first
@@ -381,17 +380,6 @@ class Counting:
         """Return the level that holds a value after as many bytes as its own were written since."""
         return self.figures.level_of(2 * moved)
 
-    def _is_given(self, value: Value) -> bool:
-        """Return whether a value is there before the call: an argument, or a constant."""
-        if value.node == ARGUMENTS:
-            return True
-        return self.members.state.node(value.node).work.kind == FREE
-
-    def _beginnings(self, nest: Nest) -> list[tuple[str, float]]:
-        begin = 0.0 if nest.shares_rows else self.figures.nest
-        starts = _innermost_starts(self.members.work[nest.main])
-        return [("nests", begin), ("loops", starts * self.figures.loop)]
-
 
 def _innermost_starts(work: Work) -> float:
     """Return the number of times that an innermost loop begins; 0 for contractions and windows.
@@ -401,23 +389,6 @@ def _innermost_starts(work: Work) -> float:
     if work.kind in (CONTRACTION, WINDOW) or not work.iterations:
         return 0.0
     return 1.0 if is_contiguous(work) else work.iterations / work.loops[-1]
-
-
-def _in_turn(computing: Parts, moving: Parts) -> list[tuple[str, float]]:
-    """Arithmetic, and then memory: operands are packed, and tiles of the result written, apart."""
-    return [*computing.items(), *moving.items()]
-
-
-def _overlapped(computing: Parts, moving: Parts) -> list[tuple[str, float]]:
-    """The longer of arithmetic and memory: what memory takes beyond arithmetic, by level."""
-    arithmetic_time, memory_time = sum(computing.values()), sum(moving.values())
-    waiting = max(0.0, memory_time - arithmetic_time)
-    part = waiting / memory_time if memory_time else 0.0
-    return [*computing.items(), *((name, part * each) for name, each in moving.items() if part)]
-
-
-def _add(into: Parts, name: str, value: float) -> None:
-    into[name] = into.get(name, 0.0) + value
 
 
 _TILE_ROWS = 6

@@ -452,7 +452,10 @@ MADE = "linalg_ext.schedule_made"
 
 
 class Spot(NamedTuple):
-    """An op by its place in the walk over its module, and by its name, which proves it."""
+    """An op by its place in the walk over its module, and by its name, which proves it.
+
+    No handle into IR outlives a transformation: between steps ops are known by their spots.
+    """
 
     number: int
     name: str

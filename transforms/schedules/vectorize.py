@@ -308,6 +308,10 @@ _ASSERT = "cf.assert"
 def asserted_before(op: ir.Operation, loops: Loops) -> list[ir.Operation]:
     """Take the assertions out of a body; the reductions that say whether all of them hold.
 
+        linalg.generic: cf.assert %c, "m"       %all = linalg.generic: %all and %c, a reduction
+                                                cf.assert %all, "m"
+                                                linalg.generic
+
     Nothing is changed if one of them cannot be checked before the op. That is so if it stands in a
     region in the body, or depends on the value of a reduction, or if the op is on buffers.
     """

@@ -386,7 +386,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Places:
-    """The loops that are taken out of an op.
+    """The loops that are taken out of an op, so that the rest reads by plain dimensions.
+
+        input  (n, oh + kh, 2 * ow + kw, c)     unrolled: kh, kw
+        place  kh = 0, kw = 2                   input (n, oh, ow, c), a slice of it from 0 and 2 on,
+                                                the second by steps of 2
 
     Attributes:
         dims: the dimensions that are unrolled, outermost first.
