@@ -36,7 +36,7 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
 
 def _call(kernel: Kernel) -> Callable[[], object]:
     """A kernel with arguments of its own, and memory for its results: to get it takes long."""
-    arguments = arguments_of(kernel)
+    arguments = arguments_of(kernel.signature.parameters)
     out = kernel(*arguments)
     if not kernel.signature.results:
         return partial(kernel, *arguments)

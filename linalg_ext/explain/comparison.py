@@ -39,20 +39,11 @@ class Run(NamedTuple):
 def compared(left: LocatedText, right: LocatedText) -> list[Run]:
     """The runs of two texts, in order; each line is in one of them."""
     runs: list[Run] = []
-    texts = _without_numbers(left), _without_numbers(right)
-    for is_same, *where in stretches(*texts, is_nothing=_closes):
-        run = Run("same" if is_same else "changed", *where)
-        runs += [run] if is_same else _by_place(left, right, run)
+    texts = ([_NUMBERED.sub("%", line.strip()) for line in text.lines] for text in (left, right))
+    # Of lines that say nothing, one is the same as another only beside lines that are.
+    for run in stretches(*texts, is_nothing=lambda line: line in ("}", "")):
+        runs += [run] if run.kind == "same" else _by_place(left, right, run)
     return runs
-
-
-def _closes(line: object) -> bool:
-    """Return whether a line says nothing: it is the same as another only beside one that is."""
-    return line in ("}", "")
-
-
-def _without_numbers(text: LocatedText) -> list[str]:
-    return [_NUMBERED.sub("%", line.strip()) for line in text.lines]
 
 
 def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
@@ -61,16 +52,13 @@ def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
     rights = _parts(right, run.right, run.right_end)
     runs: list[Run] = []
     places = [place for place, *_ in lefts], [place for place, *_ in rights]
-    for is_same, i, i_end, j, j_end in stretches(*places):
-        if is_same:
+    for kind, i, i_end, j, j_end in stretches(*places):
+        if kind == "same":
             pairs = zip(lefts[i:i_end], rights[j:j_end], strict=True)
             runs += [Run("changed", *one[1:], *other[1:]) for one, other in pairs]
         else:
-            (start, end), (first, last) = (
-                _span(lefts, i, i_end, run.left_end),
-                _span(rights, j, j_end, run.right_end),
-            )
-            runs.append(Run("changed", start, end, first, last))
+            spans = *_span(lefts, i, i_end, run.left_end), *_span(rights, j, j_end, run.right_end)
+            runs.append(Run("changed", *spans))
     return runs
 
 
@@ -100,22 +88,12 @@ def _span(
     return parts[first][1], parts[last - 1][2]
 
 
-class Stretch(NamedTuple):
-    """A stretch of two sequences: equal, or what stands between such; ends are not included."""
-
-    is_same: bool
-    left: int
-    left_end: int
-    right: int
-    right_end: int
-
-
 def stretches(
     left: Sequence[Hashable],
     right: Sequence[Hashable],
     *,
     is_nothing: Callable[[Any], bool] = lambda _: False,
-) -> Iterator[Stretch]:
+) -> Iterator[Run]:
     """Two sequences in stretches, in order; every item is in one of them.
 
     Items that occur once in each sequence are matched first, as many as keep their order: "patience
@@ -131,21 +109,19 @@ def stretches(
     for at, other in (*_once_in_each(left, right, is_nothing), (len(left), len(right))):
         _between(left, right, (i, at, j, other), is_nothing, found)
         if at < len(left):
-            _add(found, _Match(at, other, 1))
+            _add(found, (at, other, 1))
         i, j = at + 1, other + 1
     i = j = 0
     for at, other, size in (*found, (len(left), len(right), 0)):
         if (i, j) != (at, other):
-            yield Stretch(False, i, at, j, other)
+            yield Run("changed", i, at, j, other)
         i, j = at + size, other + size
         if size:
-            yield Stretch(True, at, i, other, j)
+            yield Run("same", at, i, other, j)
 
 
-class _Match(NamedTuple):
-    left: int
-    right: int
-    size: int
+_Match = tuple[int, int, int]
+"""The first items of two equal stretches, and how many there are."""
 
 
 def _once_in_each(
@@ -186,7 +162,7 @@ def _between(
     """Add what matches between two anchors: what is equal right beside them, and then the rest."""
     i, i_end, j, j_end = gap
     while i < i_end and j < j_end and left[i] == right[j]:
-        _add(found, _Match(i, j, 1))
+        _add(found, (i, j, 1))
         i, j = i + 1, j + 1
     equal = 0
     while i < i_end and j < j_end and left[i_end - 1] == right[j_end - 1]:
@@ -194,17 +170,17 @@ def _between(
     if i < i_end and j < j_end:
         matcher = SequenceMatcher(is_nothing, left[i:i_end], right[j:j_end])
         for match in matcher.get_matching_blocks():
-            _add(found, _Match(i + match.a, j + match.b, match.size))
-    _add(found, _Match(i_end, j_end, equal))
+            _add(found, (i + match.a, j + match.b, match.size))
+    _add(found, (i_end, j_end, equal))
 
 
 def _add(found: list[_Match], new: _Match) -> None:
     """Add a stretch; to the last one where it goes on there."""
-    if not new.size:
-        return
-    if found:
-        left, right, size = found[-1]
-        if (left + size, right + size) == (new.left, new.right):
-            found[-1] = _Match(left, right, size + new.size)
+    at, other, size = new
+    if found and size:
+        left, right, length = found[-1]
+        if (left + length, right + length) == (at, other):
+            found[-1] = left, right, length + size
             return
-    found.append(new)
+    if size:
+        found.append(new)

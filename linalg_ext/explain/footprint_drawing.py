@@ -49,10 +49,6 @@ def svg_of_footprint(footprint: Footprint) -> str:
     for each in footprint.operands:
         part = part_touched(each, footprint.iterations)
         boxes.append(_Box(each.name, each.shape, each.tile, part))
-    return _side_by_side(boxes)
-
-
-def _side_by_side(boxes: Sequence[_Box]) -> str:
     drawn: list[str] = []
     left, height = _GAP, 0
     for box in boxes:

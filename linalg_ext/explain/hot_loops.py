@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 _LINE = re.compile(r"^\s*([0-9a-f]+)  (\S+)\s*(.*?)(?:\s+;.*)?$")
 _BRANCH = re.compile(r"j\w+|b(?:\.\w+)?|cbn?z|tbn?z")
@@ -86,17 +86,9 @@ class Loop:
         return self.instructions / max(1, self.fused or self.vectors)
 
     def __str__(self) -> str:
-        said = {
-            "instructions": self.instructions,
-            "on vectors": self.vectors,
-            "multiply-adds": self.fused,
-            "loads": self.loads,
-            "stores": self.stores,
-            "spills": self.spills,
-            "gathers": self.gathers,
-            "calls": self.calls,
-        }
-        return ", ".join(f"{count} {what}" for what, count in said.items() if count)
+        names = {"vectors": "on vectors", "fused": "multiply-adds"}
+        counts = ((names.get(name, name), count) for name, count in asdict(self).items())
+        return ", ".join(f"{count} {name}" for name, count in counts if count)
 
 
 def instructions_of(assembly: str) -> list[Instruction]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._exploration import Exploration, Reached, Step, Trace
     from ._graph import ARGUMENTS, Graph, Node, Result, Value
     from ._moves import (
+        MOVES,
         Annotate,
         Deduplicate,
         Dissolve,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
         Reorder,
         Split,
     )
-    from ._plan import MOVES, Plan, apply_move, realize
+    from ._plan import Plan, apply_move, realize
     from ._reading import read_graph
     from ._search import STARTS, STRATEGIES, Found, Measured, Search, Strategy, search
     from ._state import ROOT, GroupData, Move, State
@@ -45,8 +46,9 @@ _HOMES = {
     "_annotations": "AttributeText",
     "_exploration": "Exploration Reached Step Trace",
     "_graph": "ARGUMENTS Graph Node Result Value",
-    "_moves": "Annotate Deduplicate Dissolve Duplicate Insert Merge MoveIn MoveOut Reorder Split",
-    "_plan": "MOVES Plan apply_move realize",
+    "_moves": "MOVES Annotate Deduplicate Dissolve Duplicate Insert Merge MoveIn MoveOut Reorder "
+    "Split",
+    "_plan": "Plan apply_move realize",
     "_reading": "read_graph",
     "_search": "STARTS STRATEGIES Found Measured Search Strategy search",
     "_state": "ROOT GroupData Move State",

@@ -148,7 +148,10 @@ class _Run:
         best = Plan(ranked[0].path)
         if settings.measure and not is_interrupted:
             measured = _measured(module, self._graph, self._candidates(first), timer)
-            best = _fastest(measured).plan
+            fastest = min(measured, key=lambda one: one.seconds)
+            # The last has no groups, and is taken if it is hardly slower.
+            is_alike = measured[-1].seconds <= _ALIKE * fastest.seconds
+            best = (measured[-1] if is_alike else fastest).plan
         state = State(self._graph)
         best.apply_to(state)
         return Found(
@@ -205,7 +208,9 @@ class _Run:
                 x.begin(starts[number].path)
             else:
                 x.begin(min(self._reached, key=lambda reached: reached.cost).path)
-                _confuse(x)
+                for _ in range(_CONFUSION):
+                    if not x.is_over and (move := x.random_move()) is not None:
+                        x.attempt(move)
             settings.function(x)
             self._reached.append(x.best)
 
@@ -237,15 +242,6 @@ class _Run:
         return tried >= self._moves or time.perf_counter() - self._begin >= self._until
 
 
-def _confuse(x: Exploration) -> None:
-    for _ in range(_CONFUSION):
-        if x.is_over:
-            return
-        move = x.random_move()
-        if move is not None:
-            x.attempt(move)
-
-
 def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reached]:
     """The first of those that lead to different states."""
     kept: dict[int, Reached] = {}
@@ -254,12 +250,6 @@ def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reach
         Plan(path).apply_to(state)
         kept[state.key()] = one
     return sorted(kept.values(), key=lambda one: one.cost)[:most]
-
-
-def _fastest(measured: Sequence[Measured]) -> Measured:
-    """The fastest state; the last, which has no groups, if it is hardly slower."""
-    best = min(measured, key=lambda one: one.seconds)
-    return measured[-1] if measured[-1].seconds <= _ALIKE * best.seconds else best
 
 
 _ALIKE = 1.01
@@ -321,17 +311,12 @@ class Search:
                 f"seconds = {self.seconds!r}: nothing can be searched in no time",
                 expected="a number above 0",
             )
+        expected = f"one of {', '.join(STRATEGIES)}, or a function of an Exploration"
         if isinstance(self.strategy, str):
             if self.strategy not in STRATEGIES:
-                raise ArgumentError(
-                    f"{self.strategy!r} is not a strategy",
-                    expected=f"one of {', '.join(STRATEGIES)}, or a function of an Exploration",
-                )
+                raise ArgumentError(f"{self.strategy!r} is not a strategy", expected=expected)
         elif not callable(self.strategy):
-            raise ArgumentTypeError(
-                f"strategy = {self.strategy!r}",
-                expected=f"one of {', '.join(STRATEGIES)}, or a function of an Exploration",
-            )
+            raise ArgumentTypeError(f"strategy = {self.strategy!r}", expected=expected)
 
     @classmethod
     def of(cls, value: object) -> Search | None:
@@ -488,8 +473,10 @@ def chains(x: Exploration) -> None:
     for item in reversed(items):
         reshapes: list[int] = []
         ends = _ends(state, item, last, reshapes)
-        if state.node(item).is_cheap and len(ends) == 1 and _may_end_chain(state, *ends):
-            (last[item],) = ends
+        end, *others = ends or {ARGUMENTS}
+        may_end = end != ARGUMENTS and state.node(end).work.kind == LOOPS
+        if state.node(item).is_cheap and not others and may_end:
+            last[item] = end
             members[item] += reshapes
     found: dict[int, list[int]] = {}
     for item, end in last.items():
@@ -512,10 +499,6 @@ def _ends(state: State, item: int, last: Mapping[int, int], reshapes: list[int])
         else:
             found.add(last.get(user, ARGUMENTS))
     return found
-
-
-def _may_end_chain(state: State, item: int) -> bool:
-    return item != ARGUMENTS and state.node(item).work.kind == LOOPS
 
 
 def whole(x: Exploration) -> None:
@@ -715,11 +698,17 @@ class Found:
         return "\n".join([f"Grouping of @{self.state.graph.function}", *head, *self._lines()])
 
     def _lines(self) -> Iterator[str]:
+        for name, cost, inner in self._items():
+            yield f"  {name}  {cost}"
+            yield from (f"      {line}" for line in inner)
+
+    def _items(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield each item outside all groups: its text, its cost, and the lines of a group."""
         for item in shown_items(self.state):
             cost = seconds_text(self.model.of_group(self.state, item).seconds)
-            yield f"  {text_of(self.state, item)}  {cost}"
-            if self.state.is_group(item):
-                yield from (f"      {line}" for line in lines_of(self.state, item))
+            is_group = self.state.is_group(item)
+            inner = list(lines_of(self.state, item)) if is_group else []
+            yield text_of(self.state, item), cost, inner
 
     def __rich__(self) -> Tree:
         from rich.text import Text
@@ -728,12 +717,9 @@ class Found:
         tree = Tree(Text(f"grouping of @{self.state.graph.function}", style="bold"))
         for name, text in self.rows():
             tree.add(Text.assemble((f"{name}  ", "cyan"), text))
-        for item in shown_items(self.state):
-            cost = seconds_text(self.model.of_group(self.state, item).seconds)
-            is_group = self.state.is_group(item)
-            name = text_of(self.state, item)
-            branch = tree.add(Text.assemble((name, "bold" if is_group else ""), f"  {cost}"))
-            for line in lines_of(self.state, item) if is_group else ():
+        for name, cost, inner in self._items():
+            branch = tree.add(Text.assemble((name, "bold" if inner else ""), f"  {cost}"))
+            for line in inner:
                 branch.add(Text(line))
         return tree
 
