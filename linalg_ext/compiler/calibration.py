@@ -41,7 +41,7 @@ def calibrate(machine: Target) -> Target:
     with using(machine), threads.using(1):
         functions = function_rates()
         call = call_seconds()
-        found = Figures(
+        figures = Figures(
             source=MEASURED,
             levels=tuple(levels(machine)),
             multiply_adds=tuple((dtype, _peak(dtype)) for dtype in TYPES),
@@ -58,7 +58,7 @@ def calibrate(machine: Target) -> Target:
             page_bytes=machine.page_bytes,
             threads=machine.logical_cores,
         )
-    described = replace(machine, figures=found)
+    described = replace(machine, figures=figures)
     described = described.with_note(SECONDS, round(time.perf_counter() - start, 2))
     return described.with_note(LOAD, round(os.getloadavg()[0], 2))
 
@@ -78,10 +78,10 @@ def _fork_seconds(machine: Target) -> float:
         return analytic(machine, is_here=True).fork
     array = np.ones((_FORKED, _FORKED), np.float32)
     work = _call(product(_FORKED, "f32"), [array, array])
-    one = seconds_of(work, clock=time.perf_counter)
+    alone = seconds_of(work, clock=time.perf_counter)
     with threads.using(count):
         several = seconds_of(work, clock=time.perf_counter)
-    return max(1e-6, several - one / count)
+    return max(1e-6, several - alone / count)
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -317,7 +317,6 @@ def _call(text: str, arrays: Sequence[Any]) -> Call:
 
 
 def _chain(ops: Sequence[str], length: int) -> str:
-    """Ops one after another on each element of a vector."""
     lines = [f"%v{at + 1} = " + op.format(x=f"%v{at}") for at, op in enumerate(ops)]
     body = "\n".join(lines)
     kind = f"tensor<{length}xf32>"
@@ -336,13 +335,13 @@ def _chain(ops: Sequence[str], length: int) -> str:
 
 
 def _row_sums(rows: int, columns: int) -> str:
-    given, sums = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}xf32>"
+    rows_type, sums = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}xf32>"
     return f"""
-    func.func @f(%x: {given}) -> {sums} {{
+    func.func @f(%x: {rows_type}) -> {sums} {{
       %zero = arith.constant 0.0 : f32
       %e = tensor.empty() : {sums}
       %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
-      %r = linalg.reduce {{ arith.addf }} ins(%x : {given}) outs(%z : {sums}) dimensions = [1]
+      %r = linalg.reduce {{ arith.addf }} ins(%x : {rows_type}) outs(%z : {sums}) dimensions = [1]
       return %r : {sums}
     }}"""
 
@@ -490,7 +489,7 @@ def _kernel(kind: str) -> Any:
             for turn in turns
         ]
     types = ", ".join([vector] * _UNROLL)
-    given = ", ".join(f"%a{turn} = %zero" for turn in turns)
+    initial = ", ".join(f"%a{turn} = %zero" for turn in turns)
     inner = ", ".join(f"%b{turn} = %a{turn}" for turn in turns)
     yields = ", ".join(f"%n{turn}" for turn in turns)
     offsets = [f"%o{turn} = arith.constant {turn * lanes} : index" for turn in turns]
@@ -505,7 +504,7 @@ def _kernel(kind: str) -> Any:
       {newline.join(offsets)}
       %length = memref.dim %array, %c0 : {memory}
       %r:{_UNROLL} = scf.for %again = %c0 to %repeats step %c1
-          iter_args({given}) -> ({types}) {{
+          iter_args({initial}) -> ({types}) {{
         %s:{_UNROLL} = scf.for %i = %c0 to %length step %step
             iter_args({inner}) -> ({types}) {{
           {newline.join([*places, *moves])}

@@ -67,15 +67,15 @@ def _parts(text: LocatedText, start: int, end: int) -> list[tuple[object, int, i
 
     Lines of which no place is known belong to what stands before them.
     """
-    known: list[object] = []
+    places_of_lines: list[object] = []
     for line in range(start, end):
         places = text.places[line] if text.places else ()
-        known.append(places or (known[-1] if known else ()))
-    found = []
-    for place, group in groupby(range(start, end), key=lambda line: known[line - start]):
+        places_of_lines.append(places or (places_of_lines[-1] if places_of_lines else ()))
+    parts = []
+    for place, group in groupby(range(start, end), key=lambda line: places_of_lines[line - start]):
         lines = list(group)
-        found.append((place, lines[0], lines[-1] + 1))
-    return found
+        parts.append((place, lines[0], lines[-1] + 1))
+    return parts
 
 
 def _span(
@@ -104,15 +104,15 @@ def stretches(
         left, right: the sequences.
         is_nothing: of an item that matches another only beside items that do.
     """
-    found: list[_Match] = []
+    matches: list[_Match] = []
     i = j = 0
     for at, other in (*_once_in_each(left, right, is_nothing), (len(left), len(right))):
-        _between(left, right, (i, at, j, other), is_nothing, found)
+        _between(left, right, (i, at, j, other), is_nothing, matches)
         if at < len(left):
-            _add(found, (at, other, 1))
+            _add(matches, (at, other, 1))
         i, j = at + 1, other + 1
     i = j = 0
-    for at, other, size in (*found, (len(left), len(right), 0)):
+    for at, other, size in (*matches, (len(left), len(right), 0)):
         if (i, j) != (at, other):
             yield Run("changed", i, at, j, other)
         i, j = at + size, other + size

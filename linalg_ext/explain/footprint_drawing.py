@@ -28,8 +28,6 @@ _STYLE = (
 
 
 class _Box(NamedTuple):
-    """A space in which a part is shaded."""
-
     title: str
     sizes: Sequence[Number]
     tile: Tile
@@ -46,9 +44,9 @@ def svg_of_footprint(footprint: Footprint) -> str:
     """
     part = part_of_tile(footprint.loops, footprint.iterations)
     boxes = [_Box("iterations", footprint.loops, footprint.iterations, part)]
-    for each in footprint.operands:
-        part = part_touched(each, footprint.iterations)
-        boxes.append(_Box(each.name, each.shape, each.tile, part))
+    for operand in footprint.operands:
+        part = part_touched(operand, footprint.iterations)
+        boxes.append(_Box(operand.name, operand.shape, operand.tile, part))
     drawn: list[str] = []
     left, height = _GAP, 0
     for box in boxes:
@@ -69,7 +67,6 @@ def svg_of_footprint(footprint: Footprint) -> str:
 
 
 def _extent(part: Part) -> tuple[int, int]:
-    """The width and height of a box in pixels."""
     scale = _LONGEST / max(part.rows, part.columns, 1)
     return max(round(part.columns * scale), _SHORTEST), max(round(part.rows * scale), _SHORTEST)
 
@@ -79,14 +76,13 @@ def _shaded(part: Part) -> str:
     across, down = width / max(part.columns, 1), height / max(part.rows, 1)
     kind = "touched" if part.is_exact else "some"
     return "".join(
-        f'<rect x="{across * each.column:.1f}" y="{down * each.row:.1f}" '
-        f'width="{across * each.width:.1f}" height="{down * each.height:.1f}" class="{kind}"/>'
-        for each in part.patches
+        f'<rect x="{across * patch.column:.1f}" y="{down * patch.row:.1f}" '
+        f'width="{across * patch.width:.1f}" height="{down * patch.height:.1f}" class="{kind}"/>'
+        for patch in part.patches
     )
 
 
 def _outer(tile: Tile) -> str:
-    """Return the range of a tile in the dimensions that are not drawn."""
     if tile.rank <= 2:
         return ""
     shown = [
@@ -188,9 +184,9 @@ def _counted_out(operand: OperandFootprint, iterations: Tile) -> Indices | None:
         AffineDim(dim): numbers.ravel() for dim, numbers in zip(used, grid, strict=True)
     }
     shape = np.broadcast_shapes((1,), *(each.shape for each in values.values()))
-    found = [np.broadcast_to(index.evaluate(values), shape) for index in drawn]
-    rows = [np.zeros(shape, np.int64)] * (2 - len(found))
-    return np.unique(np.stack([*rows, *found], -1), axis=0)
+    indices = [np.broadcast_to(index.evaluate(values), shape) for index in drawn]
+    rows = [np.zeros(shape, np.int64)] * (2 - len(indices))
+    return np.unique(np.stack([*rows, *indices], -1), axis=0)
 
 
 def _stretches(touched: Indices) -> tuple[Patch, ...]:
@@ -215,7 +211,6 @@ def _stretches(touched: Indices) -> tuple[Patch, ...]:
 
 
 def _runs(sizes: Sequence[Number], tile: Tile, dim: int) -> _Runs:
-    """A dimension of a space, and where a tile is in it."""
     if dim < 0:
         return _Runs(1, [(0, 1)])
     size = sizes[dim]

@@ -71,15 +71,15 @@ class Page:
         Raises:
             ExportError: it cannot be written.
         """
-        place = Path(path)
+        file = Path(path)
         try:
-            place.write_text(self.html, encoding="utf-8")
+            file.write_text(self.html, encoding="utf-8")
         except OSError as error:
             raise ExportError(
-                f"{place} cannot be written: {error.strerror}",
+                f"{file} cannot be written: {error.strerror}",
                 hint="name a file in a folder that exists and is yours",
             ) from error
-        return place
+        return file
 
     def __repr__(self) -> str:
         return f"<Page {self.title}: {len(self.html) >> 10} KiB; .write(path) puts it in a file>"
@@ -203,10 +203,10 @@ def assembly_data(kernel: Kernel) -> dict[str, Any]:
         text = kernel.asm(whole=True)
     except LinalgExtError as error:
         return {"text": f"; {error.what}", "hot": [0, 0], "told": str(error.what)}
-    found = hot_loop(text)
-    if found is None:
+    hot = hot_loop(text)
+    if hot is None:
         return {"text": text, "hot": [0, 0], "told": "the code has no loop"}
-    lines, loop = found
+    lines, loop = hot
     return {"text": text, "hot": [lines.start, lines.stop], "told": f"the hot loop: {loop}"}
 
 
@@ -226,7 +226,6 @@ def overview_html(kernel: Kernel, measured: Measured | None, threads: int) -> st
 
 
 def _stages_html(kernel: Kernel) -> str:
-    """Each stage with its ops, and its time as a bar."""
     longest = max([stage.seconds for stage in kernel.steps] + [kernel.times["code"], 1e-9])
     steps = [(stage.name, f"{stage.operations} ops", stage.seconds) for stage in kernel.steps]
     steps.append(("code", f"LLVM opt level {kernel.opt_level}", kernel.times["code"]))
@@ -248,7 +247,7 @@ def pipeline_html(stages: Sequence[str]) -> str:
         passes["linalg"] = after_checks("linalg")
     parts = [
         f"<details><summary>{escape(name)}: {len(passes[name])} passes</summary>"
-        f"<ol>{''.join(f'<li><code>{escape(one)}</code></li>' for one in passes[name])}</ol>"
+        f"<ol>{''.join(f'<li><code>{escape(text)}</code></li>' for text in passes[name])}</ol>"
         "</details>"
         for name in stages
         if name in passes
@@ -319,11 +318,11 @@ def op_lines(text: LocatedText, function: str) -> list[int]:
 
 
 def _flat(text: LocatedText, opener: int) -> list[int]:
-    found = []
+    lines = []
     for line in text.statements(opener)[:-1]:
         is_group = any(f'"{name}"' in text.lines[line] for name in GROUPS)
-        found += _flat(text, line) if is_group else [line]
-    return found
+        lines += _flat(text, line) if is_group else [line]
+    return lines
 
 
 def trace_html(found: Found) -> str:
@@ -386,21 +385,21 @@ def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> S
     lines: list[str] = []
     numbers: list[int] = []
     own: list[tuple[Place, ...]] = []
-    known = set(places)
+    known_places = set(places)
     files = list(dict.fromkeys(place.file for place in places))
     for file in files:
         content = text if file == UNNAMED else _source_text(file)
         wanted = [place.line for place in places if place.file == file]
-        found = content.splitlines()
+        content_lines = content.splitlines()
         first = max(1, min(wanted) - _AROUND)
-        last = min(len(found), max(wanted) + _AROUND, first + _MOST_SOURCE_LINES - 1)
-        if max(wanted) > len(found):
+        last = min(len(content_lines), max(wanted) + _AROUND, first + _MOST_SOURCE_LINES - 1)
+        if max(wanted) > len(content_lines):
             continue  # it is no longer the file that it was
         name = (filename or "module") if file == UNNAMED else file
-        lines += [f"{'//' if file == UNNAMED else '#'} {name}", *found[first - 1 : last]]
+        lines += [f"{'//' if file == UNNAMED else '#'} {name}", *content_lines[first - 1 : last]]
         numbers += [0, *range(first, last + 1)]
         all_own = ((Place(file, line),) for line in range(first, last + 1))
-        own += [(), *(each if each[0] in known else () for each in all_own)]
+        own += [(), *(each if each[0] in known_places else () for each in all_own)]
     if not lines:
         return None
     language = MLIR if files == [UNNAMED] else PYTHON

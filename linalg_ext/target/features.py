@@ -177,14 +177,14 @@ def check_features(architecture: str, features: frozenset[str]) -> None:
     Raises:
         TargetError: one is not; LLVM would ignore the one and switch the other on unasked.
     """
-    known = known_features(architecture)
-    if unknown := sorted(features - known):
+    names = known_features(architecture)
+    if unknown := sorted(features - names):
         raise TargetError(
             f"{architecture} has no extension {', '.join(unknown)}",
-            expected="some of " + ", ".join(sorted(known)),
+            expected="some of " + ", ".join(sorted(names)),
         )
     for feature in sorted(features):
-        missing = [one for one in _needs(architecture, feature) if one not in features]
+        missing = [needed for needed in _needs(architecture, feature) if needed not in features]
         if missing:
             raise TargetError(
                 f"a target with {feature} and without {', '.join(missing)}",
@@ -195,7 +195,9 @@ def check_features(architecture: str, features: frozenset[str]) -> None:
 def without(architecture: str, features: frozenset[str], dropped: Iterable[str]) -> frozenset[str]:
     """`features` less `dropped`, and less all that builds on those."""
     gone = set(dropped)
-    while more := {one for one in features - gone if gone.intersection(_needs(architecture, one))}:
+    while more := {
+        feature for feature in features - gone if gone.intersection(_needs(architecture, feature))
+    }:
         gone |= more
     return features - gone
 

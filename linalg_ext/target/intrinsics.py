@@ -127,4 +127,4 @@ def missing_for(intrinsic: str, target: Target) -> tuple[str, ...]:
     needed = table[max(fitting, key=len)].split()
     if needed == ["avxvnni"] and {"avx512vnni", "avx512vl"} <= target.features:
         return ()
-    return tuple(one for one in needed if one not in target.features)
+    return tuple(feature for feature in needed if feature not in target.features)

@@ -197,12 +197,14 @@ class Target:
 
     def cache(self, level: int) -> Cache:
         """The cache of a level, or the last one where there are fewer."""
-        return next((one for one in self.caches if one.level >= level), self.caches[-1])
+        return next((cache for cache in self.caches if cache.level >= level), self.caches[-1])
 
     @cached_property
     def dot_products(self) -> tuple[DotProduct, ...]:
         """The instructions for products of narrow elements, the widest first."""
-        return tuple(one for one in DOT_PRODUCTS if one.feature in self.features)
+        return tuple(
+            instruction for instruction in DOT_PRODUCTS if instruction.feature in self.features
+        )
 
     @property
     def llvm_cpu(self) -> str:
@@ -307,8 +309,8 @@ def element_bits(dtype: object) -> int:
     if isinstance(dtype, str):
         if dtype == "index":
             return 64
-        if found := re.fullmatch(_ELEMENT, dtype):
-            return int(found[1] or 8)
+        if match := re.fullmatch(_ELEMENT, dtype):
+            return int(match[1] or 8)
     try:
         return 8 * np.dtype(dtype).itemsize  # type: ignore[call-overload, no-any-return]
     except TypeError:
@@ -333,7 +335,6 @@ def vector_registers(architecture: str, features: frozenset[str]) -> int:
 
 
 def _check_note(name: object, value: object) -> None:
-    """Raise TargetError unless the name and the value are those of a note."""
     if not isinstance(name, str) or not _NOTE_NAME.fullmatch(name):
         raise TargetError(
             f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"

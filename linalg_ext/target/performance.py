@@ -150,8 +150,8 @@ class Figures:
             what: which of them.
             dtype: MLIR's name of it; other types than f32 and f64 go by their width.
         """
-        known: dict[str, float] = dict(getattr(self, what))
-        return known[dtype] if dtype in known else known["f64" if "64" in dtype else "f32"]
+        rates: dict[str, float] = dict(getattr(self, what))
+        return rates[dtype] if dtype in rates else rates["f64" if "64" in dtype else "f32"]
 
     def function_rate(self, function: str, dtype: str) -> float:
         """Results a second of a function: one of `FUNCTIONS`, or of any of MLIR's names for one."""
@@ -201,8 +201,8 @@ def check_figure(what: str, value: object) -> None:
 
 
 def _check_named(what: str, pairs: tuple[tuple[str, float], ...], wanted: tuple[str, ...]) -> None:
-    known = dict(pairs)
-    if missing := [name for name in wanted if name not in known]:
+    figures = dict(pairs)
+    if missing := [name for name in wanted if name not in figures]:
         raise TargetError(
             f"the figures of {what} lack {', '.join(missing)}",
             expected="one for each of " + ", ".join(wanted),

@@ -173,7 +173,7 @@ def search(
         return Finding(Choices(), why="every op has one plan only")
     measure = tuning.measure or in_turn
     end = tuning.clock() + tuning.seconds
-    each = tuning.seconds / (len(trials) + 1) / 2
+    share = tuning.seconds / (len(trials) + 1) / 2
     best, best_kernel, tried = Choices(), first, 0
     log = logger("tuning")
     given = arguments()
@@ -190,7 +190,7 @@ def search(
                 if not all(map(_is_close, results(again, kernel(*again)), expected)):
                     continue
                 tried += 1
-                old, new = measure([partial(best_kernel, *given), partial(kernel, *again)], each)
+                old, new = measure([partial(best_kernel, *given), partial(kernel, *again)], share)
                 log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
@@ -200,7 +200,7 @@ def search(
         )
     if best_kernel is first:
         return Finding(Choices(), tried=tried)
-    before, after = measure([partial(first, *given), partial(best_kernel, *arguments())], each)
+    before, after = measure([partial(first, *given), partial(best_kernel, *arguments())], share)
     if before < WORTHWHILE * after:
         return Finding(Choices(), tried=tried)
     return Finding(best, before / after, before, after, tried)
@@ -212,12 +212,14 @@ def _is_close(one: Any, other: Any) -> bool:
     if one.dtype.kind in "biu":
         return bool(np.array_equal(one, other))
     kind: Any = np.complex128 if one.dtype.kind == "c" else np.float64
-    wide, known = one.astype(kind), other.astype(kind)
+    wide, reference = one.astype(kind), other.astype(kind)
     tolerance = 1e-9 if one.dtype.itemsize >= 8 * (1 + (kind is np.complex128)) else 1e-3
     if one.dtype.itemsize <= 2:
         tolerance = 3e-2
-    largest = float(np.max(np.abs(known), initial=0.0, where=np.isfinite(known)))
-    return bool(np.allclose(wide, known, rtol=tolerance, atol=tolerance * largest, equal_nan=True))
+    largest = float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference)))
+    return bool(
+        np.allclose(wide, reference, rtol=tolerance, atol=tolerance * largest, equal_nan=True)
+    )
 
 
 def _shown(choices: Choices) -> str:

@@ -78,8 +78,8 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
     try:
         make_folders(file.parent)
         with FileLock(f"{file}.lock", timeout=_PATIENCE):
-            known = {**entries(), key: dict(entry)}
-            text = json.dumps({"format": FORMAT, "entries": known}, indent=1, sort_keys=True)
+            all_entries = {**entries(), key: dict(entry)}
+            text = json.dumps({"format": FORMAT, "entries": all_entries}, indent=1, sort_keys=True)
             replace_file(file, text + "\n")
     except (OSError, Timeout) as error:
         warnings.warn(f"tuning results are not stored: {error}", RuntimeWarning, stacklevel=2)

@@ -184,13 +184,13 @@ class Exploration:
         """
         if type(move) not in _NAMED:
             raise ArgumentTypeError(f"{move!r} is no move", expected="such as Merge(3, 4)")
-        found = set()
+        items = set()
         for name in _NAMED[type(move)]:
             value = getattr(move, name)
             for item in value if isinstance(value, tuple) else (value,):
                 if item != ROOT:
-                    found.add(self.state.outermost(self.state.item(item)))
-        return found
+                    items.add(self.state.outermost(self.state.item(item)))
+        return items
 
     def make(self, move: Move) -> set[int]:
         """Make a move; returns what stands outside all groups and was changed by it.
@@ -359,19 +359,19 @@ def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
 
 def neighbours(state: State, group: int) -> list[int]:
     """The groups that a group reads, that read it, and the nearest that read what it reads."""
-    found: dict[int, None] = {}
+    items: dict[int, None] = {}
     inputs = state.inputs(group)
     for value in inputs:
         if value.node != ARGUMENTS:
-            found[state.outermost(value.node)] = None
+            items[state.outermost(value.node)] = None
     for node in state.nodes_of(group):
         for user in state.users(node):
-            found[state.outermost(user)] = None
+            items[state.outermost(user)] = None
     for value in inputs:
         if value.node != ARGUMENTS and state.node(value.node).op not in FREE:
             for user in state.users(value.node)[:_MOST_CUTS]:
-                found[state.outermost(user)] = None
-    return [item for item in found if item != group and state.is_group(item)]
+                items[state.outermost(user)] = None
+    return [item for item in items if item != group and state.is_group(item)]
 
 
 def random_move(state: State, rng: random.Random) -> Move | None:
@@ -383,9 +383,9 @@ def random_move(state: State, rng: random.Random) -> Move | None:
             _random_cut(state, group, rng),
             list(_copies(state, group)),
         ]
-        found = [kind for kind in kinds if kind]
-        if found:
-            return rng.choice(rng.choice(found))
+        possible = [kind for kind in kinds if kind]
+        if possible:
+            return rng.choice(rng.choice(possible))
     return None
 
 
@@ -436,8 +436,8 @@ class Step:
     @property
     def text(self) -> str:
         """The move for people, long ones cut."""
-        said = "back" if self.move is None else repr(self.move)
-        return shorten(said, _WIDE, placeholder=" ...")
+        text = "back" if self.move is None else repr(self.move)
+        return shorten(text, _WIDE, placeholder=" ...")
 
 
 @dataclass
@@ -474,12 +474,12 @@ class Trace:
 
     def gains(self) -> list[Step]:
         """The first step, and those to a state that costs less than all before."""
-        found: list[Step] = []
+        steps: list[Step] = []
         for step in self.steps:
             # Sums of the same costs in another order differ in their last digits.
-            if not found or step.cost < found[-1].cost * (1 - 1e-9):
-                found.append(step)
-        return found
+            if not steps or step.cost < steps[-1].cost * (1 - 1e-9):
+                steps.append(step)
+        return steps
 
     def _repr_svg_(self) -> str:
         rows = self.costs()

@@ -63,7 +63,7 @@ def steps_of(
 
 def _span(axis: Sequence[int], loops: Sequence[int]) -> int:
     """Return the number of values of an index that is a sum of loops, all of which advance by 1."""
-    return sum(loops[each] for each in axis) - len(axis) + 1
+    return sum(loops[loop] for loop in axis) - len(axis) + 1
 
 
 @dataclass(frozen=True)

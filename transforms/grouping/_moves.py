@@ -484,7 +484,6 @@ def _instead(siblings: Sequence[int], item: int, pair: Sequence[int]) -> list[in
 
 
 def _read_instead(state: State, reader: int, old: int, new: int) -> None:
-    """Have a node read another node of the same results."""
     reads = state.reads(reader)
     state.put_reads(reader, tuple(Value(new, v.number) if v.node == old else v for v in reads))
 

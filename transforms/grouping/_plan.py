@@ -125,7 +125,6 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
 
 
 def _numbers_after(state: State) -> dict[int, int]:
-    """Return the numbers of the items of a state in the graph of the realized module."""
     numbers = {node: at for at, node in enumerate(state.nodes_of(ROOT))}
 
     def number_groups(items: Sequence[int]) -> None:
@@ -139,7 +138,7 @@ def _numbers_after(state: State) -> dict[int, int]:
 
 
 def _written(move: Move) -> dict[str, Any]:
-    defaults = {each.name: each.default for each in fields(move)}
+    defaults = {own.name: own.default for own in fields(move)}
     values = {name: getattr(move, name) for name in defaults}
     changed = {name: value for name, value in values.items() if value != defaults[name]}
     return {"move": type(move).__name__, **changed}
@@ -152,7 +151,7 @@ def _read(written: Any, number: int) -> Move:
         raise ArgumentError(
             f"{where} is {written!r}", expected='an object with "move": one of ' + ", ".join(MOVES)
         )
-    names = {each.name for each in fields(kind)}
+    names = {own.name for own in fields(kind)}
     values = {name: _tuples(value) for name, value in written.items() if name != "move"}
     if unknown := sorted(set(values) - names):
         raise ArgumentError(f"{where} has the field {unknown[0]!r}", expected=", ".join(names))
@@ -234,7 +233,6 @@ class _Writer:
             self._build(item)
 
     def _connect(self, op: Any, node: int) -> None:
-        """Have an op read what the state says."""
         reads = self.state.reads(node)
         if reads == self.state.node(node).reads and not self.state.is_copy(node):
             return
@@ -279,22 +277,22 @@ class _Writer:
         for value, output, result in zip(values, outputs, group.results, strict=True):
             replace_uses(output, result, group, inside=False)
             self.given[value] = result
-        made = [init.owner.operation for init in inits if init in self.made]
-        return [*made, group]
+        new_destinations = [init.owner.operation for init in inits if init in self.made]
+        return [*new_destinations, group]
 
     def _init(self, value: Value, members: set[int]) -> Any:
         """The destination of a result of a group, made here where it would stand inside."""
-        found = destination(self.state, value, members)
-        if found is not None and found.node not in members:
-            return self._current(found)
-        sizes = () if found is None else self.state.reads(found.node)
-        made = ir.Operation.create(
+        outer = destination(self.state, value, members)
+        if outer is not None and outer.node not in members:
+            return self._current(outer)
+        sizes = () if outer is None else self.state.reads(outer.node)
+        empty = ir.Operation.create(
             "tensor.empty",
             results=[self._current(value).type],
             operands=[self._current(size) for size in sizes],
         ).result
-        self.made.add(made)
-        return made
+        self.made.add(empty)
+        return empty
 
     def _write_to(self, output: Any, argument: Any, arguments: list[Any]) -> None:
         """Have what a group gives be computed in its own destination.

@@ -179,13 +179,13 @@ def outer_operands(op: Any) -> list[tuple[Any, int]]:
     if not len(op.regions):
         return operands
     _, *inner = select(op, lambda _: True)
-    inside = {result for each in inner for result in each.results}
-    for each in (op, *inner):
-        inside.update(a for region in each.regions for block in region for a in block.arguments)
+    inside = {result for nested in inner for result in nested.results}
+    for nested in (op, *inner):
+        inside.update(a for region in nested.regions for block in region for a in block.arguments)
     operands += [
-        (each, at)
-        for each in inner
-        for at, value in enumerate(each.operands)
+        (nested, at)
+        for nested in inner
+        for at, value in enumerate(nested.operands)
         if value not in inside
     ]
     return operands
@@ -433,8 +433,8 @@ def _shape(value: Any) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=4096)
 def _bytes(type_text: str) -> tuple[float, float]:
     """Return the bytes of an element of a tensor, and of all of it, from the text of its type."""
-    found = _TENSOR.fullmatch(type_text)
-    sizes, element = found.groups() if found else ("", "")
+    match = _TENSOR.fullmatch(type_text)
+    sizes, element = match.groups() if match else ("", "")
     try:
         width = max(1.0, element_bits(element) / 8)
     except TargetError:

@@ -97,9 +97,9 @@ def search(
         "restarts": restarts,
         "measure": measure,
     }
-    given = {name: value for name, value in named.items() if value is not None}
+    overrides = {name: value for name, value in named.items() if value is not None}
     base = strategy if isinstance(strategy, Search) else Search(strategy)
-    settings = replace(base, **given)  # type: ignore[arg-type]
+    settings = replace(base, **overrides)  # type: ignore[arg-type]
     if model is not None and not hasattr(model, "of_group"):
         raise ArgumentTypeError(f"model = {model!r}", expected="a CostModel, or None")
     if settings.measure and timer is None and not trusted:
@@ -174,7 +174,7 @@ class _Run:
         """
         reached = [*self._reached, self._exploration.best]
         best = _distinct(self._graph, reached, self._settings.measure)
-        others = [other for one in best for other in self._tiled_otherwise(one)]
+        others = [other for grouping in best for other in self._tiled_otherwise(grouping)]
         best += sorted(others, key=lambda other: other.cost)[:_OTHER_TILINGS]
         return [*_distinct(self._graph, [*best, *self._chains], len(best) + 1), first]
 
@@ -215,20 +215,19 @@ class _Run:
             self._reached.append(x.best)
 
     def _starts(self) -> list[Reached]:
-        """All groupings to begin with, the cheapest first."""
         x = self._exploration
-        found: list[Reached] = []
+        starts: list[Reached] = []
         for name, start in STARTS.items():
-            if found and x.is_over:
+            if starts and x.is_over:
                 break
             x.go_to(())
             start(x)
-            found.append(Reached(x.cost, x.path))
+            starts.append(Reached(x.cost, x.path))
             if name == "whole":
                 self._together = self._model.of_state(untiled(x.state)).seconds
             elif name == "chains":
-                self._chains = found[-1:]
-        return sorted(found, key=lambda reached: reached.cost)
+                self._chains = starts[-1:]
+        return sorted(starts, key=lambda reached: reached.cost)
 
     def _share(self, runs: int) -> None:
         """Give the next of `runs` runs its share of the remaining budget."""
@@ -243,13 +242,13 @@ class _Run:
 
 
 def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reached]:
-    """The first of those that lead to different states."""
+    by_path = {grouping.path: grouping for grouping in reversed(reached)}
     kept: dict[int, Reached] = {}
-    for path, one in {one.path: one for one in reversed(reached)}.items():
+    for path, grouping in by_path.items():
         state = State(graph)
         Plan(path).apply_to(state)
-        kept[state.key()] = one
-    return sorted(kept.values(), key=lambda one: one.cost)[:most]
+        kept[state.key()] = grouping
+    return sorted(kept.values(), key=lambda grouping: grouping.cost)[:most]
 
 
 _ALIKE = 1.01
@@ -259,7 +258,6 @@ _ALIKE = 1.01
 def _measured(
     module: Module, graph: Graph, candidates: Sequence[Reached], timer: Timer
 ) -> tuple[Measured, ...]:
-    """The seconds that a call of each takes."""
     plans = [Plan(one.path) for one in candidates]
     grouped = []
     for plan in plans:
@@ -416,7 +414,7 @@ def beam(x: Exploration) -> None:
     """Follow several states at once: of all that their moves lead to, the cheapest."""
     front = [Reached(x.cost, x.path)]
     while front and not x.is_over:
-        found: list[tuple[float, int, Path, Move]] = []
+        successors: list[tuple[float, int, Path, Move]] = []
         order = itertools.count()
         for reached in front:
             x.go_to(reached.path)
@@ -425,9 +423,9 @@ def beam(x: Exploration) -> None:
                     break
                 gain = x.gain(move)
                 if gain is not None and gain > 0 and x.is_new(move):
-                    found.append((reached.cost - gain, next(order), reached.path, move))
+                    successors.append((reached.cost - gain, next(order), reached.path, move))
         front = []
-        for _, _, path, move in heapq.nsmallest(BEAM_WIDTH, found):
+        for _, _, path, move in heapq.nsmallest(BEAM_WIDTH, successors):
             x.go_to(path)
             x.make(move)
             front.append(Reached(x.cost, x.path))
@@ -478,10 +476,10 @@ def chains(x: Exploration) -> None:
         if state.node(item).is_cheap and not others and may_end:
             last[item] = end
             members[item] += reshapes
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for item, end in last.items():
-        found.setdefault(end, []).extend(members[item])
-    _insert(x, [sorted(group) for group in found.values()])
+        groups.setdefault(end, []).extend(members[item])
+    _insert(x, [sorted(group) for group in groups.values()])
 
 
 def _ends(state: State, item: int, last: Mapping[int, int], reshapes: list[int]) -> set[int]:
@@ -491,14 +489,14 @@ def _ends(state: State, item: int, last: Mapping[int, int], reshapes: list[int])
     """
     if Value(item) in state.graph.returned:
         return {ARGUMENTS}
-    found: set[int] = set()
+    ends: set[int] = set()
     for user in set(state.users(item)):
         if state.node(user).op in _RESHAPES:
             reshapes.append(user)
-            found |= _ends(state, user, last, reshapes)
+            ends |= _ends(state, user, last, reshapes)
         else:
-            found.add(last.get(user, ARGUMENTS))
-    return found
+            ends.add(last.get(user, ARGUMENTS))
+    return ends
 
 
 def whole(x: Exploration) -> None:
@@ -675,21 +673,21 @@ class Found:
     def rows(self) -> list[tuple[str, str]]:
         """Return the settings, the result, and the effort of the search, as rows of a table."""
         groups = [item for item in self.state.children() if self.state.is_group(item)]
-        found = f"{len(groups)} group{'s' * (len(groups) != 1)}"
+        count = f"{len(groups)} group{'s' * (len(groups) != 1)}"
         before, after = self.before.seconds, self.cost.seconds
         how = f"{self.settings.name}, seed {self.settings.seed}: {self.tried} moves tried in "
         rows = [
             ("search", how + seconds_text(self.seconds) + ", interrupted" * self.is_interrupted),
-            ("found", f"{found} of {len(self.state.graph.nodes)} ops"),
+            ("found", f"{count} of {len(self.state.graph.nodes)} ops"),
             ("model", f"{seconds_text(before)} -> {seconds_text(after)}"),
         ]
         if math.isfinite(self.together):
             rows.append(
                 ("together", f"{seconds_text(self.together)} as pipelines fuse by themselves")
             )
-        for one in self.measured:
-            taken = ", taken" if one.plan is self.plan else ""
-            model, seconds = seconds_text(one.model), seconds_text(one.seconds)
+        for grouping in self.measured:
+            taken = ", taken" if grouping.plan is self.plan else ""
+            model, seconds = seconds_text(grouping.model), seconds_text(grouping.seconds)
             rows.append(("measured", f"{seconds}, where the model says {model}{taken}"))
         return rows
 

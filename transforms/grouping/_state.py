@@ -306,11 +306,11 @@ class State:
             around = self._groups_around(value.node)
             common = next(group for group in above if group == ROOT or group in around)
             order = self._children[common]
-            one, other = (self.child_of(common, node) for node in (value.node, reader))
-            if order.index(one) >= order.index(other):
+            source, target = (self.child_of(common, node) for node in (value.node, reader))
+            if order.index(source) >= order.index(target):
                 raise GroupingError(
-                    f"{self.describe(other)} would need {self.describe(one)}, which stands behind "
-                    "it"
+                    f"{self.describe(target)} would need {self.describe(source)}, which stands "
+                    "behind it"
                 )
             for group in around[: around.index(common) if common != ROOT else None]:
                 check_interface(self, group)
@@ -318,7 +318,6 @@ class State:
             check_interface(self, group)
 
     def _groups_around(self, item: int) -> list[int]:
-        """The groups that an item stands in, the innermost first."""
         groups: list[int] = []
         while (item := self._parents[item]) != ROOT:
             groups.append(item)
@@ -440,11 +439,11 @@ class State:
                 expected="one of that label, or its number, which is "
                 + " or ".join(map(str, sorted(numbers))),
             )
-        known = sorted({other for other in labels.values() if other})
-        near = get_close_matches(label, known, n=1)
+        names = sorted({other for other in labels.values() if other})
+        near = get_close_matches(label, names, n=1)
         raise GroupingError(
             f"{label!r} is the label of no group",
-            expected="one of " + ", ".join(map(repr, known)) if known else "the number of an item",
+            expected="one of " + ", ".join(map(repr, names)) if names else "the number of an item",
             hint=f"did you mean {near[0]!r}?" if near else None,
         )
 
@@ -548,7 +547,6 @@ def destination(state: State, value: Value, members: set[int]) -> Value | None:
 
 
 def _check_order(state: State, group: int, sound: Sequence[int]) -> None:
-    """Check the part of an order in which it differs from one that is known to be sound."""
     order = state.children(group)
     start, end = 0, len(order)
     while order[start] == sound[start]:

@@ -199,7 +199,6 @@ class TargetModel:
         return cost if self.threads == 1 else self._on_threads(cost, members, count)
 
     def _on_threads(self, cost: Cost, members: Members, tiles: int) -> Cost:
-        """The cost on all threads, if it is less."""
         slack = max((_slack(work) for work in members.work.values()), default=1)
         threads = min(self.threads, slack * tiles)
         # Reading from a level is faster by what all cores together read from it.
@@ -228,16 +227,16 @@ def _slack(work: Work) -> int:
 
 def given_bytes(graph: Graph) -> float:
     """Bytes of what a function is given, holds as constants, and gives back."""
-    given: dict[Value, float] = {}
+    sizes: dict[Value, float] = {}
     for node in graph.nodes:
         for access in node.work.reads:
             value = _viewed(graph, node.reads[access.position])
             if value.node == ARGUMENTS or graph.nodes[value.node].work.kind == FREE:
-                given[value] = max(access.bytes, given.get(value, 0.0))
+                sizes[value] = max(access.bytes, sizes.get(value, 0.0))
         for number, access in enumerate(node.work.writes):
             if Value(node.number, number) in graph.returned:
-                given[Value(node.number, number)] = access.bytes
-    return sum(given.values())
+                sizes[Value(node.number, number)] = access.bytes
+    return sum(sizes.values())
 
 
 def _viewed(graph: Graph, value: Value) -> Value:
@@ -417,13 +416,13 @@ def arithmetic(
     """
     count = work.iterations * rounds
     lanes = target.lanes(work.dtype) if _is_known(work.dtype) else 1
-    for kind, each in work.operations:
-        total = count * each
+    for kind, in_iteration in work.operations:
+        total = count * in_iteration
         if kind == "multiply_add":
             yield "multiply-adds", 2 * total / _product_rate(work, lanes, figures), 2 * total
         elif work.is_scalar:
             # One after another, two at a time at best.
-            yield kind, max(1.0, each / 2) * count / figures.scalar, total
+            yield kind, max(1.0, in_iteration / 2) * count / figures.scalar, total
         else:
             rate = figures.function_rate(kind, work.dtype) * _filled(work, lanes)
             yield kind, total / (rate * (_POOLING if work.kind == WINDOW else 1.0)), total
@@ -471,7 +470,6 @@ def _innermost_parallel(work: Work) -> int:
 
 
 def _filled(work: Work, lanes: int) -> float:
-    """Return the share of the lanes that are in use on average."""
     if work.kind == MOVE or not work.loops:
         return 1.0
     length = work.iterations if is_contiguous(work) else work.loops[-1]

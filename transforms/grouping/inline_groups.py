@@ -36,15 +36,15 @@ def inline_groups(module: ir.Operation, *, keep_preserved: bool = False) -> Repo
     `keep_preserved` leaves those that say `preserve`, and what is in them.
     """
     report = Report(NAME)
-    found: list[Any] = []
+    groups: list[Any] = []
 
     def visit(op: Any) -> Any:
         if op.name in GROUPS:
-            found.append(op)
+            groups.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)  # those inside others first
-    for op in found:
+    for op in groups:
         report.matched[op.name] += 1
         if keep_preserved and _is_preserved(op):
             report.leave(op.name, "the group is marked preserve")
@@ -74,13 +74,13 @@ def inline_block(block: Any, op: Any, values: Sequence[Any]) -> list[Any]:
         op: the op that the block replaces.
         values: those of the arguments of the block.
     """
-    *inner, end = [each.operation for each in block.operations]
+    *inner, end = [inner_op.operation for inner_op in block.operations]
     for argument, value in zip(block.arguments, values, strict=True):
         argument.replace_all_uses_with(value)
     results = list(end.operands)
     end.erase()
-    for each in inner:
-        each.move_before(op)
+    for inner_op in inner:
+        inner_op.move_before(op)
     replace_op(op, *results)
     return inner
 

@@ -75,7 +75,6 @@ def inline_outlined_groups(module: ir.Operation) -> Report:
 
 
 def _mark(root: Any, marks: Mapping[str, ir.Attribute]) -> None:
-    """Mark the structured ops below `root` that have no mark yet."""
     for op in select(root, lambda op: op.name.startswith("linalg.") and len(op.regions) > 0):
         if UNIT not in op.attributes:
             for name, mark in marks.items():

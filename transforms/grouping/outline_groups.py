@@ -63,7 +63,11 @@ def outline_groups(module: ir.Operation) -> Report:
     """Make groups private functions, and tile those that have a tiling."""
     report = Report(NAME)
     symbols = (op.operation.attributes for op in module.regions[0].blocks[0].operations)
-    taken = {ir.StringAttr(each["sym_name"]).value for each in symbols if "sym_name" in each}
+    taken = {
+        ir.StringAttr(attributes["sym_name"]).value
+        for attributes in symbols
+        if "sym_name" in attributes
+    }
     # A group comes after the one that it stands in, and is looked at before that.
     for number, op in reversed(list(enumerate(operations(module, GROUPS)))):
         group = Group.of(op)
@@ -95,10 +99,9 @@ def _is_nested(op: Any) -> bool:
 
 
 def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any:
-    """Make a group a function, and call it in its place."""
-    given = [*group.inputs, *group.inits, *_captured(op)]
-    inner = [*group.body.arguments, *given[len(group.body.arguments) :]]
-    distinct = tuple(dict.fromkeys(given))
+    outer = [*group.inputs, *group.inits, *_captured(op)]
+    inner = [*group.body.arguments, *outer[len(group.body.arguments) :]]
+    distinct = tuple(dict.fromkeys(outer))
     passed = [value for value in distinct if not _is_made_anew(value)]
     type_ = ir.FunctionType.get([v.type for v in passed], [v.type for v in group.yielded])
     with op.location, ir.InsertionPoint(module.regions[0].blocks[0]):
@@ -110,17 +113,17 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
             function.attributes[PRESERVED] = ir.UnitAttr.get()
         block = function.regions[0].blocks.append(*type_.inputs)
     with op.location, ir.InsertionPoint(block):
-        known = dict(zip(passed, block.arguments, strict=True))
+        inside = dict(zip(passed, block.arguments, strict=True))
         for value in distinct:
-            if value not in known:
-                known[value] = producer(value).clone().results[0]
-    for old, value in zip(inner, given, strict=True):
-        replace_uses(old, known[value], op, inside=True)
-    *ops, end = [each.operation for each in group.body.operations]
+            if value not in inside:
+                inside[value] = producer(value).clone().results[0]
+    for old, value in zip(inner, outer, strict=True):
+        replace_uses(old, inside[value], op, inside=True)
+    *ops, end = [inner_op.operation for inner_op in group.body.operations]
     with op.location, ir.InsertionPoint(block):
         returned = func.ReturnOp(list(end.operands)).operation
-    for each in ops:
-        each.move_before(returned)
+    for inner_op in ops:
+        inner_op.move_before(returned)
     with op.location, ir.InsertionPoint(op):
         call = func.CallOp(list(type_.results), ir.FlatSymbolRefAttr.get(name), passed)
     replace_op(op, *call.results)
@@ -133,15 +136,15 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
 
 def _captured(op: Any) -> list[Any]:
     """The values that a group uses from above, besides those that it is given."""
-    found: dict[Any, None] = {}
+    values: dict[Any, None] = {}
 
     def visit(inner: Any) -> Any:
         if inner != op:
-            found.update((v, None) for v in inner.operands if not is_within(v, op))
+            values.update((v, None) for v in inner.operands if not is_within(v, op))
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return list(found)
+    return list(values)
 
 
 def _is_made_anew(value: Any) -> bool:

@@ -460,8 +460,10 @@ def _ends_highest(
         if math.prod(tile) > _MOST_TRIED:
             return False
         places = np.indices(tile)
-        found = index.evaluate({dim: place for (_, dim), place in zip(own, places, strict=True)})
-        if np.max(found) > np.ravel(found)[-1]:
+        positions = index.evaluate(
+            {dim: numbers for (_, dim), numbers in zip(own, places, strict=True)}
+        )
+        if np.max(positions) > np.ravel(positions)[-1]:
             return False
     return True
 

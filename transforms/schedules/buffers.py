@@ -178,7 +178,7 @@ def promote(
     """
     check_maps(op, "promote")
     check_least(op, "memory_space", memory_space, 0)
-    shaped = [n for n, each in enumerate(op.operands) if isinstance(each.type, ir.ShapedType)]
+    shaped = [n for n, value in enumerate(op.operands) if isinstance(value.type, ir.ShapedType)]
     for operand in operands:
         if operand not in shaped:
             raise refusal(
@@ -188,8 +188,8 @@ def promote(
     if on_tensors(op):
         return _on_tensors(op, wanted, memory_space)
     for operand in wanted:
-        made = producer(op.operands[operand])
-        if made is None or made.operation.name != "memref.subview":
+        source = producer(op.operands[operand])
+        if source is None or source.operation.name != "memref.subview":
             raise refusal(
                 op,
                 f"operand {operand} is no view of a larger buffer",

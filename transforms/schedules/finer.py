@@ -100,12 +100,12 @@ def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
     if len(sizes) != 3 or min(sizes) < 1:
         raise refusal(op, f"sizes is {list(sizes)}", expected="three numbers, M, N and K, above 0")
     factors = ",".join(map(str, sizes))
-    made = run_apart(
+    replacement = run_apart(
         op,
         f"func.func(linalg-block-pack-matmul{{block-factors={factors} allow-padding=true}})",
         lambda function: specialize.apply(function),
     )
-    blocks = [each for top in made for each in operations(top, {"linalg.mmt4d"})]
+    blocks = [block for top in replacement for block in operations(top, {"linalg.mmt4d"})]
     if not blocks:
-        raise refusal(made[-1], "the blocks are not linalg.mmt4d")
+        raise refusal(replacement[-1], "the blocks are not linalg.mmt4d")
     return blocks

@@ -39,10 +39,10 @@ def specialize(op: ir.Operation) -> list[ir.Operation]:
     """
     if op.name != "linalg.generic":
         raise refusal(op, f"{op.name} is specialized already", expected="linalg.generic")
-    made = run_apart(op, "", lambda module: specialize_all.apply(module))
-    named = [each for each in made if each.name.startswith("linalg.")]
+    replacement = run_apart(op, "", lambda module: specialize_all.apply(module))
+    named = [new for new in replacement if new.name.startswith("linalg.")]
     if not named or named[-1].name == "linalg.generic":
-        raise refusal(made[-1], "the op has no named equivalent")
+        raise refusal(replacement[-1], "the op has no named equivalent")
     return named[-1:]
 
 

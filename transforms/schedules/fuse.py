@@ -110,11 +110,11 @@ def _computed_from(
             maker = producer(value)
             if maker is None or not is_structured(maker):
                 continue
-            found = (maker, _sizes_in(maker, ir.OpResult(value), _sizes_read(reader, number, tile)))
-            if found not in seen:
-                seen.add(found)
-                open_.append(found)
-                yield found
+            part = (maker, _sizes_in(maker, ir.OpResult(value), _sizes_read(reader, number, tile)))
+            if part not in seen:
+                seen.add(part)
+                open_.append(part)
+                yield part
 
 
 def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[int]:

@@ -55,8 +55,8 @@ def lower_to_loops(op: ir.Operation, *, kind: str = "scf") -> Script | list[ir.O
     check_buffers(op, "lower_to_loops")
     if kind == "scf":
         return Script(line("%loops", "structured.convert_to_loops %target"), focus="%loops")
-    made = run_apart(op, _PASSES[kind])
-    return [each for top in made for each in select(top, lambda e: e.name in _LOOPS)]
+    replacement = run_apart(op, _PASSES[kind])
+    return [loop for top in replacement for loop in select(top, lambda e: e.name in _LOOPS)]
 
 
 _CONTRACTIONS = ("outerproduct", "dot", "parallelarith")
@@ -148,12 +148,12 @@ def call_library(op: ir.Operation) -> list[ir.Operation]:
             "the step has no library to call",
             hint="take the step inside `with lx.library(...):`",
         )
-    found = choose(op, libraries, asked_names(_module_of(op)))
-    if not isinstance(found, Chosen):
+    choice = choose(op, libraries, asked_names(_module_of(op)))
+    if not isinstance(choice, Chosen):
         raise refusal(
-            op, f"the libraries have no function for this {op.name}: {found or 'none fits'}"
+            op, f"the libraries have no function for this {op.name}: {choice or 'none fits'}"
         )
-    LibraryFunctions(_module_of(op)).replace(op, found)
+    LibraryFunctions(_module_of(op)).replace(op, choice)
     return []
 
 

@@ -91,16 +91,15 @@ _SUMS_OF_PRODUCTS = ("matmul", "matvec", "vecmat", "conv", "dot", "contract", "m
 def _check_neutral(
     op: ir.Operation, dims: list[int], reductions: tuple[int, ...], value: float
 ) -> None:
-    """Refuse padding that a reduction would count."""
     if not set(dims) & set(reductions):
         return
     name = op.name.removeprefix("linalg.")
-    known = any(part in name for part in _SUMS_OF_PRODUCTS)
+    is_sum_of_products = any(part in name for part in _SUMS_OF_PRODUCTS)
     if name.startswith("quantized") or name.endswith("_q"):
-        known = False  # a zero point is subtracted from the padding, too
+        is_sum_of_products = False  # a zero point is subtracted from the padding, too
     if op.name == "linalg.generic":
-        known = _adds_products(op)
-    if known and value == 0:
+        is_sum_of_products = _adds_products(op)
+    if is_sum_of_products and value == 0:
         return
     loop = min(set(dims) & set(reductions))
     raise refusal(
@@ -194,8 +193,8 @@ def hoist_pads(op: ir.Operation, *, operand: int = 0, loops: int = 1) -> Script:
     """
     check_least(op, "loops", loops, 1)
     enclosing(op, "hoist_pads", loops - 1)
-    made = producer(op.operands[operand]) if 0 <= operand < len(op.operands) else None
-    if made is None or made.operation.name != "tensor.pad":
+    source = producer(op.operands[operand]) if 0 <= operand < len(op.operands) else None
+    if source is None or source.operation.name != "tensor.pad":
         raise refusal(op, f"operand {operand} is not padded", hint="pad(...) it first")
     return Script(
         line("%pad", f"get_producer_of_operand %target[{operand}]"),

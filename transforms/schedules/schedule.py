@@ -102,14 +102,14 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         ops = set(chosen(root, **arguments))
         every = select(root, lambda _: True)
         self._focus = tuple(
-            Spot(number, each.name) for number, each in enumerate(every) if each in ops
+            Spot(number, op_there.name) for number, op_there in enumerate(every) if op_there in ops
         )
         if attributes:
             arguments["attributes"] = dict(attributes)
-        given = {name: value for name, value in arguments.items() if value}
+        chosen_by = {name: value for name, value in arguments.items() if value}
         report = StepReport("match", Counter(spot.name for spot in self._focus))
         report.spots = self._focus
-        self.taken.append(Taken("match", given, report))
+        self.taken.append(Taken("match", chosen_by, report))
         return self
 
     def take(self, name: str, /, *args: Any, **arguments: Any) -> Schedule:
@@ -127,11 +127,11 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 hint=f"did you mean {' or '.join(near)}?" if near else None,
                 expected=None if near else ", ".join(all_steps()),
             )
-        given = step.bound(args, arguments)
+        values = step.bound(args, arguments)
         clone = self.module.clone()
         targets = self._targets(step, clone)
         try:
-            report = step.take(clone.ir.operation, targets, given)
+            report = step.take(clone.ir.operation, targets, values)
         except ScheduleError as error:
             error.where = self._in_file(str(error.where)) if error.where else None
             raise
@@ -148,7 +148,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         report.module = self.module
         if not (step.whole and self._focus is None):
             self._focus = report.spots
-        self.taken.append(Taken(step.name, given, report))
+        self.taken.append(Taken(step.name, values, report))
         return self
 
     def run(self, pipeline: str) -> Schedule:
@@ -236,22 +236,22 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 f"{step.name} needs ops to be about",
                 hint='choose them first: schedule.match("matmul")',
             )
-        found = self._found(clone)
-        if not found and not step.whole:
+        targets = self._found(clone)
+        if not targets and not step.whole:
             raise ScheduleError(
                 f"{step.name} needs ops to be about; the step before it left none",
                 hint="match again",
             )
-        return found
+        return targets
 
     def _found(self, clone: Module) -> Sequence[Any]:
-        found = find(clone.ir.operation, self._focus or ())
-        if found is None:
+        ops = find(clone.ir.operation, self._focus or ())
+        if ops is None:
             raise ScheduleError(
                 "the module was changed by something else since the last step",
                 hint="match again",
             )
-        return found
+        return ops
 
     def _in_file(self, place: str) -> str:
         """A place with the name of the module's file, which locations do not have."""
@@ -272,12 +272,12 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         method.__signature__ = Signature(  # type: ignore[attr-defined]
             [
                 Parameter(
-                    each.name,
+                    option.name,
                     Parameter.POSITIONAL_OR_KEYWORD,
-                    default=each.default,
-                    annotation=each.kind,
+                    default=option.default,
+                    annotation=option.kind,
                 )
-                for each in step.arguments.values()
+                for option in step.arguments.values()
             ],
             return_annotation=Schedule,
         )

@@ -81,9 +81,9 @@ class StepReport(Report):
         return Counter(spot.name for spot in self.spots)
 
     def __repr__(self) -> str:
-        made = ", ".join(f"{name} ({count})" for name, count in sorted(self.focus.items()))
-        rows = [f"{self.pass_name}: {len(self.touched)} ops, now {made or 'none'}"]
-        return "\n".join([*rows, *(f"  {each}" for each in self.touched)])
+        now = ", ".join(f"{name} ({count})" for name, count in sorted(self.focus.items()))
+        rows = [f"{self.pass_name}: {len(self.touched)} ops, now {now or 'none'}"]
+        return "\n".join([*rows, *(f"  {op}" for op in self.touched)])
 
 
 class Step(Transformation):
@@ -120,9 +120,9 @@ class Step(Transformation):
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Take the step on what `op` holds, in place; handles into it go stale."""
         root = op.operation
-        given = self.bound((), options, self.options)
-        selecting = {name: given.pop(name) for name in _SELECTING if name in given}
-        return self.take(root, () if self.whole else chosen(root, **selecting), given)
+        values = self.bound((), options, self.options)
+        selecting = {name: values.pop(name) for name in _SELECTING if name in values}
+        return self.take(root, () if self.whole else chosen(root, **selecting), values)
 
     def bound(
         self,
@@ -142,22 +142,22 @@ class Step(Transformation):
             raise ArityError(
                 f"{self.name} got {len(args)} arguments", expected=f"at most {len(names)}: {names}"
             )
-        given = dict(zip(names, args, strict=False))
+        values = dict(zip(names, args, strict=False))
         for name, value in options.items():
             if name not in declared:
                 raise ArityError(
                     f"{self.name} has no argument {name!r}",
                     expected=", ".join(names) or "no arguments",
                 )
-            if name in given:
+            if name in values:
                 raise ArityError(f"{self.name} got {name} twice")
-            given[name] = value
+            values[name] = value
         missing = [
-            n for n, o in declared.items() if o.default is Parameter.empty and n not in given
+            n for n, o in declared.items() if o.default is Parameter.empty and n not in values
         ]
         if missing:
             raise ArityError(f"{self.name} needs {missing[0]}", expected=str(declared[missing[0]]))
-        return {name: _of_kind(self.name, declared[name], value) for name, value in given.items()}
+        return {name: _of_kind(self.name, declared[name], value) for name, value in values.items()}
 
     def take(
         self, root: ir.Operation, targets: Sequence[ir.Operation], options: Mapping[str, Any]
@@ -209,7 +209,7 @@ class Step(Transformation):
                 report.script = action
             return MARK
         scripts: dict[tuple[Script, ir.Operation | None], int] = {}
-        made: list[ir.Operation] = []
+        new_ops: list[ir.Operation] = []
         is_script = True
         for op in targets:
             location = str(op.location)
@@ -218,14 +218,14 @@ class Step(Transformation):
             if isinstance(action, Script):
                 action = Parts(((op, action),))
             if not isinstance(action, Parts):
-                made += action
+                new_ops += action
                 continue
             for part, script in action.scripts:
                 doubts[location] = script.doubt
                 key = (script, part if script.one_by_one else None)
                 group = scripts.setdefault(key, len(scripts))
                 part.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
-        for op in made:
+        for op in new_ops:
             op.attributes[MADE] = ir.UnitAttr.get()
         if not scripts:
             return MADE
@@ -241,14 +241,16 @@ class Step(Transformation):
     def _failure(
         self, error: Exception, told: Sequence[Diagnostic], where: str, doubt: Doubt | None
     ) -> ScheduleError:
-        errors = [each for each in told if each.severity == "error"]
+        errors = [diagnostic for diagnostic in told if diagnostic.severity == "error"]
         reason = (errors[0].message if errors else str(error)).strip().partition("\n")[0]
         return ScheduleError(
             f"{self.name} cannot be done: "
             + (doubt.what if doubt else reason or "upstream gives no reason"),
             where=where or next(map(_place_told, errors), None),
             hint=doubt.hint if doubt else None,
-            diagnostics=[each.shown() for each in told if each.message.strip() != reason],
+            diagnostics=[
+                diagnostic.shown() for diagnostic in told if diagnostic.message.strip() != reason
+            ],
         )
 
 
@@ -275,11 +277,11 @@ def schedule_step(
     """
 
     def decorate(function: StepFunction) -> Step:
-        made = Step(pass_name, function, whole=whole)
-        steps[made.name] = made
+        step = Step(pass_name, function, whole=whole)
+        steps[step.name] = step
         if public:
-            register(made)
-        return made
+            register(step)
+        return step
 
     return decorate
 
@@ -472,15 +474,15 @@ def find(root: ir.Operation, spots: Sequence[Spot]) -> list[ir.Operation] | None
 
 def collect(root: ir.Operation, mark: str) -> tuple[Spot, ...]:
     """The spots of the ops with a mark; all marks are taken off."""
-    found: list[Spot] = []
+    spots: list[Spot] = []
     for number, op in enumerate(select(root, lambda op: True)):
         attributes = op.attributes
         if mark in attributes:
-            found.append(Spot(number, op.name))
+            spots.append(Spot(number, op.name))
         for name in (MARK, MADE):
             if name in attributes:
                 del attributes[name]
-    return tuple(found)
+    return tuple(spots)
 
 
 Predicate = Callable[[ir.Operation], bool]
@@ -527,22 +529,22 @@ def chosen(
         if each.parent is None or not each.parent.name.startswith("linalg.")
     ]
     named = [each for each in named if each.name.startswith("linalg.")] or named
-    found = [
+    ops = [
         each
         for each in named
         if (not function or _function_of(each) == function)
         and all(_has(each, name, value) for name, value in wanted.items())
         and (where is None or _answer(where, each))
     ]
-    if not found:
+    if not ops:
         raise _nothing(root, op, named, narrowed=bool(function or wanted or where))
     for each in position:
-        if not -len(found) <= each < len(found):
+        if not -len(ops) <= each < len(ops):
             raise ScheduleError(
-                f"position is {each}; {len(found)} ops match",
-                expected=f"{-len(found)} to {len(found) - 1}",
+                f"position is {each}; {len(ops)} ops match",
+                expected=f"{-len(ops)} to {len(ops) - 1}",
             )
-    return [found[each] for each in position] if position else found
+    return [ops[each] for each in position] if position else ops
 
 
 def _is_called(name: str, wanted: str) -> bool:

@@ -89,7 +89,6 @@ def tile_subsets(
 
 
 def _domain(rule: Rule) -> Loops:
-    """Return the domain of a rule, which is to be cut, as loops."""
     sizes = [size if isinstance(size, int) else DYNAMIC for size in rule.domain.sizes]
     kinds = enumerate(rule.domain.iterators)
     return Loops(tuple(sizes), tuple(dim for dim, kind in kinds if kind == REDUCTION))

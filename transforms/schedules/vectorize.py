@@ -84,7 +84,7 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
     _check_elements(op)
-    given, op = op, _with_plain_positions(op)
+    original, op = op, _with_plain_positions(op)
     if sizes:
         check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
@@ -104,14 +104,16 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
         )
     before = asserted_before(op, loops) if has_maps(op) else []
     asserted = tuple(
-        (each, _script(each, sizes, None)) for each in before if _is_read_plainly(each)
+        (reduction, _script(reduction, sizes, None))
+        for reduction in before
+        if _is_read_plainly(reduction)
     )
     if _is_taken_apart(op, loops, sizes):
         return Parts((*asserted, *_apart(op, loops, sizes)))
     maps = indexing_maps(op) if has_maps(op) else ()
     _check_amount(op, range(loops.count), sizes or loops.ranges, maps)
     script = _script(op, sizes, _doubt(op, loops))
-    return script if op is given and not before else Parts((*asserted, (op, script)))
+    return script if op is original and not before else Parts((*asserted, (op, script)))
 
 
 def _is_read_plainly(op: ir.Operation) -> bool:
@@ -121,13 +123,13 @@ def _is_read_plainly(op: ir.Operation) -> bool:
 def _script(
     op: ir.Operation, sizes: Sequence[int], doubt: Doubt | None, *, depth: int = 0
 ) -> Script:
-    given = f" vector_sizes {integers(sizes)}" if sizes else ""
+    options = f" vector_sizes {integers(sizes)}" if sizes else ""
     if select(op, lambda each: each.name == "tensor.extract"):
-        given += " {vectorize_nd_extract}"
+        options += " {vectorize_nd_extract}"
     nth = f" {{nth_parent = {depth + 1} : i64}}" if depth else ""
     return Script(
         line("%around", f"get_parent_op %target{nth}"),
-        f"transform.structured.vectorize %target{given} : {ANY}",
+        f"transform.structured.vectorize %target{options} : {ANY}",
         focus="%around",
         doubt=doubt,
     )
@@ -176,10 +178,10 @@ def _apart(
     inner = tuple((sizes or most)[loop] for loop in kept)
     _check_points(op, len(places) * math.prod(inner))
     _check_amount(op, kept, inner, [places.left_of(map_) for map_ in maps])
-    given = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
+    masked = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
     doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
     pieces = unrolled(op, loops, places)
-    return [(each.op, _script(each.op, given, doubt, depth=each.depth)) for each in pieces]
+    return [(piece.op, _script(piece.op, masked, doubt, depth=piece.depth)) for piece in pieces]
 
 
 def _check_points(op: ir.Operation, count: int) -> None:
@@ -295,11 +297,11 @@ def _reduces_by_one_op(op: ir.Operation) -> bool:
 
 def _with_plain_positions(op: ir.Operation) -> ir.Operation:
     """The op without `affine.apply` in its body, where tiling leaves it: sums and products."""
-    if not select(op, lambda each: each.name.startswith("affine.")):
+    if not select(op, lambda new: new.name.startswith("affine.")):
         return op
     name = op.name
-    made = run_apart(op, "func.func(lower-affine)")
-    return next(each for each in made if each.name == name)
+    replacement = run_apart(op, "func.func(lower-affine)")
+    return next(new for new in replacement if new.name == name)
 
 
 _ASSERT = "cf.assert"
@@ -320,15 +322,15 @@ def asserted_before(op: ir.Operation, loops: Loops) -> list[ir.Operation]:
         return []
     body = op.regions[0].blocks[0]
     written = list(body.arguments)[len(op.operands) - len(op.results) :]
-    if any(each.operation.block != body for each in asserted):
+    if any(assertion.operation.block != body for assertion in asserted):
         return []
     if loops.reductions and any(list(argument.uses) for argument in written):
         return []
     with op.location, ir.InsertionPoint(op):
-        made = [_all_hold(op, number) for number in range(len(asserted))]
-    for each in asserted:
-        each.operation.erase()
-    return made
+        reductions = [_all_hold(op, number) for number in range(len(asserted))]
+    for assertion in asserted:
+        assertion.operation.erase()
+    return reductions
 
 
 def _all_hold(op: ir.Operation, number: int) -> ir.Operation:
@@ -350,16 +352,16 @@ def _all_hold(op: ir.Operation, number: int) -> ir.Operation:
     asserted = operations(holds, {_ASSERT})
     condition = asserted[number].operation.operands[0]
     message = ir.StringAttr(asserted[number].operation.attributes["msg"]).value
-    for each in asserted:
-        each.operation.erase()
+    for assertion in asserted:
+        assertion.operation.erase()
     block.operations[len(block.operations) - 1].operation.erase()
     with ir.InsertionPoint(block):
-        one = arith.ExtUIOp(byte, condition).result
+        widened = arith.ExtUIOp(byte, condition).result
         arguments = list(block.arguments)
-        linalg.YieldOp([arith.AndIOp(arguments[len(arguments) - 1], one).result])
+        linalg.YieldOp([arith.AndIOp(arguments[len(arguments) - 1], widened).result])
     _drop_unread(block)
-    found = tensor.ExtractOp(holds.results[0], []).result
-    is_true = arith.CmpIOp(arith.CmpIPredicate.ne, found, integer_constant(byte, 0)).result
+    element = tensor.ExtractOp(holds.results[0], []).result
+    is_true = arith.CmpIOp(arith.CmpIPredicate.ne, element, integer_constant(byte, 0)).result
     cf.AssertOp(is_true, message)
     return holds
 

@@ -120,8 +120,6 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class _Slice:
-    """The part of an operand that one place is about."""
-
     base: ir.Value
     axes: tuple[Axis, ...]
     sizes: tuple[Number, ...]
@@ -219,7 +217,7 @@ class _Nest:
     def _within(
         self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
     ) -> list[ir.Value]:
-        made = list(state)
+        values = list(state)
         for unrolled_ in self.places:
             conditions = [
                 (number, self.sizes[dim])
@@ -228,11 +226,11 @@ class _Nest:
             ]
             here = {**place, **unrolled_}
             if conditions:
-                op, made = self._guarded(here, made, conditions)
+                op, values = self._guarded(here, values, conditions)
             else:
-                op, made = self._built(here, made)
+                op, values = self._built(here, values)
             self.pieces.append(Piece(op, depth + bool(conditions)))
-        return made
+        return values
 
     def _guarded(
         self,
@@ -321,17 +319,17 @@ class _Nest:
 
 def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
     """Return the trip count of each loop: a number, or a size that the program computes."""
-    found: dict[str, Number] = {}
+    sizes: dict[str, Number] = {}
     for value, map_ in zip(op.operands, maps, strict=True):
-        for axis, each in enumerate(map_.results):
-            if isinstance(each, AffineDim) and each.name not in found:
-                found[each.name] = size_of(value, axis)
-    known = {
+        for axis, expression in enumerate(map_.results):
+            if isinstance(expression, AffineDim) and expression.name not in sizes:
+                sizes[expression.name] = size_of(value, axis)
+    static = {
         dim: extent
         for dim, extent in zip(maps[0].dims, loops.ranges, strict=True)
         if extent != DYNAMIC
     }
-    return found | known
+    return sizes | static
 
 
 def _unused(op: ir.Operation, places: Places, maps: Sequence[AffineMap]) -> frozenset[int]:
@@ -339,17 +337,17 @@ def _unused(op: ir.Operation, places: Places, maps: Sequence[AffineMap]) -> froz
     arguments = op.regions[0].blocks[0].arguments
     inputs = len(split_operands(op)[0])
     left = [places.left_of(map_) for map_ in maps]
-    found: set[int] = set()
+    unread: set[int] = set()
     for number in range(inputs):
         others = {
             dim
             for other, map_ in enumerate(left)
-            if other != number and other not in found
+            if other != number and other not in unread
             for dim in map_.results
         }
         if not list(arguments[number].uses) and others.issuperset(left[number].results):
-            found.add(number)
-    return frozenset(found)
+            unread.add(number)
+    return frozenset(unread)
 
 
 def _result(op: ir.OpView) -> ir.Value:
@@ -428,16 +426,16 @@ def is_plain(map_: AffineMap) -> bool:
 def axes_at(map_: AffineMap, place: Mapping[str, Number]) -> list[Axis] | None:
     """Return the axes of the slice that is read at a place; None where it is no slice."""
     axes = [_axis(index, place) for index in map_.results]
-    found = [axis for axis in axes if axis is not None]
-    dims = [axis.dim for axis in found if axis.dim is not None]
-    return found if len(found) == len(axes) and len(set(dims)) == len(dims) else None
+    read = [axis for axis in axes if axis is not None]
+    dims = [axis.dim for axis in read if axis.dim is not None]
+    return read if len(read) == len(axes) and len(set(dims)) == len(dims) else None
 
 
 def _axis(index: AffineExpr, place: Mapping[str, Number]) -> Axis | None:
-    known: dict[AffineExpr, AffineExpr | int] = {
+    constants: dict[AffineExpr, AffineExpr | int] = {
         AffineDim(dim): number for dim, number in place.items() if isinstance(number, int)
     }
-    index = index.substitute(known)
+    index = index.substitute(constants)
     numbers: dict[AffineExpr, Number] = {AffineDim(dim): place[dim] for dim in place}
     match [dim for dim in index.dims if dim not in place]:
         case []:
