@@ -71,15 +71,12 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
         %c2 = arith.constant 2 : index
         scf.for %i = %c0 to %c4 step %c1 {
           scf.for %j = %c0 to %c6 step %c2 {
-            %subview = memref.subview %a[%i, %j] [1, 2] [1, 1]
+            %s = memref.subview %c[%i, %j] [1, 2] [1, 1]
                 : memref<4x6xf32> to memref<1x2xf32, strided<[6, 1], offset: ?>>
-            %subview_0 = memref.subview %c[%i, %j] [1, 2] [1, 1]
-                : memref<4x6xf32> to memref<1x2xf32, strided<[6, 1], offset: ?>>
-            linalg.abs ins(%subview : memref<1x2xf32, strided<[6, 1], offset: ?>>)
-                outs(%subview_0 : memref<1x2xf32, strided<[6, 1], offset: ?>>)
+            linalg.fill ins(%x : f32) outs(%s : memref<1x2xf32, strided<[6, 1], offset: ?>>)
           }
         }
-    after `match("abs").unroll_and_jam(2).simplify()`:
+    after `match("fill").unroll_and_jam(2).simplify()`:
         %c0 = arith.constant 0 : index
         %c4 = arith.constant 4 : index
         %c6 = arith.constant 6 : index
@@ -87,19 +84,13 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
         %c2 = arith.constant 2 : index
         scf.for %i = %c0 to %c4 step %c2 {
           scf.for %j = %c0 to %c6 step %c2 {
-            %subview = memref.subview %a[%i, %j] [1, 2] [1, 1]
+            %s = memref.subview %c[%i, %j] [1, 2] [1, 1]
                 : memref<4x6xf32> to memref<1x2xf32, strided<[6, 1], offset: ?>>
-            %subview_0 = memref.subview %c[%i, %j] [1, 2] [1, 1]
-                : memref<4x6xf32> to memref<1x2xf32, strided<[6, 1], offset: ?>>
-            linalg.abs ins(%subview : memref<1x2xf32, strided<[6, 1], offset: ?>>)
-                outs(%subview_0 : memref<1x2xf32, strided<[6, 1], offset: ?>>)
+            linalg.fill ins(%x : f32) outs(%s : memref<1x2xf32, strided<[6, 1], offset: ?>>)
             %0 = arith.addi %i, %c1 : index
-            %subview_1 = memref.subview %a[%0, %j] [1, 2] [1, 1]
+            %t = memref.subview %c[%0, %j] [1, 2] [1, 1]
                 : memref<4x6xf32> to memref<1x2xf32, strided<[6, 1], offset: ?>>
-            %subview_2 = memref.subview %c[%0, %j] [1, 2] [1, 1]
-                : memref<4x6xf32> to memref<1x2xf32, strided<[6, 1], offset: ?>>
-            linalg.abs ins(%subview_1 : memref<1x2xf32, strided<[6, 1], offset: ?>>)
-                outs(%subview_2 : memref<1x2xf32, strided<[6, 1], offset: ?>>)
+            linalg.fill ins(%x : f32) outs(%t : memref<1x2xf32, strided<[6, 1], offset: ?>>)
           }
         }
 

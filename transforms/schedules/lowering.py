@@ -71,23 +71,19 @@ def lower_vectors(module: ir.Operation, *, contraction: str = "outerproduct") ->
             indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
                              affine_map<(m, n, k) -> (m, n)>],
             iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>
-        } %a, %b, %c : vector<2x3xf32>, vector<3x4xf32> into vector<2x4xf32>
+        } %a, %b, %c : vector<2x2xf32>, vector<2x4xf32> into vector<2x4xf32>
     after `lower_vectors("dot").simplify()`:
-        %0 = ub.poison : vector<6xf32>
-        %1 = vector.shape_cast %a : vector<2x3xf32> to vector<6xf32>
-        %2 = vector.shuffle %1, %0 [0, 3, 1, 4, 2, 5] : vector<6xf32>, vector<6xf32>
-        %3 = vector.shape_cast %2 : vector<6xf32> to vector<3x2xf32>
-        %4 = vector.extract %3[0] : vector<2xf32> from vector<3x2xf32>
-        %5 = vector.extract %b[0] : vector<4xf32> from vector<3x4xf32>
+        %0 = ub.poison : vector<4xf32>
+        %1 = vector.shape_cast %a : vector<2x2xf32> to vector<4xf32>
+        %2 = vector.shuffle %1, %0 [0, 2, 1, 3] : vector<4xf32>, vector<4xf32>
+        %3 = vector.shape_cast %2 : vector<4xf32> to vector<2x2xf32>
+        %4 = vector.extract %3[0] : vector<2xf32> from vector<2x2xf32>
+        %5 = vector.extract %b[0] : vector<4xf32> from vector<2x4xf32>
         %6 = vector.outerproduct %4, %5, %c {kind = #vector.kind<add>}
             : vector<2xf32>, vector<4xf32>
-        %7 = vector.extract %3[1] : vector<2xf32> from vector<3x2xf32>
-        %8 = vector.extract %b[1] : vector<4xf32> from vector<3x4xf32>
-        %9 = vector.outerproduct %7, %8, %6 {kind = #vector.kind<add>}
-            : vector<2xf32>, vector<4xf32>
-        %10 = vector.extract %3[2] : vector<2xf32> from vector<3x2xf32>
-        %11 = vector.extract %b[2] : vector<4xf32> from vector<3x4xf32>
-        %r = vector.outerproduct %10, %11, %9 {kind = #vector.kind<add>}
+        %7 = vector.extract %3[1] : vector<2xf32> from vector<2x2xf32>
+        %8 = vector.extract %b[1] : vector<4xf32> from vector<2x4xf32>
+        %r = vector.outerproduct %7, %8, %6 {kind = #vector.kind<add>}
             : vector<2xf32>, vector<4xf32>
 
     Source: "Lower to Library Calls or Special Instructions, Intrinsics or ISA" of MLIR's linalg

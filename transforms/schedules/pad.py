@@ -144,23 +144,17 @@ def hoist_pads(op: ir.Operation, *, operand: int = 0, loops: int = 1) -> Script:
         %c0 = arith.constant 0 : index
         %c4 = arith.constant 4 : index
         %c12 = arith.constant 12 : index
-        %r = scf.for %i = %c0 to %c12 step %c4 iter_args(%o = %c) -> (tensor<8x12xf32>) {
+        %r = scf.for %i = %c0 to %c12 step %c4 iter_args(%o = %c) -> (tensor<8x16xf32>) {
           %s = tensor.extract_slice %a[0, 0] [7, 16] [1, 1] : tensor<7x16xf32> to tensor<7x16xf32>
           %padded = tensor.pad %s low[0, 0] high[1, 0] {
           ^bb0(%j: index, %k: index):
             tensor.yield %zero : f32
           } : tensor<7x16xf32> to tensor<8x16xf32>
-          %t = tensor.extract_slice %b[0, %i] [16, 4] [1, 1]
-              : tensor<16x12xf32> to tensor<16x4xf32>
-          %u = tensor.extract_slice %o[0, %i] [8, 4] [1, 1]
-              : tensor<8x12xf32> to tensor<8x4xf32>
-          %m = linalg.matmul ins(%padded, %t : tensor<8x16xf32>, tensor<16x4xf32>)
-              outs(%u : tensor<8x4xf32>) -> tensor<8x4xf32>
-          %n = tensor.insert_slice %m into %o[0, %i] [8, 4] [1, 1]
-              : tensor<8x4xf32> into tensor<8x12xf32>
-          scf.yield %n : tensor<8x12xf32>
+          %m = linalg.add ins(%padded, %o : tensor<8x16xf32>, tensor<8x16xf32>)
+              outs(%o : tensor<8x16xf32>) -> tensor<8x16xf32>
+          scf.yield %m : tensor<8x16xf32>
         }
-    after `match("matmul").hoist_pads().simplify()`:
+    after `match("add").hoist_pads().simplify()`:
         %cst = arith.constant 0.000000e+00 : f32
         %c0 = arith.constant 0 : index
         %c4 = arith.constant 4 : index
@@ -169,16 +163,10 @@ def hoist_pads(op: ir.Operation, *, operand: int = 0, loops: int = 1) -> Script:
         ^bb0(%i: index, %o: index):
           tensor.yield %cst : f32
         } : tensor<7x16xf32> to tensor<8x16xf32>
-        %r = scf.for %i = %c0 to %c12 step %c4 iter_args(%o = %c) -> (tensor<8x12xf32>) {
-          %slice = tensor.extract_slice %b[0, %i] [16, 4] [1, 1]
-              : tensor<16x12xf32> to tensor<16x4xf32>
-          %slice_0 = tensor.extract_slice %o[0, %i] [8, 4] [1, 1]
-              : tensor<8x12xf32> to tensor<8x4xf32>
-          %1 = linalg.matmul ins(%padded, %slice : tensor<8x16xf32>, tensor<16x4xf32>)
-              outs(%slice_0 : tensor<8x4xf32>) -> tensor<8x4xf32>
-          %inserted = tensor.insert_slice %1 into %o[0, %i] [8, 4] [1, 1]
-              : tensor<8x4xf32> into tensor<8x12xf32>
-          scf.yield %inserted : tensor<8x12xf32>
+        %r = scf.for %i = %c0 to %c12 step %c4 iter_args(%o = %c) -> (tensor<8x16xf32>) {
+          %1 = linalg.add ins(%padded, %o : tensor<8x16xf32>, tensor<8x16xf32>)
+              outs(%o : tensor<8x16xf32>) -> tensor<8x16xf32>
+          scf.yield %1 : tensor<8x16xf32>
         }
 
     Source: `transform.structured.hoist_pad`.

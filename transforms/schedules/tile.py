@@ -154,28 +154,17 @@ def tile_continuously(op: ir.Operation, *, loop: int, size: int) -> Script:
     """Split a loop into parts that tiles of `size`, then of smaller powers of two, divide.
 
     before:
-        %r = linalg.abs ins(%a : tensor<7xf32>) outs(%c : tensor<7xf32>) -> tensor<7xf32>
+        %r = linalg.abs ins(%a : tensor<6xf32>) outs(%c : tensor<6xf32>) -> tensor<6xf32>
     after `match("abs").tile_continuously(0, 4).simplify()`:
-        %slice = tensor.extract_slice %a[0] [4] [1] : tensor<7xf32> to tensor<4xf32>
-        %slice_0 = tensor.extract_slice %c[0] [4] [1] : tensor<7xf32> to tensor<4xf32>
+        %slice = tensor.extract_slice %a[0] [4] [1] : tensor<6xf32> to tensor<4xf32>
+        %slice_0 = tensor.extract_slice %c[0] [4] [1] : tensor<6xf32> to tensor<4xf32>
         %0 = linalg.abs ins(%slice : tensor<4xf32>) outs(%slice_0 : tensor<4xf32>) -> tensor<4xf32>
-        %inserted = tensor.insert_slice %0 into %c[0] [4] [1] : tensor<4xf32> into tensor<7xf32>
-        %slice_1 = tensor.extract_slice %a[4] [3] [1] : tensor<7xf32> to tensor<3xf32>
-        %slice_2 = tensor.extract_slice %inserted[4] [3] [1] : tensor<7xf32> to tensor<3xf32>
-        %slice_3 = tensor.extract_slice %slice_1[0] [2] [1] : tensor<3xf32> to tensor<2xf32>
-        %slice_4 = tensor.extract_slice %slice_2[0] [2] [1] : tensor<3xf32> to tensor<2xf32>
-        %1 = linalg.abs ins(%slice_3 : tensor<2xf32>)
-            outs(%slice_4 : tensor<2xf32>) -> tensor<2xf32>
-        %inserted_5 = tensor.insert_slice %1 into %slice_2[0] [2] [1]
-            : tensor<2xf32> into tensor<3xf32>
-        %slice_6 = tensor.extract_slice %slice_1[2] [1] [1] : tensor<3xf32> to tensor<1xf32>
-        %slice_7 = tensor.extract_slice %inserted_5[2] [1] [1] : tensor<3xf32> to tensor<1xf32>
-        %2 = linalg.abs ins(%slice_6 : tensor<1xf32>)
-            outs(%slice_7 : tensor<1xf32>) -> tensor<1xf32>
-        %inserted_8 = tensor.insert_slice %2 into %inserted_5[2] [1] [1]
-            : tensor<1xf32> into tensor<3xf32>
-        %r = tensor.insert_slice %inserted_8 into %inserted[4] [3] [1]
-            : tensor<3xf32> into tensor<7xf32>
+        %inserted = tensor.insert_slice %0 into %c[0] [4] [1] : tensor<4xf32> into tensor<6xf32>
+        %slice_1 = tensor.extract_slice %a[4] [2] [1] : tensor<6xf32> to tensor<2xf32>
+        %slice_2 = tensor.extract_slice %inserted[4] [2] [1] : tensor<6xf32> to tensor<2xf32>
+        %1 = linalg.abs ins(%slice_1 : tensor<2xf32>)
+            outs(%slice_2 : tensor<2xf32>) -> tensor<2xf32>
+        %r = tensor.insert_slice %1 into %inserted[4] [2] [1] : tensor<2xf32> into tensor<6xf32>
 
     Source: `transform.structured.continuous_tile_sizes`.
 

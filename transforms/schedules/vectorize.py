@@ -36,7 +36,7 @@ from ._checks import (
     structured_loops,
 )
 from .step import ANY, Doubt, Parts, Script, integers, line, schedule_step
-from .windows import MOST_PLACES, check_layouts, in_loops, is_plain, places_of, unrolled
+from .windows import MOST_PLACES, check_layouts, is_plain, places_of, unrolled
 
 # More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
 _MOST = 1 << 14
@@ -167,7 +167,7 @@ def _apart(
     check_layouts(op, "vectorize")
     looped = () if _reduces_by_one_op(op) else [maps[0].dims[loop] for loop in loops.reductions]
     places = places_of(maps, loops, most, limit=MOST_PLACES, looped=looped)
-    places = places or in_loops(maps, loops, most, looped)
+    places = places or places_of(maps, loops, most, limit=None, looped=looped)
     if places is None:
         raise refusal(
             op,

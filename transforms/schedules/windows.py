@@ -453,72 +453,47 @@ def places_of(
     loops: Loops,
     most: Sequence[int],
     *,
-    limit: int,
+    limit: int | None,
     looped: Collection[str] = (),
 ) -> Places | None:
     """Choose the loops without which all operands are read by plain dimensions.
 
     Parallel loops are kept where they can be: each of their places writes its own slice of the
     result. Among the choices left, the one with the fewest copies is taken. The result is None
-    where all choices make more copies than `limit`.
+    where no choice leaves plain dimensions, or all make more copies than `limit`.
 
     Args:
         maps: the indexing maps of all operands.
         loops: the loops of the op.
         most: the largest trip count of each loop; `DYNAMIC` if unknown.
-        limit: the most copies.
+        limit: the most copies; None for loops of any trip count in the place of copies.
         looped: the dimensions that become loops in any case.
     """
-    of_name = dict(zip(maps[0].dims, most, strict=True))
-    chosen = _chosen(maps, loops, of_name, looped, limit)
-    if chosen is None:
-        return None
-    dims = tuple(dim for dim in of_name if dim in chosen)
-    kept = tuple(dim for dim in of_name if dim not in (*dims, *looped))
-    around = tuple(dim for dim in of_name if dim in looped)
-    return Places(dims, tuple(of_name[dim] for dim in dims), around, kept)
-
-
-def in_loops(
-    maps: Sequence[AffineMap], loops: Loops, most: Sequence[int], looped: Collection[str]
-) -> Places | None:
-    """Choose as `places_of` does, with loops of any trip count in place of copies.
-
-    The result is None where no choice leaves plain dimensions.
-    """
-    sizes = [_MANY if size == DYNAMIC else size for size in most]
-    of_name = dict(zip(maps[0].dims, sizes, strict=True))
-    chosen = _chosen(maps, loops, of_name, looped, None)
-    if chosen is None:
-        return None
-    around = tuple(dim for dim in of_name if dim in (*chosen, *looped))
-    return Places((), (), around, tuple(dim for dim in of_name if dim not in around))
-
-
-def _chosen(
-    maps: Sequence[AffineMap],
-    loops: Loops,
-    most: Mapping[str, int],
-    gone: Collection[str],
-    limit: int | None,
-) -> tuple[str, ...] | None:
-    """Return the best dimensions to take out, besides those that are gone already."""
-    open_ = [dim for dim in most if dim not in gone and _is_candidate(dim, maps)]
-    names = list(most)
+    names = maps[0].dims
+    sizes = [_MANY if size == DYNAMIC and limit is None else size for size in most]
+    counts_of = dict(zip(names, sizes, strict=True))
+    open_ = [dim for dim in names if dim not in looped and _is_candidate(dim, maps)]
     best: tuple[tuple[int, int, int], tuple[str, ...]] | None = None
     for count in range(min(len(open_), _MOST_CANDIDATES) + 1):
         for chosen in itertools.combinations(open_[-_MOST_CANDIDATES:], count):
-            counts = [most[dim] for dim in chosen]
+            counts = [counts_of[dim] for dim in chosen]
             if DYNAMIC in counts or (limit is not None and math.prod(counts) > limit):
                 continue
-            place = dict.fromkeys((*chosen, *gone), 0)
-            if any(axes_at(map_, place) is None for map_ in maps):
+            at_zero = dict.fromkeys((*chosen, *looped), 0)
+            if any(axes_at(map_, at_zero) is None for map_ in maps):
                 continue
-            parallel = [most[d] for d in chosen if names.index(d) not in loops.reductions]
+            parallel = [counts_of[d] for d in chosen if names.index(d) not in loops.reductions]
             key = (math.prod(parallel), math.prod(counts), count)
             if best is None or key < best[0]:
                 best = key, chosen
-    return None if best is None else best[1]
+    if best is None:
+        return None
+    _, chosen = best
+    dims = () if limit is None else tuple(dim for dim in names if dim in chosen)
+    gone = {*chosen, *looped}
+    around = tuple(dim for dim in names if dim in gone and dim not in dims)
+    kept = tuple(dim for dim in names if dim not in gone)
+    return Places(dims, tuple(counts_of[dim] for dim in dims), around, kept)
 
 
 def _is_candidate(dim: str, maps: Sequence[AffineMap]) -> bool:
