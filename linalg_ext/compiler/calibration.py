@@ -251,17 +251,8 @@ def call_seconds() -> float:
 
 def scalar_rate() -> float:
     """Elements a second of a loop that is not vectorized: a table that is read at indices."""
-    text = f"""
-    func.func @f(%t: tensor<1024xf32>, %i: tensor<{_ELEMENTS}xindex>) -> tensor<{_ELEMENTS}xf32> {{
-      %e = tensor.empty() : tensor<{_ELEMENTS}xf32>
-      %r = linalg.generic {{indexing_maps = [{_MAP}, {_MAP}], iterator_types = ["parallel"]}}
-          ins(%i : tensor<{_ELEMENTS}xindex>) outs(%e : tensor<{_ELEMENTS}xf32>) {{
-      ^bb0(%at: index, %o: f32):
-        %v = tensor.extract %t[%at] : tensor<1024xf32>
-        linalg.yield %v : f32
-      }} -> tensor<{_ELEMENTS}xf32>
-      return %r : tensor<{_ELEMENTS}xf32>
-    }}"""
+    read = "%v1 = tensor.extract %t[%v0] : tensor<1024xf32>"
+    text = _elementwise("%t: tensor<1024xf32>, ", "index", _ELEMENTS, [read])
     places = np.arange(_ELEMENTS, dtype=np.int64) * 7 % 1024
     return _ELEMENTS / _seconds(text, [np.ones(1024, np.float32), places])
 
@@ -318,31 +309,42 @@ def _call(text: str, arrays: Sequence[Any]) -> Call:
 
 def _chain(ops: Sequence[str], length: int) -> str:
     lines = [f"%v{at + 1} = " + op.format(x=f"%v{at}") for at, op in enumerate(ops)]
+    return _elementwise("", "f32", length, lines)
+
+
+def _elementwise(arguments: str, element: str, length: int, lines: Sequence[str]) -> str:
+    """A function that makes an f32 of each element of a vector: `%v0`, then `%v1` and so on."""
+    vector, results = f"tensor<{length}x{element}>", f"tensor<{length}xf32>"
     body = "\n".join(lines)
-    kind = f"tensor<{length}xf32>"
     return f"""
-    func.func @f(%x: {kind}) -> {kind} {{
+    func.func @f({arguments}%vector: {vector}) -> {results} {{
       %c = arith.constant 1.25 : f32
-      %e = tensor.empty() : {kind}
+      %e = tensor.empty() : {results}
       %r = linalg.generic {{indexing_maps = [{_MAP}, {_MAP}], iterator_types = ["parallel"]}}
-          ins(%x : {kind}) outs(%e : {kind}) {{
-      ^bb0(%v0: f32, %o: f32):
+          ins(%vector : {vector}) outs(%e : {results}) {{
+      ^bb0(%v0: {element}, %o: f32):
         {body}
-        linalg.yield %v{len(ops)} : f32
-      }} -> {kind}
-      return %r : {kind}
+        linalg.yield %v{len(lines)} : f32
+      }} -> {results}
+      return %r : {results}
     }}"""
 
 
 def _row_sums(rows: int, columns: int) -> str:
-    rows_type, sums = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}xf32>"
+    elements, sums = f"tensor<{rows}x{columns}xf32>", f"tensor<{rows}xf32>"
+    op = f"linalg.reduce {{ arith.addf }} ins(%x : {elements}) outs(%z : {sums}) dimensions = [1]"
+    return _accumulating(f"%x: {elements}", op, sums, "f32")
+
+
+def _accumulating(arguments: str, op: str, result: str, dtype: str) -> str:
+    """A function of an op that accumulates into zeros, which it calls `%z`."""
     return f"""
-    func.func @f(%x: {rows_type}) -> {sums} {{
-      %zero = arith.constant 0.0 : f32
-      %e = tensor.empty() : {sums}
-      %z = linalg.fill ins(%zero : f32) outs(%e : {sums}) -> {sums}
-      %r = linalg.reduce {{ arith.addf }} ins(%x : {rows_type}) outs(%z : {sums}) dimensions = [1]
-      return %r : {sums}
+    func.func @f({arguments}) -> {result} {{
+      %zero = arith.constant 0.0 : {dtype}
+      %e = tensor.empty() : {result}
+      %z = linalg.fill ins(%zero : {dtype}) outs(%e : {result}) -> {result}
+      %r = {op}
+      return %r : {result}
     }}"""
 
 
@@ -383,36 +385,21 @@ def contraction_rate(dtype: str) -> float:
 def product(size: int, dtype: str) -> str:
     """A product of square matrices."""
     kind = f"tensor<{size}x{size}x{dtype}>"
-    return f"""
-    func.func @f(%a: {kind}, %b: {kind}) -> {kind} {{
-      %zero = arith.constant 0.0 : {dtype}
-      %e = tensor.empty() : {kind}
-      %z = linalg.fill ins(%zero : {dtype}) outs(%e : {kind}) -> {kind}
-      %r = linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%z : {kind}) -> {kind}
-      return %r : {kind}
-    }}"""
+    op = f"linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%z : {kind}) -> {kind}"
+    return _accumulating(f"%a: {kind}, %b: {kind}", op, kind, dtype)
 
 
 def window_rate(dtype: str) -> float:
     """The same of a convolution of images, channels first."""
     outer = _IMAGE + _KERNEL - 1
-    image, kernel, result = (
-        (1, _CHANNELS, outer, outer),
-        (_CHANNELS, _CHANNELS, _KERNEL, _KERNEL),
-        (1, _CHANNELS, _IMAGE, _IMAGE),
-    )
+    image, kernel = (1, _CHANNELS, outer, outer), (_CHANNELS, _CHANNELS, _KERNEL, _KERNEL)
     images, kernels, results = (
-        f"tensor<{'x'.join(map(str, shape))}x{dtype}>" for shape in (image, kernel, result)
+        f"tensor<{'x'.join(map(str, shape))}x{dtype}>"
+        for shape in (image, kernel, (1, _CHANNELS, _IMAGE, _IMAGE))
     )
-    text = f"""
-    func.func @f(%x: {images}, %k: {kernels}) -> {results} {{
-      %zero = arith.constant 0.0 : {dtype}
-      %e = tensor.empty() : {results}
-      %z = linalg.fill ins(%zero : {dtype}) outs(%e : {results}) -> {results}
-      %r = linalg.conv_2d_nchw_fchw ins(%x, %k : {images}, {kernels})
-          outs(%z : {results}) -> {results}
-      return %r : {results}
-    }}"""
+    ins = f"ins(%x, %k : {images}, {kernels})"
+    op = f"linalg.conv_2d_nchw_fchw {ins} outs(%z : {results}) -> {results}"
+    text = _accumulating(f"%x: {images}, %k: {kernels}", op, results, dtype)
     flops = 2 * _CHANNELS**2 * _IMAGE**2 * _KERNEL**2
     return flops / _seconds(text, [np.ones(shape, _DTYPES[dtype]) for shape in (image, kernel)])
 
