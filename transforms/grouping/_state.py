@@ -166,13 +166,14 @@ class State:
         """The nodes of the graph that are no more, because another computes the same."""
         return tuple(self._gone)
 
-    def nodes_of(self, item: int) -> Iterator[int]:
+    def nodes_of(self, item: int) -> tuple[int, ...]:
         """The nodes and copies that an item holds, in order; a node holds itself."""
-        if item not in self._children:
-            yield item
-            return
-        for child in self._children[item]:
-            yield from self.nodes_of(child)
+        children = self._children.get(item)
+        if children is None:
+            return (item,)
+        if self._groups.keys().isdisjoint(children):
+            return children
+        return tuple(node for child in children for node in self.nodes_of(child))
 
     def key(self, group: int = ROOT) -> int:
         """Return a fingerprint of 64 bits of a state, or a group, independent of names.
@@ -184,29 +185,28 @@ class State:
         if group == ROOT:
             outer = (self.key(item) for item in self._children[ROOT] if item in self._groups)
             return _sum([*(_token(f"gone {node}") for node in self._gone), *outer])
-        inner = _sum(self._item_key(item) for item in self._children[group])
+        inner = _sum(map(self._item_key, self._children[group]))
         data = self._groups[group]
-        # By value: the same number is written in several ways.
-        notes = sorted((n, repr(note_of(t))) for n, t in data.texts.items() if n != LABEL)
-        return _token(f"group {inner} {notes} {data.is_isolated}")
+        return _group_token(inner, tuple(data.texts.items()), data.is_isolated)
 
     def _item_key(self, item: int) -> int:
         if item in self._groups:
             return self.key(item)
-        copied = [at for at, value in enumerate(self.reads(item)) if value.node in self._copies]
-        kind = "copy" if item in self._copies else "node"
-        return _token(f"{kind} {self.node(item).number} {copied}")
+        copied: tuple[int, ...] = ()
+        if copies := self._copies:
+            copied = tuple(at for at, value in enumerate(self.reads(item)) if value.node in copies)
+        return _item_token(item in copies, copies.get(item, item), copied)
 
     def inputs(self, group: int) -> tuple[Value, ...]:
         """The values from outside that a group reads, each once."""
-        members = list(self.nodes_of(group))
+        members = self.nodes_of(group)
         inside = set(members)
         reads = (value for member in members for value in self.reads(member))
         return tuple(dict.fromkeys(value for value in reads if value.node not in inside))
 
     def outputs(self, group: int) -> tuple[Value, ...]:
         """The values that a group computes and something outside reads."""
-        members = list(self.nodes_of(group))
+        members = self.nodes_of(group)
         inside = set(members)
         outputs = []
         for member in members:
@@ -290,15 +290,20 @@ class State:
         for group, natural in self._ordered.items():
             _check_order(self, group, natural)
         written = [(table, key) for table, key, _ in writes]
-        for group in dict.fromkeys(key for table, key in written if table is self._children):
+        groups = {key: None for table, key in written if table is self._children}
+        for reader in {key: None for table, key in written if table is self._reads}:
+            if reader in self._parents:
+                groups.update(dict.fromkeys(self._crossed_by(reader)))
+        for group in groups:
             if group in self._groups:
                 check_interface(self, group)
-        for reader in dict.fromkeys(key for table, key in written if table is self._reads):
-            if reader in self._parents:
-                self._check_reach(reader)
 
-    def _check_reach(self, reader: int) -> None:
-        """Check that what a node reads stands before it, and can come out of its groups."""
+    def _crossed_by(self, reader: int) -> Iterator[int]:
+        """Yield the groups whose borders the reads of a node cross.
+
+        Raises:
+            GroupingError: a value that it reads stands behind it.
+        """
         above = [*self._groups_around(reader), ROOT]
         for value in self.reads(reader):
             if value.node == ARGUMENTS:
@@ -312,10 +317,8 @@ class State:
                     f"{self.describe(target)} would need {self.describe(source)}, which stands "
                     "behind it"
                 )
-            for group in around[: around.index(common) if common != ROOT else None]:
-                check_interface(self, group)
-        for group in above[:-1]:
-            check_interface(self, group)
+            yield from around[: around.index(common) if common != ROOT else None]
+        yield from above[:-1]
 
     def _groups_around(self, item: int) -> list[int]:
         groups: list[int] = []
@@ -410,23 +413,14 @@ class State:
 
     def needs(self, item: int, parent: int) -> set[int]:
         """Return the items in `parent` that an item depends on."""
-        needed: set[int] = set()
+        parents, needed = self._parents, set[int]()
         for node in self.nodes_of(item):
-            for value in self.reads(node):
-                if value.node != ARGUMENTS:
-                    needed.add(self._lifted(value.node, parent))
-            for before in self.node(node).after:
-                needed.add(self._lifted(before, parent))
+            sources = [value.node for value in self.reads(node) if value.node != ARGUMENTS]
+            for source in (*sources, *self.node(node).after):
+                while source != ROOT and parents[source] != parent:
+                    source = parents[source]
+                needed.add(source)
         return needed - {item, ROOT}
-
-    def _lifted(self, item: int, parent: int) -> int:
-        """The item of `parent` that holds another; ROOT where none does."""
-        while item != ROOT:
-            above = self._parents[item]
-            if above == parent:
-                return item
-            item = above
-        return ROOT
 
     def _labelled(self, label: str) -> int:
         labels = {number: data.label for number, data in self._groups.items()}
@@ -578,6 +572,17 @@ def _set(table: dict[int, Any], key: int, value: Any) -> None:
 
 
 @functools.lru_cache(maxsize=65536)
+def _group_token(inner: int, texts: tuple[tuple[str, str], ...], is_isolated: bool) -> int:
+    # By value: the same number is written in several ways.
+    notes = sorted((name, repr(note_of(text))) for name, text in texts if name != LABEL)
+    return _token(f"group {inner} {notes} {is_isolated}")
+
+
+@functools.lru_cache(maxsize=65536)
+def _item_token(is_copy: bool, number: int, copied: tuple[int, ...]) -> int:
+    return _token(f"{'copy' if is_copy else 'node'} {number} {list(copied)}")
+
+
 def _token(text: str) -> int:
     # Not `hash`: a key must be the same in every process.
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
