@@ -45,8 +45,7 @@ from linalg_ext.transforms.grouping import (
     TargetModel,
     read_graph,
 )
-from linalg_ext.transforms.grouping._model import given_bytes
-from linalg_ext.transforms.grouping._rates import arithmetic
+from linalg_ext.transforms.grouping.cost import arithmetic, given_bytes
 
 GAIN, LOSS = 1.3, 1.03
 """The least gain over greedy of the measured grouping, over all cases, and its largest loss.

@@ -53,7 +53,7 @@ from linalg_ext.transforms.grouping import (
     read_graph,
     realize,
 )
-from linalg_ext.transforms.grouping._work import FREE, LOOPS
+from linalg_ext.transforms.grouping._graph import FREE, LOOPS
 
 BAR = 0.8
 """The least rank correlation that passes."""

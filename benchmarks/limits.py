@@ -22,7 +22,7 @@ from rich.table import Table
 
 import linalg_ext as lx
 from linalg_ext import target
-from linalg_ext.compiler.calibration.peaks import (
+from linalg_ext.compiler.calibration import (
     accumulators,
     aligned,
     arithmetic,

@@ -16,7 +16,7 @@ from docs.generator.transformations import passes
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.rewriting.options import PassOption
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.transforms.schedules._catalogue import all_steps
+from linalg_ext.transforms.schedules.schedule import all_steps
 
 _HEAD = "# Written by `make stubs`; do not edit.\n"
 _KINDS: dict[Any, str] = {

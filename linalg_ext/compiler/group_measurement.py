@@ -13,7 +13,7 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
 from linalg_ext.runtime import threads
-from linalg_ext.tuning.racing import race
+from linalg_ext.tuning.timing import race
 
 _SECONDS = 1.0
 """The longest time that all groupings together are measured, in seconds."""
@@ -36,7 +36,7 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
 
 def _call(kernel: Kernel) -> Callable[[], object]:
     """A kernel with arguments of its own, and memory for its results: to get it takes long."""
-    arguments = arguments_of(kernel)
+    arguments = arguments_of(kernel.signature.parameters)
     out = kernel(*arguments)
     if not kernel.signature.results:
         return partial(kernel, *arguments)

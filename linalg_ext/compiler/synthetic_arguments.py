@@ -29,13 +29,13 @@ def obstacle(kernel: Kernel) -> str | None:
     return None
 
 
-def arguments_of(kernel: Kernel) -> list[Any]:
-    """Arguments of a kernel's types, the same at every call."""
-    return [_argument(parameter) for parameter in kernel.signature.parameters]
+def arguments_of(parameters: Sequence[Parameter]) -> list[Any]:
+    """Arguments for parameters, the same at every call."""
+    return [_argument(parameter) for parameter in parameters]
 
 
 def _argument(parameter: Parameter) -> Any:
-    """An argument of the parameter's type: floats around zero, integers that index nothing."""
+    """An argument of the parameter's type: floats from 0 to 1, integers that index nothing."""
     type_ = parameter.type
     if not isinstance(type_, ArrayType):
         return type_.element.dtype.type(1)
@@ -59,4 +59,4 @@ def _values(random: np.random.Generator, shape: Sequence[int], dtype: Any) -> An
         return np.zeros(shape, kind)  # they may be positions
     if kind.kind in "biu":
         return random.integers(0, 2, shape).astype(kind)
-    return (random.random(shape, np.float32) - np.float32(0.5)).astype(kind)
+    return random.random(shape, np.float32).astype(kind)

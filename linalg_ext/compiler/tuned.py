@@ -44,7 +44,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
             first,
             decisions,
             lambda choices: _tried(choices, make),
-            lambda: arguments_of(first),
+            lambda: arguments_of(first.signature.parameters),
             lambda given, returned: _results(first.signature, given, returned),
             tuning,
         )

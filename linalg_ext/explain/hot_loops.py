@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 _LINE = re.compile(r"^\s*([0-9a-f]+)  (\S+)\s*(.*?)(?:\s+;.*)?$")
 _BRANCH = re.compile(r"j\w+|b(?:\.\w+)?|cbn?z|tbn?z")
@@ -40,8 +40,8 @@ class Instruction:
     @property
     def memory(self) -> str | None:
         """Its memory operand, if it has one."""
-        found = _MEMORY.search(self.operands)
-        return found[1] if found else None
+        match = _MEMORY.search(self.operands)
+        return match[1] if match else None
 
     @property
     def is_store(self) -> bool:
@@ -52,8 +52,8 @@ class Instruction:
     @property
     def target(self) -> int | None:
         """The address that it may branch to."""
-        found = _TARGET.search(self.operands) if _BRANCH.fullmatch(self.name) else None
-        return int(found[1], 16) if found else None
+        match = _TARGET.search(self.operands) if _BRANCH.fullmatch(self.name) else None
+        return int(match[1], 16) if match else None
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,9 @@ class Loop:
         return self.instructions / max(1, self.fused or self.vectors)
 
     def __str__(self) -> str:
-        said = {
-            "instructions": self.instructions,
-            "on vectors": self.vectors,
-            "multiply-adds": self.fused,
-            "loads": self.loads,
-            "stores": self.stores,
-            "spills": self.spills,
-            "gathers": self.gathers,
-            "calls": self.calls,
-        }
-        return ", ".join(f"{count} {what}" for what, count in said.items() if count)
+        names = {"vectors": "on vectors", "fused": "multiply-adds"}
+        counts = ((names.get(name, name), count) for name, count in asdict(self).items())
+        return ", ".join(f"{count} {name}" for name, count in counts if count)
 
 
 def instructions_of(assembly: str) -> list[Instruction]:
@@ -107,10 +99,10 @@ def instructions_of(assembly: str) -> list[Instruction]:
 
 def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instruction]]:
     """The stretches from the target of a backward branch to the branch, without others inside."""
-    at = {one.address: number for number, one in enumerate(code)}
+    at = {instruction.address: number for number, instruction in enumerate(code)}
     stretches = []
-    for number, one in enumerate(code):
-        start = number + 1 if one.target is None else at.get(one.target, number + 1)
+    for number, instruction in enumerate(code):
+        start = number + 1 if instruction.target is None else at.get(instruction.target, number + 1)
         if start <= number:
             stretches.append((start, number))
     for start, end in stretches:
@@ -120,19 +112,23 @@ def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instructio
 
 def count(loop: Sequence[Instruction]) -> Loop:
     """Count the instructions of a stretch of code, by kind."""
-    vectors = [one for one in loop if one.is_on_vectors]
-    touching = [one for one in vectors if one.memory is not None]
-    on_stack = [one for one in touching if re.match(r"r[sb]p\b|sp\b", one.memory or "")]
-    outside = [one for one in touching if one not in on_stack]
+    vectors = [instruction for instruction in loop if instruction.is_on_vectors]
+    touching = [instruction for instruction in vectors if instruction.memory is not None]
+    on_stack = [
+        instruction
+        for instruction in touching
+        if re.match(r"r[sb]p\b|sp\b", instruction.memory or "")
+    ]
+    outside = [instruction for instruction in touching if instruction not in on_stack]
     return Loop(
         instructions=len(loop),
         vectors=len(vectors),
-        fused=sum(_FUSED.match(one.name) is not None for one in loop),
-        loads=sum(not one.is_store for one in outside),
-        stores=sum(one.is_store for one in outside),
+        fused=sum(_FUSED.match(instruction.name) is not None for instruction in loop),
+        loads=sum(not instruction.is_store for instruction in outside),
+        stores=sum(instruction.is_store for instruction in outside),
         spills=len(on_stack),
-        gathers=sum("gather" in one.name for one in loop),
-        calls=sum(one.name in ("call", "bl", "blr") for one in loop),
+        gathers=sum("gather" in instruction.name for instruction in loop),
+        calls=sum(instruction.name in ("call", "bl", "blr") for instruction in loop),
     )
 
 
@@ -145,12 +141,12 @@ def hot_loop(assembly: str) -> tuple[range, Loop] | None:
     Args:
         assembly: functions, with an empty line after each.
     """
-    found = []
+    loops = []
     first = 0
     for function in assembly.split("\n\n"):
         for loop in innermost_loops(instructions_of(function)):
-            found.append((range(first + loop[0].line, first + loop[-1].line + 1), count(loop)))
+            loops.append((range(first + loop[0].line, first + loop[-1].line + 1), count(loop)))
         first += function.count("\n") + 2
-    if not found:
+    if not loops:
         return None
-    return max(found, key=lambda one: (one[1].fused, one[1].vectors, -one[1].instructions))
+    return max(loops, key=lambda one: (one[1].fused, one[1].vectors, -one[1].instructions))

@@ -38,14 +38,14 @@ class LocatedText:
 
     def statements(self, opener: int) -> list[int]:
         """The lines on which the ops of a region begin, those of inner regions left out."""
-        found, line, end = [], opener + 1, self.ends.get(opener, opener)
+        openers, line, end = [], opener + 1, self.ends.get(opener, opener)
         while line < end:
             if self.lines[line].strip() and not self.lines[line].lstrip().startswith(("^", "//")):
-                found.append(line)
+                openers.append(line)
             while line in self.ends:  # `} else {` closes one region and opens the next
                 line = self.ends[line]
             line += 1
-        return found
+        return openers
 
 
 def of_module(module: Module) -> LocatedText:

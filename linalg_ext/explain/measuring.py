@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import numpy as np
-
+from linalg_ext.compiler.synthetic_arguments import arguments_of
 from linalg_ext.errors import ShapeError
 from linalg_ext.executable.explanation import Row
 from linalg_ext.executable.kernel import Kernel, times_of_calls
-from linalg_ext.executable.signature import ArrayType, Parameter
-from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.executable.signature import ArrayType
+from linalg_ext.explain.nests import kernel_of
 from linalg_ext.target.text import seconds_text
 from linalg_ext.worker_process import IsolatedKernel
 
@@ -56,7 +55,8 @@ def measure(
     Args:
         kernel: a `Kernel`, or what holds one; it may write to its arguments. One in a worker
             process is measured there.
-        arguments: of the calls; by default numbers between 0 and 1, and integers that are 0.
+        arguments: of the calls; by default numbers between 0 and 1, and integers that are 0, or
+            also 1 where they have 16 bits or less.
         threads: that work on each call.
         seconds: for which it is called; three times at least.
 
@@ -80,20 +80,8 @@ def arguments_for(kernel: Kernel | IsolatedKernel) -> list[Any]:
     Raises:
         ShapeError: it leaves sizes open.
     """
-    random = np.random.default_rng(0)
-    return [_made(parameter, random) for parameter in kernel.signature.parameters]
-
-
-def _made(parameter: Parameter, random: np.random.Generator) -> Any:
-    shape: tuple[int, ...] = ()
-    if isinstance(parameter.type, ArrayType):
-        if not parameter.type.is_static:
-            raise ShapeError(
-                f"{parameter} leaves sizes open",
-                hint="give the arrays to measure with",
-            )
-        shape = tuple(size for size in parameter.type.shape if size is not None)
-    dtype = parameter.type.element.dtype
-    if np.issubdtype(dtype, np.integer) or dtype.kind == "b":
-        return np.zeros(shape, dtype)
-    return np.asarray(random.random(shape)).astype(dtype)
+    for parameter in kernel.signature.parameters:
+        if isinstance(parameter.type, ArrayType) and not parameter.type.is_static:
+            hint = "give the arrays to measure with"
+            raise ShapeError(f"{parameter} leaves sizes open", hint=hint)
+    return arguments_of(kernel.signature.parameters)

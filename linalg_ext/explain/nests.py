@@ -17,14 +17,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.executable.explanation import Stage
-from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.located_text import module_of
 from linalg_ext.explain.pieces import styled
 from linalg_ext.module import Module, ModuleLike
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
 
 STAGE = "loops"
 """The stage that has them."""
@@ -115,15 +117,15 @@ def nests_of_stages(stages: Sequence[Stage]) -> LoopNests:
 
 
 def _of_module(module: ModuleLike) -> LoopNests:
-    found = []
+    nests = []
     for op in Module.of(module).ir.body.operations:
         function = op.operation
         if "sym_name" in function.attributes and len(function.regions):
             name = ir.StringAttr(function.attributes["sym_name"]).value
             nest = _nest(function, f"@{name}", ir.AsmState(function))
             if nest.inner or nest.work:
-                found.append(nest)
-    return LoopNests(tuple(found))
+                nests.append(nest)
+    return LoopNests(tuple(nests))
 
 
 def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
@@ -131,15 +133,15 @@ def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
     work: Counter[str] = Counter()
     inner: list[Nest] = []
     ops = 0
-    for each in _ops_in(op):
+    for inner_op in _ops_in(op):
         ops += 1
-        if each.name.startswith(_LOOPS) and len(each.regions):
-            nest = _nest(each, _head(each, names), names)
+        if inner_op.name.startswith(_LOOPS) and len(inner_op.regions):
+            nest = _nest(inner_op, _head(inner_op, names), names)
             ops += nest.ops
             if nest.inner or nest.work:
                 inner.append(nest)
-        elif not _is_about_indices(each):
-            work[each.name.removeprefix("func.")] += 1
+        elif not _is_about_indices(inner_op):
+            work[inner_op.name.removeprefix("func.")] += 1
     return Nest(head, dict(work), tuple(inner), ops)
 
 
@@ -183,7 +185,6 @@ def _range(low: Any, high: Any, step: Any, names: ir.AsmState) -> str:
 
 
 def _number(value: Any, names: ir.AsmState) -> str:
-    """A constant as a number, another value by its name."""
     owner = value.owner
     if not isinstance(owner, ir.Block) and owner.name == "arith.constant":
         return str(owner.attributes["value"]).partition(" ")[0]
@@ -197,12 +198,28 @@ def _lines(nest: Nest, depth: int) -> Iterator[str]:
 
 
 def _box(nest: Nest) -> str:
-    told = f'<span class="work">{escape(nest.told)}</span>' if nest.told else ""
+    work = f'<span class="work">{escape(nest.told)}</span>' if nest.told else ""
     inner = "".join(map(_box, nest.inner))
-    return f'<div class="nest"><b>{escape(nest.head)}</b> {told}{inner}</div>'
+    return f'<div class="nest"><b>{escape(nest.head)}</b> {work}{inner}</div>'
 
 
 def _rich(text: str) -> str:
     from rich.markup import escape as escaped
 
     return escaped(text)
+
+
+def kernel_of(given: Any) -> Kernel:
+    """A kernel, or the one that something holds: what `lx.jit(f).lower(...).compile()` gives.
+
+    Raises:
+        ArgumentTypeError: there is none, or it is in a worker process.
+    """
+    own = given if isinstance(given, Kernel) else getattr(given, "kernel", None)
+    if isinstance(own, Kernel):
+        return own
+    raise ArgumentTypeError(
+        f"{type(given).__name__} is no kernel of this process",
+        expected="what lx.compile(module) or lx.jit(f).lower(...).compile() gives; of a model of "
+        "PyTorch one of its .kernels",
+    )

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from linalg_ext.bindings import ir
 from linalg_ext.executable.explanation import Row
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.explain import page_parts
-from linalg_ext.explain.located_text import LocatedText, of_module, of_operation
+from linalg_ext.explain.located_text import of_module, of_operation
 from linalg_ext.explain.nests import nests_of_stages
-from linalg_ext.explain.pieces import folded, styled, table, tables
+from linalg_ext.explain.pieces import folded, styled, table, tables, taken_steps
 from linalg_ext.module import Module
+from linalg_ext.structured.contraction import ContractionExplanation
 from linalg_ext.transforms.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.tree import Tree
 
     from linalg_ext.rewriting import Report
-    from linalg_ext.structured.contraction import ContractionExplanation
     from linalg_ext.structured.footprints import Footprint
     from linalg_ext.target import Target
     from linalg_ext.tracing.jit_function import JitFunction
@@ -38,7 +38,12 @@ def module_html(module: Module) -> str:
 
 def module_rich(module: Module) -> RenderableType:
     """Highlighted IR."""
-    return _highlighted(of_module(module))
+    from rich.syntax import Syntax
+
+    from linalg_ext.explain.terminal_lexer import MlirLexer
+
+    text = "\n".join(of_module(module).lines)
+    return Syntax(text, MlirLexer(), background_color="default", word_wrap=True)
 
 
 def operation_html(op: Any) -> str:
@@ -49,9 +54,16 @@ def operation_html(op: Any) -> str:
 def kernel_html(kernel: Kernel) -> str:
     """A kernel as its explain table, with a picture of its loop nests."""
     nests = nests_of_stages(kernel.steps).to_html()
+    explained = f"<pre>{escape(repr(kernel))}</pre>"
+    if kernel.explanation is not None:
+        explained = tables(kernel.explain())
+    stages = [
+        (stage.name, f"{stage.operations} ops, {1e3 * stage.seconds:.1f} ms")
+        for stage in kernel.steps
+    ]
     return styled(
-        f"{_explained_html(kernel)}<details open><summary>loop nests</summary>{nests}</details>"
-        f"{table('stages', _stage_rows(kernel))}"
+        f"{explained}<details open><summary>loop nests</summary>{nests}</details>"
+        f"{table('stages', stages)}"
     )
 
 
@@ -96,7 +108,7 @@ def target_rich(target: Target) -> RenderableType:
 
 def schedule_html(schedule: Schedule) -> str:
     """A schedule as its script, and after it what each step left to be scheduled."""
-    return styled(page_parts.schedule_html(schedule))
+    return styled(taken_steps(schedule))
 
 
 def schedule_rich(schedule: Schedule) -> RenderableType:
@@ -104,20 +116,6 @@ def schedule_rich(schedule: Schedule) -> RenderableType:
     from rich.syntax import Syntax
 
     return Syntax(str(schedule), "python", background_color="default", word_wrap=True)
-
-
-def contraction_html(explained: ContractionExplanation) -> str:
-    """The tree of a contraction, with what each step costs."""
-    from linalg_ext.explain import contraction_tree
-
-    return contraction_tree.contraction_html(explained)
-
-
-def contraction_rich(explained: ContractionExplanation) -> RenderableType:
-    """The same for a terminal."""
-    from linalg_ext.explain import contraction_tree
-
-    return contraction_tree.contraction_rich(explained)
 
 
 def footprint_svg(footprint: Footprint) -> str:
@@ -142,6 +140,58 @@ def load_ipython_extension(ipython: Any) -> None:
     formatter.for_type(ir.Module, lambda module: operation_html(module.operation))
 
 
+def contraction_html(explained: ContractionExplanation) -> str:
+    """The tree of a contraction, the result at its root, with what each step costs."""
+    first, *_, last = (escape(line.strip()) for line in repr(explained).splitlines())
+    boxes = _box(explained, _root(explained))
+    return styled(f'<p><code>{first}<br>{last}</code></p><div class="nests">{boxes}</div>')
+
+
+def contraction_rich(explained: ContractionExplanation) -> RenderableType:
+    """The same for a terminal."""
+    from rich.console import Group
+    from rich.text import Text
+    from rich.tree import Tree
+
+    first, *_, last = repr(explained).splitlines()
+    tree = Tree(Text(_told(explained, _root(explained))))
+    _grow(explained, _root(explained), tree)
+    return Group(Text(first), tree, Text(last.strip()))
+
+
+def _root(explained: ContractionExplanation) -> int:
+    """Return the number of the result: operands are 0, 1, ..., and after them the steps."""
+    return len(explained.plan.contraction.inputs) + len(explained.plan.steps) - 1
+
+
+def _told(explained: ContractionExplanation, value: int) -> str:
+    inputs = explained.plan.contraction.inputs
+    if value < len(inputs):
+        return f"operand {value} [{' '.join(inputs[value])}]  {explained.types[value]}"
+    number = value - len(inputs)
+    step = explained.plan.steps[number]
+    summed = f" over {' '.join(step.summed)}" if step.summed else ""
+    flops = f"{explained.plan.flops(step):,} flops"
+    return f"t{number} [{' '.join(step.output)}]  {explained.ops[number]}{summed}  {flops}"
+
+
+def _read_by(explained: ContractionExplanation, value: int) -> tuple[int, ...]:
+    number = value - len(explained.plan.contraction.inputs)
+    return explained.plan.steps[number].operands if number >= 0 else ()
+
+
+def _box(explained: ContractionExplanation, value: int) -> str:
+    inner = "".join(_box(explained, each) for each in _read_by(explained, value))
+    return f'<div class="nest">{escape(_told(explained, value))}{inner}</div>'
+
+
+def _grow(explained: ContractionExplanation, value: int, tree: Tree) -> None:
+    from rich.text import Text
+
+    for each in _read_by(explained, value):
+        _grow(explained, each, tree.add(Text(_told(explained, each))))
+
+
 def _of_function(function: JitFunction[..., Any]) -> tuple[str, list[Row]]:
     """The title and the rows of a jitted function."""
     rows = [
@@ -162,24 +212,3 @@ def _table_rich(title: str, rows: Sequence[Row]) -> RenderableType:
     for name, text in rows:
         shown.add_row(name, text)
     return shown
-
-
-def _highlighted(text: LocatedText) -> RenderableType:
-    from rich.syntax import Syntax
-
-    from linalg_ext.explain.terminal_lexer import MlirLexer
-
-    return Syntax("\n".join(text.lines), MlirLexer(), background_color="default", word_wrap=True)
-
-
-def _explained_html(kernel: Kernel) -> str:
-    if kernel.explanation is None:
-        return f"<pre>{escape(repr(kernel))}</pre>"
-    return tables(kernel.explain())
-
-
-def _stage_rows(kernel: Kernel) -> list[tuple[str, str]]:
-    return [
-        (stage.name, f"{stage.operations} ops, {1e3 * stage.seconds:.1f} ms")
-        for stage in kernel.steps
-    ]

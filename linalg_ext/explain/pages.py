@@ -6,6 +6,8 @@ which a script of the page draws the lines that are in sight: 100,000 lines scro
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
@@ -13,17 +15,38 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from linalg_ext.errors import ExportError
-from linalg_ext.explain.groups import graph_html
-from linalg_ext.explain.kernels import kernel_of
-from linalg_ext.explain.located_text import LocatedText, of_stage, places_of, within
+from linalg_ext.compiler.entry import PREFIX
+from linalg_ext.errors import ExportError, LinalgExtError
+from linalg_ext.executable.explanation import Stage
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.explain.comparison import compared
+from linalg_ext.explain.dataflow_graph import Dataflow, dataflow, of_state
+from linalg_ext.explain.hot_loops import hot_loop
+from linalg_ext.explain.located_text import (
+    LocatedText,
+    Place,
+    module_of,
+    of_stage,
+    places_of,
+    within,
+)
 from linalg_ext.explain.measuring import Measured
-from linalg_ext.explain.nests import nests_of_stages
-from linalg_ext.explain.page_data import as_script, assembly_data, text_data
-from linalg_ext.explain.page_parts import overview_html, pipeline_html, schedule_html
-from linalg_ext.explain.pieces import asset, colours
-from linalg_ext.explain.sources import sources_of
-from linalg_ext.explain.syntax import ASSEMBLY, MLIR, PYTHON
+from linalg_ext.explain.nests import kernel_of, nests_of_stages
+from linalg_ext.explain.pieces import (
+    ASSEMBLY,
+    MLIR,
+    PYTHON,
+    Language,
+    asset,
+    colours,
+    table,
+    tables,
+    taken_steps,
+)
+from linalg_ext.structured.group import GROUPS
+from linalg_ext.target.text import seconds_text
+from linalg_ext.transforms.grouping import Found, Step
+from linalg_ext.transforms.pipelines import CHECKS, PIPELINES, after_checks
 from linalg_ext.transforms.schedules.schedule import Schedule
 
 _SCRIPTS = ("texts.js", "rows.js", "view.js", "trail.js", "search.js", "main.js")
@@ -48,15 +71,15 @@ class Page:
         Raises:
             ExportError: it cannot be written.
         """
-        place = Path(path)
+        file = Path(path)
         try:
-            place.write_text(self.html, encoding="utf-8")
+            file.write_text(self.html, encoding="utf-8")
         except OSError as error:
             raise ExportError(
-                f"{place} cannot be written: {error.strerror}",
+                f"{file} cannot be written: {error.strerror}",
                 hint="name a file in a folder that exists and is yours",
             ) from error
-        return place
+        return file
 
     def __repr__(self) -> str:
         return f"<Page {self.title}: {len(self.html) >> 10} KiB; .write(path) puts it in a file>"
@@ -122,7 +145,7 @@ def page(
             overview=overview_html(own, measured, threads),
             nests=nests_of_stages(own.steps).to_html(),
             graph=graph_html(own, next(iter(stages.values()), None)),
-            schedule=schedule_html(schedule),
+            schedule=taken_steps(schedule),
             pipeline=pipeline_html(list(stages)),
             missing="" if stages else "<p>The kernel came without its stages.</p>",
             data=as_script(data),
@@ -134,3 +157,259 @@ def page(
 def _style() -> str:
     dark = "@media (prefers-color-scheme: dark) { .lx:not([data-theme=light]) {{}} }"
     return colours(dark.replace("{{}}", "{ {} }"), ".lx[data-theme=dark]") + asset("page.css")
+
+
+def text_data(
+    name: str,
+    text: LocatedText,
+    before: LocatedText | None,
+    places: Sequence[Place],
+    language: str = "mlir",
+    numbers: Sequence[int] = (),
+) -> dict[str, Any]:
+    """A text of the page.
+
+    Args:
+        name: what it is called.
+        text: its lines.
+        before: the text that it stands beside, if any.
+        places: those of all texts.
+        language: of its lines.
+        numbers: what the lines are numbered; by default from 1.
+
+    Returns:
+        `ends` has pairs of lines, `sets` the sets of places by number that some line comes of, `of`
+        for each line the number of its set, and `runs` what `compared` gives, a `same` one as 1.
+    """
+    at = {place: number for number, place in enumerate(places)}
+    sets: dict[tuple[Place, ...], int] = {(): 0}
+    of = [sets.setdefault(own, len(sets)) for own in text.places]
+    runs = [] if before is None else compared(before, text)
+    return {
+        "name": name,
+        "language": language,
+        "text": "\n".join(text.lines),
+        "numbers": list(numbers),
+        "ends": sorted(text.ends.items()),
+        "sets": [[at[place] for place in each] for each in sets],
+        "of": of,
+        "runs": [[int(run.kind == "same"), *run[1:]] for run in runs],
+    }
+
+
+def assembly_data(kernel: Kernel) -> dict[str, Any]:
+    """The machine code, and its hot loop: the lines of it, and what it is made of."""
+    try:
+        text = kernel.asm(whole=True)
+    except LinalgExtError as error:
+        return {"text": f"; {error.what}", "hot": [0, 0], "told": str(error.what)}
+    hot = hot_loop(text)
+    if hot is None:
+        return {"text": text, "hot": [0, 0], "told": "the code has no loop"}
+    lines, loop = hot
+    return {"text": text, "hot": [lines.start, lines.stop], "told": f"the hot loop: {loop}"}
+
+
+def as_script(data: Any) -> str:
+    """JSON that cannot end the element that it stands in."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def overview_html(kernel: Kernel, measured: Measured | None, threads: int) -> str:
+    """The plans, what they cost, what calls take, and the way down with the time of each step."""
+    parts = []
+    if measured is not None:
+        parts.append(table("time of a call", measured.rows()))
+    if kernel.explanation is not None:
+        parts.append(tables(kernel.explain(threads)))
+    return "".join((*parts, _stages_html(kernel)))
+
+
+def _stages_html(kernel: Kernel) -> str:
+    longest = max([stage.seconds for stage in kernel.steps] + [kernel.times["code"], 1e-9])
+    steps = [(stage.name, f"{stage.operations} ops", stage.seconds) for stage in kernel.steps]
+    steps.append(("code", f"LLVM opt level {kernel.opt_level}", kernel.times["code"]))
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(size)}</td><td>{1e3 * seconds:.1f} ms</td>"
+        f'<td><span class="bar" style="width:{12 * seconds / longest:.2f}em"></span></td></tr>'
+        for name, size, seconds in steps
+    )
+    total = f"{1e3 * kernel.times['total']:.1f} ms"
+    kept = ", kept from an earlier compilation" if kernel.is_kept else ""
+    caption = f"compiled in {total}{kept}, for {kernel.target.name}"
+    return f'<table class="told"><caption>{escape(caption)}</caption>{rows}</table>'
+
+
+def pipeline_html(stages: Sequence[str]) -> str:
+    """The passes that each stage ran."""
+    passes = {"checks": CHECKS, **PIPELINES}
+    if "checks" in stages:
+        passes["linalg"] = after_checks("linalg")
+    parts = [
+        f"<details><summary>{escape(name)}: {len(passes[name])} passes</summary>"
+        f"<ol>{''.join(f'<li><code>{escape(text)}</code></li>' for text in passes[name])}</ol>"
+        "</details>"
+        for name in stages
+        if name in passes
+    ]
+    return "".join(parts)
+
+
+_MOST_ROWS = 500
+"""Largest number of moves of a search that are shown."""
+
+
+def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
+    """The dataflow of the module as it was given, with the groups that were searched for.
+
+    Args:
+        kernel: whose module it is.
+        text: of the module; ops lead to their lines in it.
+    """
+    stages = {stage.name: stage for stage in kernel.steps if stage.bytecode}
+    first = stages.get("module")
+    if first is None or text is None:
+        return "<p>The module as it was given was not kept: it is too large, or there is none.</p>"
+    name = kernel.signature.name
+    lines = op_lines(text, name)
+    try:
+        given = dataflow(module_of(first), name, lines=lines)
+        taken = _taken(stages.get("entry"), name)
+    except LinalgExtError as error:
+        return f"<p>No graph: {escape(error.what)}.</p>"
+    found = _found(kernel)
+    if found is None:
+        # For a cached kernel it is not known which op of the module is which in its groups.
+        drawn = given if given.state.groups or taken is None else taken
+        return _flow(drawn)
+    drawn = of_state(given.state if taken is None else found.state, lines, found.model)
+    left = found.state.groups and taken is None
+    note = "<p>These groups were not taken: ops fuse about as well without.</p>" if left else ""
+    return table("what was searched for", found.rows()) + note + _flow(drawn) + trace_html(found)
+
+
+def _flow(drawn: Dataflow) -> str:
+    return f'<div class="flow">{drawn.to_svg()}</div>'
+
+
+def _found(kernel: Kernel) -> Found | None:
+    decisions = () if kernel.explanation is None else kernel.explanation().decisions
+    return next((each for each in decisions if isinstance(each, Found)), None)
+
+
+def _taken(entry: Stage | None, name: str) -> Dataflow | None:
+    """The graph as it is once groups are searched for; None where it has no groups."""
+    if entry is None:
+        return None
+    module = module_of(entry)
+    if PREFIX + name not in module.functions:
+        return None
+    graph = dataflow(module, PREFIX + name)
+    return graph if graph.state.groups else None
+
+
+def op_lines(text: LocatedText, function: str) -> list[int]:
+    """The line of each op of a function but its terminator, those in groups instead of groups."""
+    heads = (f"func.func @{function}(", f"func.func private @{function}(")
+    for number, line in enumerate(text.lines):
+        if line.strip().startswith(heads):
+            return list(_flat(text, number))
+    return []
+
+
+def _flat(text: LocatedText, opener: int) -> list[int]:
+    lines = []
+    for line in text.statements(opener)[:-1]:
+        is_group = any(f'"{name}"' in text.lines[line] for name in GROUPS)
+        lines += _flat(text, line) if is_group else [line]
+    return lines
+
+
+def trace_html(found: Found) -> str:
+    """Return a search as HTML: its cost over the moves that it tried, and the moves themselves."""
+    trace = found.trace
+    left = len(trace.steps) - _MOST_ROWS
+    more = f"<p>... {left} more</p>" if left > 0 else ""
+    return (
+        f'<h2>The search</h2><div class="flow">{trace._repr_svg_()}</div>'
+        f"<p>Moves to a state that costs less than all before:</p>{_steps_html(trace.gains())}"
+        f"<details><summary>All {len(trace.steps)} moves</summary>"
+        f"{_steps_html(trace.steps[:_MOST_ROWS])}{more}</details>"
+    )
+
+
+def _steps_html(steps: Sequence[Step]) -> str:
+    rows = "".join(
+        f"<tr><td>{seconds_text(step.seconds)}</td><td>{step.tried}</td>"
+        f"<td>{seconds_text(step.cost)}</td><td>{escape(step.text)}</td></tr>"
+        for step in steps
+    )
+    head = "<tr><th>time</th><th>tried</th><th>cost</th><th>move</th></tr>"
+    return f'<table class="told trace">{head}{rows}</table>'
+
+
+UNNAMED = "-"
+"""MLIR's name of a text that it did not read from a file."""
+
+_AROUND = 2
+_MOST_SOURCE_LINES = 2000
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Parts of files, one after another.
+
+    Attributes:
+        text: the lines; each comes of itself.
+        numbers: of each in its file; 0 of those that name a file.
+        language: that most of it is in.
+    """
+
+    text: LocatedText
+    numbers: tuple[int, ...]
+    language: Language
+
+
+def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> Sources | None:
+    """Return the sources of some places, or None where there are none to show.
+
+    A file is shown from 2 lines before its first place to 2 lines after its last, and about 2000
+    lines at most.
+
+    Args:
+        places: sorted.
+        text: the text that the module was parsed from: the source of places in a text without a
+            name.
+        filename: the name to show for that text.
+    """
+    lines: list[str] = []
+    numbers: list[int] = []
+    own: list[tuple[Place, ...]] = []
+    known_places = set(places)
+    files = list(dict.fromkeys(place.file for place in places))
+    for file in files:
+        content = text if file == UNNAMED else _source_text(file)
+        wanted = [place.line for place in places if place.file == file]
+        content_lines = content.splitlines()
+        first = max(1, min(wanted) - _AROUND)
+        last = min(len(content_lines), max(wanted) + _AROUND, first + _MOST_SOURCE_LINES - 1)
+        if max(wanted) > len(content_lines):
+            continue  # it is no longer the file that it was
+        name = (filename or "module") if file == UNNAMED else file
+        lines += [f"{'//' if file == UNNAMED else '#'} {name}", *content_lines[first - 1 : last]]
+        numbers += [0, *range(first, last + 1)]
+        all_own = ((Place(file, line),) for line in range(first, last + 1))
+        own += [(), *(each if each[0] in known_places else () for each in all_own)]
+    if not lines:
+        return None
+    language = MLIR if files == [UNNAMED] else PYTHON
+    return Sources(LocatedText(tuple(lines), {}, tuple(own)), tuple(numbers), language)
+
+
+def _source_text(file: str) -> str:
+    """A file of Python; nothing if it is not one, or is gone."""
+    path = Path(file)
+    try:
+        return path.read_text(encoding="utf-8") if path.suffix == ".py" else ""
+    except (OSError, ValueError):
+        return ""

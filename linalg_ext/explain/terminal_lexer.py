@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text
 
-from linalg_ext.explain.syntax import MLIR
+from linalg_ext.explain.pieces import MLIR
 
 _TOKENS: dict[str, Any] = {
     "comment": Comment.Single,

@@ -90,14 +90,14 @@ class Catalogue:
         import_all(self.package)
 
     def names(self) -> set[str]:
-        """Return the names of folders, and of files that define what they are named after.
+        """Return the names of folders, of files that define what they are named after, of passes.
 
         Files of helpers define something else. No file is imported: a definition is found by its
         text.
         """
         root = importlib.import_module(self.package)
         walked = pkgutil.walk_packages(root.__path__, prefix=self.package + ".")
-        return {name for info in walked if (name := _offered_name(info))}
+        return {name for info in walked for name in _offered_names(info)}
 
     def attribute(self, name: str) -> Any:
         """The transformation called `name`: from the file of that name, else the pass of that name.
@@ -119,13 +119,20 @@ class Catalogue:
         return found
 
 
-def _offered_name(info: pkgutil.ModuleInfo) -> str | None:
+_DECLARED = re.compile(r'^@\w+\("linalg-ext-([\w-]+)".*\)\ndef (\w+)\(', re.MULTILINE)
+
+
+def _offered_names(info: pkgutil.ModuleInfo) -> set[str]:
     leaf = info.name.rpartition(".")[2]
-    if leaf.startswith("_") or info.ispkg:
-        return None if leaf.startswith("_") else leaf
+    if leaf.startswith("_"):
+        return set()
+    if info.ispkg:
+        return {leaf}
     source = Path(info.module_finder.path, f"{leaf}.py").read_text(encoding="utf-8")  # type: ignore[union-attr]
+    declared = _DECLARED.findall(source)
+    passes = {name for pass_name, name in declared if name == pass_name.replace("-", "_")}
     defines = re.search(rf"^(def {leaf}\b|class {leaf}\b|{leaf}\b.*=)", source, re.MULTILINE)
-    return leaf if defines else None
+    return passes | {leaf} if defines else passes
 
 
 def _origin(registered: Registered) -> str:

@@ -24,22 +24,28 @@ from linalg_ext.target.selection import (
 from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
-    from linalg_ext.target.data import from_data, to_data
-    from linalg_ext.target.dlti import data_layout, to_dlti
     from linalg_ext.target.features import DotProduct
     from linalg_ext.target.intrinsics import missing_for
-    from linalg_ext.target.notes import NoteValue
+    from linalg_ext.target.model import NoteValue
     from linalg_ext.target.performance import Figures, Level
-    from linalg_ext.target.stored import calibrate, figures, figures_path, load, save
+    from linalg_ext.target.stored import (
+        calibrate,
+        data_layout,
+        figures,
+        figures_path,
+        from_data,
+        load,
+        save,
+        to_data,
+        to_dlti,
+    )
 
 _HOMES = {
-    "data": "from_data to_data",
-    "dlti": "data_layout to_dlti",
     "features": "DotProduct",
     "intrinsics": "missing_for",
-    "notes": "NoteValue",
+    "model": "NoteValue",
     "performance": "Figures Level",
-    "stored": "calibrate figures figures_path load save",
+    "stored": "calibrate data_layout figures figures_path from_data load save to_data to_dlti",
 }
 """The files of this room that a first call does without, and the public names in each."""
 

@@ -7,11 +7,13 @@ server cores: what a core reads from each cache, how many instructions a functio
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
-from linalg_ext.target.clock import USUAL, cycles_per_second
 from linalg_ext.target.model import Target
 from linalg_ext.target.performance import ANALYTIC, FUNCTIONS, Figures, Level
 
@@ -125,3 +127,27 @@ def _levels(target: Target, clock: float) -> list[Level]:
     rate = clock * _MEMORY_BYTES_PER_CYCLE
     together = rate * min(cores, _MEMORY_CORES)
     return [*levels, Level("memory", 0, rate, rate / 2, together)]
+
+
+USUAL = 3.0e9
+"""Cycles a second where the system does not tell."""
+
+_HIGHEST = Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
+_PROCESSORS = Path("/proc/cpuinfo")
+_MEGAHERTZ = re.compile(r"^cpu MHz\s*:\s*([\d.]+)", re.MULTILINE)
+
+
+@functools.cache
+def cycles_per_second() -> float:
+    """The highest frequency that the system tells of; in a virtual machine often the nominal one.
+
+    Good for comparing plans, not for predicting times: clocks change with the load.
+    """
+    try:
+        return 1e3 * float(_HIGHEST.read_text())
+    except (OSError, ValueError):
+        pass
+    try:
+        return 1e6 * float(max(_MEGAHERTZ.findall(_PROCESSORS.read_text()), key=float))
+    except (OSError, ValueError):
+        return USUAL

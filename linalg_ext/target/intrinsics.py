@@ -80,26 +80,10 @@ _AARCH64: Mapping[str, str] = {
 _TABLES = {"x86_64": ("x86", _X86), "aarch64": ("aarch64", _AARCH64)}
 
 _ARCHITECTURES = frozenset(
-    {
-        "aarch64",
-        "amdgcn",
-        "arm",
-        "bpf",
-        "dx",
-        "hexagon",
-        "loongarch",
-        "mips",
-        "nvvm",
-        "ppc",
-        "r600",
-        "riscv",
-        "s390",
-        "spv",
-        "ve",
-        "wasm",
-        "x86",
-        "xcore",
-    }
+    (
+        *("aarch64", "amdgcn", "arm", "bpf", "dx", "hexagon", "loongarch", "mips", "nvvm"),
+        *("ppc", "r600", "riscv", "s390", "spv", "ve", "wasm", "x86", "xcore"),
+    )
 )
 """As LLVM's names of intrinsics have them, after `llvm.`."""
 
@@ -127,4 +111,4 @@ def missing_for(intrinsic: str, target: Target) -> tuple[str, ...]:
     needed = table[max(fitting, key=len)].split()
     if needed == ["avxvnni"] and {"avx512vnni", "avx512vl"} <= target.features:
         return ()
-    return tuple(one for one in needed if one not in target.features)
+    return tuple(feature for feature in needed if feature not in target.features)

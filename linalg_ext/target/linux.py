@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from linalg_ext.target.features import from_linux
-from linalg_ext.target.microarchitecture import USUAL, MultiplyAdd, of_arm, of_x86
+from linalg_ext.target.features import USUAL, MultiplyAdd, from_linux, of_arm, of_x86
 from linalg_ext.target.model import HUGE_PAGES, Cache, Target, vector_registers, widest_vector
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -75,13 +74,18 @@ def allow_tiles() -> bool:
 def _used(root: Path, allowed: list[int]) -> list[dict[str, str]]:
     """The blocks of /proc/cpuinfo for the cores that may be used; all where none is among them."""
     processors = list(_processors(root))
-    return [one for one in processors if int(one.get("processor", "-1")) in allowed] or processors
+    return [
+        processor for processor in processors if int(processor.get("processor", "-1")) in allowed
+    ] or processors
 
 
 def _common_flags(processors: list[dict[str, str]]) -> frozenset[str]:
     # Cores may differ; a thread may move from one to another.
-    each = [(one.get("flags") or one.get("Features") or "").split() for one in processors]
-    return frozenset(each[0]).intersection(*each[1:]) if each else frozenset()
+    flags = [
+        (processor.get("flags") or processor.get("Features") or "").split()
+        for processor in processors
+    ]
+    return frozenset(flags[0]).intersection(*flags[1:]) if flags else frozenset()
 
 
 def _affinity() -> set[int]:
@@ -121,10 +125,9 @@ def _multiply_add(architecture: str, processor: Mapping[str, str], bits: int) ->
 
 
 def _caches(root: Path, cpus: list[int]) -> Iterator[Cache]:
-    """The data and unified caches of the first core, the nearest first."""
     first = cpus[0] if cpus else 0
     folders = (root / f"sys/devices/system/cpu/cpu{first}/cache").glob("index*")
-    found: dict[int, Cache] = {}
+    caches: dict[int, Cache] = {}
     for folder in folders:
         level = _integer(_text(folder / "level"))
         size = _size(_text(folder / "size"))
@@ -134,18 +137,17 @@ def _caches(root: Path, cpus: list[int]) -> Iterator[Cache]:
         line = _integer(_text(folder / "coherency_line_size"))
         # 0 stands for fully associative, and for not known.
         associativity = _integer(_text(folder / "ways_of_associativity"))
-        found[level] = Cache(
+        caches[level] = Cache(
             level=level,
             size=size,
             line=line if line > 0 else 64,
             associativity=associativity if associativity > 0 else 8,
             shared_by=max(1, len(sharing)),
         )
-    return iter(found[level] for level in sorted(found))
+    return iter(caches[level] for level in sorted(caches))
 
 
 def _physical(root: Path, cpus: list[int]) -> int:
-    """Return the number of physical cores that the logical ones belong to."""
     cores = set()
     for cpu in cpus:
         folder = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
@@ -203,11 +205,11 @@ def _page_bytes() -> int:
 
 def _cpu_list(text: str) -> set[int]:
     """`0-2,5` as {0, 1, 2, 5}."""
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        found.update(range(_integer(first), _integer(last or first) + 1))
-    return found
+        cpus.update(range(_integer(first), _integer(last or first) + 1))
+    return cpus
 
 
 def _size(text: str) -> int:

@@ -10,8 +10,7 @@ import platform
 import subprocess
 from collections.abc import Mapping
 
-from linalg_ext.target.features import BASELINE
-from linalg_ext.target.microarchitecture import MultiplyAdd, of_arm
+from linalg_ext.target.features import BASELINE, MultiplyAdd, of_arm
 from linalg_ext.target.model import Cache, Target, vector_registers, widest_vector
 
 _APPLE = 0x61

@@ -12,28 +12,30 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from linalg_ext.errors import TargetError
-from linalg_ext.target.features import (
-    BASELINE,
-    DOT_PRODUCTS,
-    DotProduct,
-    check_features,
-    without,
-)
-from linalg_ext.target.notes import Notes, NoteValue, check_note, note, with_note
+from linalg_ext.target.features import BASELINE, DOT_PRODUCTS, DotProduct, check_features, without
 from linalg_ext.target.text import bytes_text, table
 from linalg_ext.utils.display import Shown
 
 if TYPE_CHECKING:
     from linalg_ext.target.performance import Figures
 
+
 _ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"
 
 BASELINE_CPU: Mapping[str, str] = MappingProxyType({"x86_64": "x86-64", "aarch64": "generic"})
 """LLVM's name of the least CPU of each architecture."""
 
-_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
-
 HUGE_PAGES = ("always", "madvise", "never")
+
+NoteValue = bool | int | float | str | tuple[int, ...]
+"""The value of a note, which one pass leaves in a description for later ones."""
+
+Notes = tuple[tuple[str, NoteValue], ...]
+"""Notes by name, in the order of their names."""
+
+_NOTE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_KINDS = (bool, int, float, str, tuple)
+_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
 
 
 def _check_positive(what: str, value: object) -> None:
@@ -159,7 +161,7 @@ class Target(Shown, shown_as="target"):
         if self.figures is not None:
             _check_figures(self.figures)
         for name, value in self.notes:
-            check_note(name, value)
+            _check_note(name, value)
         levels = [cache.level for cache in self.caches]
         if not levels or levels != sorted(set(levels)):
             raise TargetError(
@@ -196,12 +198,14 @@ class Target(Shown, shown_as="target"):
 
     def cache(self, level: int) -> Cache:
         """The cache of a level, or the last one where there are fewer."""
-        return next((one for one in self.caches if one.level >= level), self.caches[-1])
+        return next((cache for cache in self.caches if cache.level >= level), self.caches[-1])
 
     @cached_property
     def dot_products(self) -> tuple[DotProduct, ...]:
         """The instructions for products of narrow elements, the widest first."""
-        return tuple(one for one in DOT_PRODUCTS if one.feature in self.features)
+        return tuple(
+            instruction for instruction in DOT_PRODUCTS if instruction.feature in self.features
+        )
 
     @property
     def llvm_cpu(self) -> str:
@@ -240,7 +244,10 @@ class Target(Shown, shown_as="target"):
         Raises:
             TargetError: that is no name, or no value, of a note.
         """
-        return replace(self, notes=with_note(self.notes, name, value))
+        notes = {other: old for other, old in self.notes if other != name}
+        if value is not None:
+            notes[name] = value
+        return replace(self, notes=tuple(sorted(notes.items())))
 
     def note(self, name: str, kind: type[_Kind]) -> _Kind | None:
         """Return the value of a note; None if no note has that name.
@@ -252,7 +259,16 @@ class Target(Shown, shown_as="target"):
         Raises:
             TargetError: it is of another type.
         """
-        return note(self.notes, name, kind)
+        if kind not in _KINDS:
+            names = ", ".join(each.__name__ for each in _KINDS)
+            raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
+        value = dict(self.notes).get(name)
+        if value is not None and type(value) is not kind:
+            raise TargetError(
+                f"the note {name} says {value!r}, of type {type(value).__name__}",
+                expected=f"one of type {kind.__name__}",
+            )
+        return value
 
     def missing_on(self, machine: Target) -> tuple[str, ...]:
         """Return what `machine` lacks to run code for this target; empty where it lacks nothing.
@@ -298,8 +314,8 @@ def element_bits(dtype: object) -> int:
     if isinstance(dtype, str):
         if dtype == "index":
             return 64
-        if found := re.fullmatch(_ELEMENT, dtype):
-            return int(found[1] or 8)
+        if match := re.fullmatch(_ELEMENT, dtype):
+            return int(match[1] or 8)
     try:
         return 8 * np.dtype(dtype).itemsize  # type: ignore[call-overload, no-any-return]
     except TypeError:
@@ -321,3 +337,16 @@ def widest_vector(architecture: str, features: frozenset[str]) -> int:
 def vector_registers(architecture: str, features: frozenset[str]) -> int:
     """Return the number of vector registers that instructions can name."""
     return 32 if architecture == "aarch64" or "avx512f" in features else 16
+
+
+def _check_note(name: object, value: object) -> None:
+    if not isinstance(name, str) or not _NOTE_NAME.fullmatch(name):
+        raise TargetError(
+            f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"
+        )
+    is_tuple = isinstance(value, tuple) and all(type(each) is int for each in value)
+    if not is_tuple and type(value) not in _KINDS[:-1]:
+        raise TargetError(
+            f"the note {name} says {value!r}",
+            expected="a truth value, a number, a text, or a tuple of whole numbers",
+        )

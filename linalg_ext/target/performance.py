@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from linalg_ext.errors import TargetError
@@ -150,8 +150,8 @@ class Figures:
             what: which of them.
             dtype: MLIR's name of it; other types than f32 and f64 go by their width.
         """
-        known: dict[str, float] = dict(getattr(self, what))
-        return known[dtype] if dtype in known else known["f64" if "64" in dtype else "f32"]
+        rates: dict[str, float] = dict(getattr(self, what))
+        return rates[dtype] if dtype in rates else rates["f64" if "64" in dtype else "f32"]
 
     def function_rate(self, function: str, dtype: str) -> float:
         """Results a second of a function: one of `FUNCTIONS`, or of any of MLIR's names for one."""
@@ -192,8 +192,6 @@ _BEGINS = ("nest", "loop", "call", "fork")
 TIMES = (*_BEGINS, "page")
 """The fields that are seconds."""
 
-FIELDS = tuple(field.name for field in fields(Figures))
-
 
 def check_figure(what: str, value: object) -> None:
     """Raise TargetError where a value is no positive, finite number."""
@@ -203,8 +201,8 @@ def check_figure(what: str, value: object) -> None:
 
 
 def _check_named(what: str, pairs: tuple[tuple[str, float], ...], wanted: tuple[str, ...]) -> None:
-    known = dict(pairs)
-    if missing := [name for name in wanted if name not in known]:
+    figures = dict(pairs)
+    if missing := [name for name in wanted if name not in figures]:
         raise TargetError(
             f"the figures of {what} lack {', '.join(missing)}",
             expected="one for each of " + ", ".join(wanted),

@@ -12,8 +12,7 @@ from dataclasses import replace
 from linalg_ext.errors import TargetError
 from linalg_ext.target import linux
 from linalg_ext.target.known import KNOWN
-from linalg_ext.target.model import Target
-from linalg_ext.target.notes import NoteValue
+from linalg_ext.target.model import NoteValue, Target
 
 HOST = "host"
 

@@ -1,4 +1,4 @@
-"""Descriptions of machines in files, and the figures of this one that were measured once.
+"""Descriptions of machines as plain data, in files, and in upstream's DLTI dialect.
 
 lx.target.calibrate()                               # measures, and keeps what it found
 lx.target.save(lx.target.calibrate(), "server.json")
@@ -13,18 +13,19 @@ import json
 import os
 import platform
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any, TypeVar
 
 from linalg_ext.cache.checked import read_file
 from linalg_ext.cache.keys import digest
 from linalg_ext.cache.store import RULE, chosen_folder, require_usable
 from linalg_ext.errors import TargetError
 from linalg_ext.target.analytic import analytic
-from linalg_ext.target.data import from_data, to_data
-from linalg_ext.target.model import Target
-from linalg_ext.target.performance import Figures
+from linalg_ext.target.model import Cache, Target
+from linalg_ext.target.performance import PER_TYPE, Figures, Level
 from linalg_ext.target.selection import current, host, named
 from linalg_ext.utils.hooks import facade
 
@@ -89,18 +90,24 @@ def save(target: Target, path: str | PathLike[str]) -> None:
     Raises:
         TargetError: it cannot be written.
     """
+    try:
+        replace_file(Path(path), json.dumps(to_data(target), indent=1) + "\n")
+    except OSError as error:
+        raise TargetError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Write a file in one step: a reader gets all of the new text or all of the old one."""
     import tempfile  # which takes long to load, and most processes write nothing
 
-    text = json.dumps(to_data(target), indent=1)
-    place = Path(path)
+    handle, fresh = tempfile.mkstemp(prefix=file.name, dir=file.parent)
     try:
-        # All of it or nothing, whenever a reader comes.
-        handle, fresh = tempfile.mkstemp(prefix=place.name, dir=place.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text + "\n")
-        os.replace(fresh, place)
-    except OSError as error:
-        raise TargetError(f"{place} cannot be written: {error.strerror}") from error
+            stream.write(text)
+        os.replace(fresh, file)
+    except BaseException:
+        Path(fresh).unlink(missing_ok=True)
+        raise
 
 
 def load(path: str | PathLike[str]) -> Target:
@@ -153,3 +160,134 @@ def _file_name() -> str:
     model = models[0] if models else platform.processor() or here.architecture
     words = re.sub(r"[^A-Za-z0-9]+", "-", model).strip("-").lower()
     return f"target-{words}-{digest(model, to_data(here))[:8]}.json"
+
+
+PlainTarget = dict[str, Any]
+"""Texts, numbers, and lists and mappings of these."""
+
+_NAMED = (*PER_TYPE, "functions")
+"""The fields of figures that are by name."""
+
+
+def to_data(target: Target) -> PlainTarget:
+    """Every field of a target by its name; sets are sorted lists, caches are mappings."""
+    data = _by_name(target)
+    data["features"] = sorted(target.features)
+    data["caches"] = list(map(_by_name, target.caches))
+    del data["figures"], data["notes"]
+    # What goes by this data need not change for those that have neither.
+    if (figures := target.figures) is not None:
+        named = {name: dict(getattr(figures, name)) for name in _NAMED}
+        levels = list(map(_by_name, figures.levels))
+        data["figures"] = {**_by_name(figures), "levels": levels, **named}
+    if target.notes:
+        data["notes"] = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in target.notes
+        }
+    return data
+
+
+def from_data(data: Mapping[str, Any]) -> Target:
+    """Return the target that `to_data` wrote.
+
+    Raises:
+        TargetError: a field is unknown, missing, or of the wrong kind.
+    """
+    _check_fields(data, Target, "a target")
+    values = dict(data)
+    features = _items(data["features"], "features")
+    if not all(isinstance(feature, str) for feature in features):
+        raise TargetError(f"features is {data['features']!r}", expected="a list of texts")
+    values["features"] = frozenset(features)
+    for name in ("name", "architecture", "huge_pages", "cpu"):
+        if name in data and not isinstance(data[name], str):
+            raise TargetError(f"{name} is {data[name]!r}", expected="a text")
+    if "caches" in data:
+        values["caches"] = _all_of(Cache, data["caches"], "caches", "a cache")
+    if data.get("figures") is not None:
+        figures = data["figures"]
+        _check_fields(figures, Figures, "a set of figures")
+        named = {name: tuple(_mapping(figures[name], name).items()) for name in _NAMED}
+        levels = _all_of(Level, figures["levels"], "levels", "a level of memory")
+        values["figures"] = Figures(**{**figures, "levels": levels, **named})
+    if "notes" in data:
+        notes = _mapping(data["notes"], "notes")
+        values["notes"] = tuple(
+            (name, tuple(value) if isinstance(value, list) else value)
+            for name, value in sorted(notes.items())
+        )
+    return Target(**values)
+
+
+_Described = TypeVar("_Described", Cache, Level)
+
+
+def _by_name(value: Target | Cache | Figures | Level) -> PlainTarget:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _all_of(kind: type[_Described], data: Any, name: str, what: str) -> tuple[_Described, ...]:
+    items = _items(data, name)
+    for item in items:
+        _check_fields(item, kind, what)
+    return tuple(kind(**item) for item in items)
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TargetError(f"{name} is {value!r}", expected="a mapping by name")
+    return value
+
+
+def _check_fields(data: Any, kind: type[Target | Cache | Figures | Level], what: str) -> None:
+    if not isinstance(data, Mapping):
+        raise TargetError(f"{what} is {data!r}", expected="a mapping of its fields")
+    names = [field.name for field in fields(kind)]
+    required = [field.name for field in fields(kind) if field.default is MISSING]
+    if unknown := [str(name) for name in data if name not in names]:
+        raise TargetError(
+            f"{what} has no field {', '.join(unknown)}", expected="one of " + ", ".join(names)
+        )
+    if missing := [name for name in required if name not in data]:
+        raise TargetError(f"{what} lacks {', '.join(missing)}")
+
+
+def _items(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise TargetError(f"{name} is {value!r}", expected="a list")
+    return list(value)
+
+
+def to_dlti(target: Target) -> str:
+    """The text of a `#dlti.target_system_spec` with the device `CPU`."""
+    entries: dict[str, int | str] = {
+        "architecture": target.architecture,
+        "features": ",".join(f"+{feature}" for feature in sorted(target.features)),
+        "max_vector_op_width": target.vector_bits,
+        "num_vector_registers": target.vector_registers,
+        "fma_units": target.fma_units,
+        "fma_latency_in_cycles": target.fma_latency,
+        "num_threads": target.logical_cores,
+        "num_cores": target.physical_cores,
+        "page_size_in_bytes": target.page_bytes,
+        "huge_page_size_in_bytes": target.huge_page_bytes,
+    }
+    if target.cpu:
+        entries["cpu"] = target.cpu
+    for cache in target.caches:
+        level = f"L{cache.level}_cache"
+        entries[f"{level}_size_in_bytes"] = cache.size
+        entries[f"{level}_line_size_in_bytes"] = cache.line
+        entries[f"{level}_associativity"] = cache.associativity
+        entries[f"{level}_num_sharing_threads"] = cache.shared_by
+    listed = ", ".join(
+        f'"{key}" = {json.dumps(value) if isinstance(value, str) else f"{value} : i64"}'
+        for key, value in entries.items()
+    )
+    return f'#dlti.target_system_spec<"CPU" = #dlti.target_device_spec<{listed}>>'
+
+
+def data_layout(target: Target) -> str:
+    """The text of a `#dlti.dl_spec`: the width of `index`, and the order of bytes."""
+    del target  # both architectures have 64-bit addresses and the little end first
+    return '#dlti.dl_spec<index = 64 : i32, "dlti.endianness" = "little">'

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.transforms.codegen.base.choices import Choices, Variation
 from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
 from linalg_ext.transforms.codegen.vectorization.planned_loops import PlannedLoops
+from linalg_ext.tuning.timing import Call, Clock, in_turn
 from linalg_ext.utils.logs import logger
 from linalg_ext.utils.progress import Progress
 
-Call = Callable[[], object]
 Measure = Callable[[Sequence[Call], float], Sequence[float]]
 """Takes calls and the seconds that they may take in all; gives the seconds of one of each."""
 
@@ -44,7 +44,7 @@ class Tuning:
     seconds: float = 10.0
     candidates: int = 10
     measure: Measure | None = None
-    clock: Callable[[], float] = time.perf_counter
+    clock: Clock = time.perf_counter
 
     def __post_init__(self) -> None:
         is_number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
@@ -125,13 +125,13 @@ class Finding:
         )
 
 
-Tunable = Callable[..., Any]
-"""A kernel."""
+Kernel = Callable[..., Any]
+Change = Callable[[Choices], Choices]
 
 
-def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices], Choices]]:
+def trials_of(decisions: Sequence[object], most: int) -> list[Change]:
     """Return the changes to try, one by one, on top of the choices made before."""
-    trials: list[Callable[[Choices], Choices]] = []
+    trials: list[Change] = []
     for decision in decisions:
         if isinstance(decision, PlannedContraction):
             for candidate in decision.candidates(most + 1)[1:]:
@@ -146,14 +146,14 @@ def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices]
     return trials
 
 
-def _with_plan(key: str, variation: Variation) -> Callable[[Choices], Choices]:
+def _with_plan(key: str, variation: Variation) -> Change:
     return lambda chosen: replace(chosen, plans={**chosen.plans, key: variation})
 
 
 def search(
-    first: Tunable,
+    first: Kernel,
     decisions: Sequence[object],
-    make: Callable[[Choices], Tunable],
+    make: Callable[[Choices], Kernel],
     arguments: Callable[[], Sequence[Any]],
     results: Callable[[Sequence[Any], Any], Sequence[Any]],
     tuning: Tuning,
@@ -173,12 +173,12 @@ def search(
         return Finding(Choices(), why="every op has one plan only")
     measure = tuning.measure or in_turn
     end = tuning.clock() + tuning.seconds
-    each = tuning.seconds / (len(trials) + 1) / 2
+    share = tuning.seconds / (len(trials) + 1) / 2
     best, best_kernel, tried = Choices(), first, 0
     log = logger("tuning")
     given = arguments()
     try:
-        expected = _copies(results(given, first(*given)))
+        expected = [np.array(array) for array in results(given, first(*given))]
         with Progress("tuning", len(trials), tuning.clock) as progress:
             for trial in trials:
                 if tuning.clock() >= end:
@@ -187,10 +187,10 @@ def search(
                 kernel = make(choices)
                 progress.advance(_shown(choices))
                 again = arguments()
-                if not _agree(results(again, kernel(*again)), expected):
+                if not all(map(_is_close, results(again, kernel(*again)), expected)):
                     continue
                 tried += 1
-                old, new = measure([_bound(best_kernel, given), _bound(kernel, again)], each)
+                old, new = measure([partial(best_kernel, *given), partial(kernel, *again)], share)
                 log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
@@ -200,55 +200,26 @@ def search(
         )
     if best_kernel is first:
         return Finding(Choices(), tried=tried)
-    before, after = measure([_bound(first, given), _bound(best_kernel, arguments())], each)
+    before, after = measure([partial(first, *given), partial(best_kernel, *arguments())], share)
     if before < WORTHWHILE * after:
         return Finding(Choices(), tried=tried)
     return Finding(best, before / after, before, after, tried)
 
 
-def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
-    """The median of each call's seconds, over rounds in which each runs for a millisecond or so."""
-    counts = []
-    for call in calls:
-        call()
-        start = time.perf_counter()
-        call()
-        counts.append(max(1, int(1e-3 / max(time.perf_counter() - start, 1e-7))))
-    times: list[list[float]] = [[] for _ in calls]
-    end = time.perf_counter() + min(seconds, 0.5)
-    while len(times[0]) < 5 or (time.perf_counter() < end and len(times[0]) < 200):
-        for found, call, count in zip(times, calls, counts, strict=True):
-            start = time.perf_counter()
-            for _ in range(count):
-                call()
-            found.append((time.perf_counter() - start) / count)
-    return [statistics.median(found) for found in times]
-
-
-def _bound(kernel: Tunable, arguments: Sequence[Any]) -> Call:
-    return lambda: kernel(*arguments)
-
-
-def _copies(arrays: Sequence[Any]) -> list[Any]:
-    return [np.array(array) for array in arrays]
-
-
-def _agree(results: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Return whether results differ by no more than another order of sums explains."""
-    return all(map(_is_close, results, expected))
-
-
 def _is_close(one: Any, other: Any) -> bool:
+    """Return whether a result differs by no more than another order of sums explains."""
     one, other = np.asarray(one), np.asarray(other)
     if one.dtype.kind in "biu":
         return bool(np.array_equal(one, other))
     kind: Any = np.complex128 if one.dtype.kind == "c" else np.float64
-    wide, known = one.astype(kind), other.astype(kind)
+    wide, reference = one.astype(kind), other.astype(kind)
     tolerance = 1e-9 if one.dtype.itemsize >= 8 * (1 + (kind is np.complex128)) else 1e-3
     if one.dtype.itemsize <= 2:
         tolerance = 3e-2
-    largest = float(np.max(np.abs(known), initial=0.0, where=np.isfinite(known)))
-    return bool(np.allclose(wide, known, rtol=tolerance, atol=tolerance * largest, equal_nan=True))
+    largest = float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference)))
+    return bool(
+        np.allclose(wide, reference, rtol=tolerance, atol=tolerance * largest, equal_nan=True)
+    )
 
 
 def _shown(choices: Choices) -> str:

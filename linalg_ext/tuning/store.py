@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from platformdirs import user_cache_path
 
 from linalg_ext.cache.checked import Rule, make_folders, read_file
 from linalg_ext.target import Target, to_data
+from linalg_ext.target.stored import replace_file
 from linalg_ext.utils.version import library_version
 
 _ENVIRONMENT = "LINALG_EXT_TUNING"
@@ -78,9 +78,9 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
     try:
         make_folders(file.parent)
         with FileLock(f"{file}.lock", timeout=_PATIENCE):
-            known = {**entries(), key: dict(entry)}
-            text = json.dumps({"format": FORMAT, "entries": known}, indent=1, sort_keys=True)
-            _replace(file, text + "\n")
+            all_entries = {**entries(), key: dict(entry)}
+            text = json.dumps({"format": FORMAT, "entries": all_entries}, indent=1, sort_keys=True)
+            replace_file(file, text + "\n")
     except (OSError, Timeout) as error:
         warnings.warn(f"tuning results are not stored: {error}", RuntimeWarning, stacklevel=2)
 
@@ -90,18 +90,6 @@ def key_of(target: Target, problem: str, threads: int) -> str:
     machine = json.dumps(to_data(target), sort_keys=True)
     named = "\n".join([machine, library_version(), problem, str(threads)])
     return hashlib.sha256(named.encode()).hexdigest()[:32]
-
-
-def _replace(file: Path, text: str) -> None:
-    """Write a file in one step: a reader gets all of the new text or all of the old one."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.replace(name, file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _ignored(why: str) -> None:

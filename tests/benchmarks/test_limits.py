@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import limits
 from linalg_ext import target
-from linalg_ext.compiler.calibration import peaks
+from linalg_ext.compiler import calibration as peaks
 from linalg_ext.target.model import element_bits
 from resources import skip_machine
 

@@ -16,7 +16,8 @@ from linalg_ext.transforms.codegen.base.choices import Choices
 from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
 from linalg_ext.transforms.grouping import Search
 from linalg_ext.tuning import Finding, Tuning
-from linalg_ext.tuning.search import in_turn, search
+from linalg_ext.tuning.search import search
+from linalg_ext.tuning.timing import in_turn
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

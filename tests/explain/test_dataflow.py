@@ -8,8 +8,8 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
-from linalg_ext.explain.groups import op_lines
 from linalg_ext.explain.located_text import of_module
+from linalg_ext.explain.pages import op_lines
 from linalg_ext.transforms.grouping import Insert, State, read_graph, realize
 
 TEXT = """func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<4x4xf32> {

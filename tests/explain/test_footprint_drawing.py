@@ -8,7 +8,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
-from linalg_ext.explain.touched import part_touched
+from linalg_ext.explain.footprint_drawing import part_touched
 from linalg_ext.structured import StructuredInterface, interface
 from linalg_ext.symbolic.index_sets import Tile, indices
 from linalg_ext.symbolic.integers import Symbol

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import linalg_ext as lx
 from linalg_ext.bindings import ir
-from linalg_ext.explain.syntax import ASSEMBLY, MLIR, PYTHON, as_html
+from linalg_ext.explain.pieces import ASSEMBLY, MLIR, PYTHON, as_html
 from linalg_ext.explain.terminal_lexer import MlirLexer
 
 TEXT = """func.func @f(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {

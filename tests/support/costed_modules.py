@@ -10,7 +10,7 @@ import numpy as np
 import linalg_ext as lx
 from linalg_ext import target
 from linalg_ext.transforms.grouping import Insert, State, TargetModel, read_graph
-from linalg_ext.transforms.grouping._work import FREE
+from linalg_ext.transforms.grouping._graph import FREE
 
 AVX2 = target.named("avx2")
 

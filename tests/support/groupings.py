@@ -26,7 +26,7 @@ from linalg_ext.transforms.grouping import (
     State,
     Value,
 )
-from linalg_ext.transforms.grouping._interfaces import check_interface
+from linalg_ext.transforms.grouping._state import check_interface
 
 AROUND = """
 func.func @f(%x: tensor<4xf32>, %e: tensor<4xf32>) -> tensor<4xf32> {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linalg_ext import target
-from linalg_ext.target import Cache, linux, macos, microarchitecture
+from linalg_ext.target import Cache, features, linux, macos
 from resources import skip_machine
 
 ZEN_4 = """\
@@ -247,4 +247,4 @@ def test_an_intel_processor_under_macos() -> None:
 def test_multiply_adds_by_cpu(
     vendor: str, family: int, model: int, bits: int, expected: tuple[int, int]
 ) -> None:
-    assert microarchitecture.of_x86(vendor, family, model, bits) == expected
+    assert features.of_x86(vendor, family, model, bits) == expected

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from linalg_ext.tuning.racing import race
+from linalg_ext.tuning.timing import race
 
 
 class Track:

@@ -20,45 +20,40 @@ from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
     from ._annotations import AttributeText
-    from ._exploration import Exploration, Reached
-    from ._found import Found, Measured
+    from ._exploration import Exploration, Reached, Step, Trace
     from ._graph import ARGUMENTS, Graph, Node, Result, Value
-    from ._group_data import GroupData
-    from ._model import TargetModel
-    from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
-    from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
-    from ._plan import MOVES, Plan, apply_move
+    from ._moves import (
+        MOVES,
+        Annotate,
+        Deduplicate,
+        Dissolve,
+        Duplicate,
+        Insert,
+        Merge,
+        MoveIn,
+        MoveOut,
+        Reorder,
+        Split,
+    )
+    from ._plan import Plan, apply_move, realize
     from ._reading import read_graph
-    from ._realizing import realize
-    from ._search import search
-    from ._settings import Search
-    from ._starts import STARTS
-    from ._state import ROOT, Move, State
-    from ._strategies import STRATEGIES, Strategy
-    from ._trace import Step, Trace
-    from .cost import Cost, CostModel
+    from ._search import STARTS, STRATEGIES, Found, Measured, Search, Strategy, search
+    from ._state import ROOT, GroupData, Move, State
+    from .cost import Cost, CostModel, TargetModel
     from .state_picture import picture
 
 _HOMES = {
     "_annotations": "AttributeText",
-    "cost": "Cost CostModel",
-    "_exploration": "Exploration Reached",
-    "_found": "Found Measured",
+    "_exploration": "Exploration Reached Step Trace",
     "_graph": "ARGUMENTS Graph Node Result Value",
-    "_group_data": "GroupData",
-    "_model": "TargetModel",
-    "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
-    "_moves_of_ops": "Deduplicate Duplicate MoveIn MoveOut Reorder",
-    "state_picture": "picture",
-    "_plan": "MOVES Plan apply_move",
+    "_moves": "MOVES Annotate Deduplicate Dissolve Duplicate Insert Merge MoveIn MoveOut Reorder "
+    "Split",
+    "_plan": "Plan apply_move realize",
     "_reading": "read_graph",
-    "_realizing": "realize",
-    "_search": "search",
-    "_settings": "Search",
-    "_starts": "STARTS",
-    "_state": "ROOT Move State",
-    "_strategies": "STRATEGIES Strategy",
-    "_trace": "Step Trace",
+    "_search": "STARTS STRATEGIES Found Measured Search Strategy search",
+    "_state": "ROOT GroupData Move State",
+    "cost": "Cost CostModel TargetModel",
+    "state_picture": "picture",
 }
 """The files of this room, and the public names in each."""
 

@@ -63,7 +63,7 @@ def note_text(name: str, value: Note) -> str:
         return f"{value} : i64"
     if isinstance(value, float):
         return f"{value:.17e} : f64"
-    if isinstance(value, Sequence) and all(type(each) is int for each in value):
+    if isinstance(value, Sequence) and all(type(item) is int for item in value):
         return f"array<i64: {', '.join(map(str, value))}>" if value else "array<i64>"
     raise ArgumentTypeError(
         f"{name} = {value!r} is no annotation",
@@ -80,10 +80,10 @@ def note_of(text: str) -> Note:
         return True
     if len(text) > 1 and text[0] == text[-1] == '"':
         return _unquoted(text)
-    if found := _INTEGERS.fullmatch(text):
-        return tuple(map(int, found[1].split(","))) if found[1] else ()
-    if found := _NUMBER.fullmatch(text):
-        return int(found[1]) if found[2] == "i64" else _float(found[1])
+    if match := _INTEGERS.fullmatch(text):
+        return tuple(map(int, match[1].split(","))) if match[1] else ()
+    if match := _NUMBER.fullmatch(text):
+        return int(match[1]) if match[2] == "i64" else _float(match[1])
     return AttributeText(text)
 
 
@@ -106,7 +106,6 @@ def _float(text: str) -> float:
 
 
 def _quoted(value: str) -> str:
-    """A text as MLIR prints and reads it."""
     escaped = _SPECIAL.sub(lambda found: b"\\%02X" % ord(found[0]), value.encode())
     return f'"{escaped.decode()}"'
 
@@ -130,7 +129,6 @@ def check_name(name: str) -> None:
 
 
 def _check(name: str, value: Note) -> None:
-    """Check the value of an annotation that groups themselves use."""
     if name == LABEL and not isinstance(value, str):
         raise ArgumentTypeError(f"{LABEL} = {value!r}", expected="a text")
     if name == PRESERVE and value is not True:

@@ -14,11 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from linalg_ext.structured.group import TILING
 
-from ._graph import Value
-from ._moves_of_groups import Annotate
+from ._graph import WINDOW, Value, Work
+from ._moves import Annotate
 from ._state import State
 from ._tiling import read_in_slices, tiles_of, tiling_of, working_nodes
-from ._work import WINDOW, Work
 from .cost import CostModel
 
 Tiling = tuple[int, ...]
@@ -59,12 +58,12 @@ class BestTilings:
         """The tiling that an item should have, empty where none, and what it costs so."""
         if not state.is_group(item):
             return (), self._model.of_group(state, item).seconds
-        said = tiling_of(state, item)
+        tiling = tiling_of(state, item)
         if _is_given(state, item):
-            return said, self._model.of_group(state, item).seconds
+            return tiling, self._model.of_group(state, item).seconds
         outputs = state.outputs(item)
         tilings = tuple(_worth_asking(state, item, outputs))
-        if not tilings and not said:  # what the model keeps itself
+        if not tilings and not tiling:  # what the model keeps itself
             return (), self._model.of_group(state, item).seconds
         key = state.key(item), outputs
         if key not in self._known:
@@ -106,7 +105,6 @@ def _is_given(state: State, group: int) -> bool:
 
 
 def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterator[Tiling]:
-    """Tilings that may pay."""
     nodes = working_nodes(state, group)
     if not 2 <= len(nodes) <= _MOST_OPS or [value.node for value in outputs] != [nodes[-1]]:
         return
@@ -153,8 +151,8 @@ def _of_rows(work: Work) -> Iterator[Tiling]:
 def _even(size: int, rows: int) -> int:
     """Return the rows of a tile near `rows` that divide a size: code of one size is faster."""
     around = range(math.ceil(rows / _AROUND), min(size - 1, int(rows * _AROUND)) + 1)
-    dividing = [each for each in around if size % each == 0]
-    return min(dividing, key=lambda each: (abs(each - rows), -each), default=rows)
+    dividing = [divisor for divisor in around if size % divisor == 0]
+    return min(dividing, key=lambda divisor: (abs(divisor - rows), -divisor), default=rows)
 
 
 def _of_images(work: Work) -> Iterator[Tiling]:

@@ -20,21 +20,33 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from textwrap import shorten
+from typing import NamedTuple
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import TILING
+from linalg_ext.target.text import seconds_text
+from linalg_ext.utils.svg import Plot
 
 from ._annotations import notes_of
 from ._best_tiling import BestTilings
-from ._candidates import moves_near, outermost, random_move
-from ._graph import Graph
-from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
-from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
+from ._graph import ARGUMENTS, Graph
+from ._moves import (
+    Annotate,
+    Deduplicate,
+    Dissolve,
+    Duplicate,
+    Insert,
+    Merge,
+    MoveIn,
+    MoveOut,
+    Reorder,
+    Split,
+)
 from ._state import ROOT, Move, State
 from ._tiling import tiling_of
-from ._trace import Step, Trace
 from .cost import CostModel
 
 Path = tuple[Move, ...]
@@ -66,15 +78,8 @@ class Reached:
     path: Path
 
 
-@dataclass(frozen=True)
-class _Made:
-    """A move that was made.
-
-    Attributes:
-        move: it.
-        after: what stood outside all groups then and was changed by it.
-        cost: of the state after it.
-    """
+class _Made(NamedTuple):
+    """A move that was made, the items outside all groups that it changed, the cost after it."""
 
     move: Move
     after: set[int]
@@ -113,8 +118,7 @@ class Exploration:
         self._made: list[_Made] = []
         self._settled = 0
         self._seen: set[int] = set()
-        self._costs = {item: self._asked(item) for item in self.state.children()}
-        self.cost = math.fsum(self._costs.values())
+        self._ask_all()
         self._first = self.cost
         self._best = Reached(self.cost, ())
         self._best_moves: int | None = None  # the first so many that were made lead to the best
@@ -164,8 +168,9 @@ class Exploration:
         except GroupingError:
             return None
         try:
-            told = self._asked if _leaves_tiling(move) else self._asked_at_best
-            after = math.fsum(map(told, self.touched(inverse)))
+            at_best = not _leaves_tiling(move)
+            items = self.touched(inverse)
+            after = math.fsum(self._asked(item, at_best=at_best) for item in items)
         finally:
             self.state.undo()
         return math.fsum(self._costs[item] for item in before) - after
@@ -179,13 +184,13 @@ class Exploration:
         """
         if type(move) not in _NAMED:
             raise ArgumentTypeError(f"{move!r} is no move", expected="such as Merge(3, 4)")
-        found = set()
+        items = set()
         for name in _NAMED[type(move)]:
             value = getattr(move, name)
             for item in value if isinstance(value, tuple) else (value,):
                 if item != ROOT:
-                    found.add(outermost(self.state, self.state.item(item)))
-        return found
+                    items.add(self.state.outermost(self.state.item(item)))
+        return items
 
     def make(self, move: Move) -> set[int]:
         """Make a move; returns what stands outside all groups and was changed by it.
@@ -198,16 +203,13 @@ class Exploration:
         """
         after = self._make(move)
         for item in () if _leaves_tiling(move) else sorted(after):
-            self._tile(item)
+            if self.state.is_group(item):
+                tiling, _ = self._tilings.of(self.state, item)
+                if tiling != tiling_of(self.state, item):
+                    self._make(Annotate(item, TILING, tiling or None))
         if self.cost < self._best.cost:
             self._best, self._best_moves = Reached(self.cost, ()), len(self._made)
         return after
-
-    def _tile(self, item: int) -> None:
-        if self.state.is_group(item):
-            tiling, _ = self._tilings.of(self.state, item)
-            if tiling != tiling_of(self.state, item):
-                self._make(Annotate(item, TILING, tiling or None))
 
     def _make(self, move: Move) -> set[int]:
         before = self.touched(move)
@@ -247,7 +249,7 @@ class Exploration:
         if self._best_moves is not None and kept < self._best_moves:
             self._best, self._best_moves = self.best, None
         if kept < self._settled:
-            self._begin_anew(kept)
+            self._replay(kept)
         while len(self._made) > kept:
             made = self._made.pop()
             self.state.undo()
@@ -257,12 +259,15 @@ class Exploration:
     def _step(self, move: Move | None, cost: float) -> Step:
         return Step(move, cost, self.tried, time.perf_counter() - self._begun)
 
-    def _begin_anew(self, moves: int) -> None:
+    def _replay(self, moves: int) -> None:
         """Make the first moves once more, on the graph as it was read."""
         self.state, self._settled = State(self.state.graph), 0
         del self._made[moves:]
         for made in self._made:
             self.state.apply(made.move)
+        self._ask_all()
+
+    def _ask_all(self) -> None:
         self._costs = {item: self._asked(item) for item in self.state.children()}
         self.cost = math.fsum(self._costs.values())
 
@@ -296,11 +301,11 @@ class Exploration:
             self._costs[item] = self._asked(item)
             self.cost += self._costs[item]
 
-    def _asked(self, item: int) -> float:
+    def _asked(self, item: int, *, at_best: bool = False) -> float:
+        """Return the seconds of an item as it is tiled, or in its best tiling."""
+        if at_best:
+            return self._tilings.of(self.state, item)[1]
         return self._model.of_group(self.state, item).seconds
-
-    def _asked_at_best(self, item: int) -> float:
-        return self._tilings.of(self.state, item)[1]
 
 
 def _leaves_tiling(move: Move) -> bool:
@@ -319,3 +324,180 @@ def _numbered(state: State, move: Move, inverse: Move) -> Move:
     if isinstance(move, Duplicate) and isinstance(inverse, Deduplicate):
         return replace(move, copy=inverse.copy)
     return move
+
+
+FREE = frozenset(
+    {"arith.constant", "tensor.empty", "tensor.splat", "tensor.dim", "tensor.from_elements"}
+)
+"""Ops that no group is made for: each user has its own."""
+
+_MOST_CUTS = 6
+"""The most cuts of a group, and the most neighbours taken from the readers of one value."""
+
+
+def moves_near(state: State, items: Iterable[int]) -> Iterator[Move]:
+    """Moves of groups that stand outside all others: merge two, cut one, copy into one.
+
+    Args:
+        state: it is not changed while the moves are taken.
+        items: the groups; what is no group is passed over.
+    """
+    pairs: set[tuple[int, int]] = set()
+    for item in items:
+        if not state.is_group(item):
+            continue
+        for other in neighbours(state, item):
+            pair = (min(item, other), max(item, other))
+            if pair not in pairs:
+                pairs.add(pair)
+                yield Merge(*pair)
+        held = state.children(item)
+        for at in _cuts(len(held)):
+            yield Split(item, held[at:])
+        yield from _copies(state, item)
+
+
+def neighbours(state: State, group: int) -> list[int]:
+    """The groups that a group reads, that read it, and the nearest that read what it reads."""
+    items: dict[int, None] = {}
+    inputs = state.inputs(group)
+    for value in inputs:
+        if value.node != ARGUMENTS:
+            items[state.outermost(value.node)] = None
+    for node in state.nodes_of(group):
+        for user in state.users(node):
+            items[state.outermost(user)] = None
+    for value in inputs:
+        if value.node != ARGUMENTS and state.node(value.node).op not in FREE:
+            for user in state.users(value.node)[:_MOST_CUTS]:
+                items[state.outermost(user)] = None
+    return [item for item in items if item != group and state.is_group(item)]
+
+
+def random_move(state: State, rng: random.Random) -> Move | None:
+    """A move by chance: two groups merged, one cut, an op copied; None if absent."""
+    groups = [item for item in state.children() if state.is_group(item)]
+    for group in rng.sample(groups, len(groups)):
+        kinds: list[Sequence[Move]] = [
+            [Merge(group, other) for other in neighbours(state, group)],
+            _random_cut(state, group, rng),
+            list(_copies(state, group)),
+        ]
+        possible = [kind for kind in kinds if kind]
+        if possible:
+            return rng.choice(rng.choice(possible))
+    return None
+
+
+def _cuts(length: int) -> list[int]:
+    """Return the places where a group of `length` items is cut, spread evenly."""
+    count = min(_MOST_CUTS, length - 1)
+    return sorted({round((at + 1) * length / (count + 1)) for at in range(count)} - {0, length})
+
+
+def _random_cut(state: State, group: int, rng: random.Random) -> list[Move]:
+    held = state.children(group)
+    return [Split(group, held[rng.randrange(1, len(held)) :])] if len(held) > 1 else []
+
+
+def _copies(state: State, group: int) -> Iterator[Move]:
+    """Cheap ops of other groups, copied into this one."""
+    for value in state.inputs(group):
+        if value.node == ARGUMENTS:
+            continue
+        node = state.node(value.node)
+        if node.is_cheap and node.op not in FREE:
+            yield Duplicate(value.node, group)
+
+
+_SHOWN = 12
+"""Rows at the begin and at the end of a long trace that are printed."""
+
+_WIDE = 90
+"""Characters of a move that are printed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A move that a search made.
+
+    Attributes:
+        move: it; None where the last move that was made and still stood was taken back.
+        cost: seconds that the state after it costs.
+        tried: how many moves were tried until then.
+        seconds: how long the search had taken then.
+    """
+
+    move: Move | None
+    cost: float
+    tried: int
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The move for people, long ones cut."""
+        text = "back" if self.move is None else repr(self.move)
+        return shorten(text, _WIDE, placeholder=" ...")
+
+
+@dataclass
+class Trace:
+    """The steps of a search, from the graph as it was read.
+
+    >>> print(trace)                    # a table
+    >>> trace                           # in a notebook: cost against moves that were tried
+    >>> for state in trace.replay(graph): ...
+
+    Attributes:
+        steps: the first one first.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+
+    def replay(self, graph: Graph) -> Iterator[State]:
+        """The state after each step; the same object each time."""
+        state = State(graph)
+        for step in self.steps:
+            if step.move is None:
+                state.undo()
+            else:
+                state.apply(step.move)
+            yield state
+
+    def costs(self) -> list[tuple[int, float, float]]:
+        """For each step the moves tried until then, its cost, and the lowest cost so far."""
+        rows, lowest = [], float("inf")
+        for step in self.steps:
+            lowest = min(lowest, step.cost)
+            rows.append((step.tried, step.cost, lowest))
+        return rows
+
+    def gains(self) -> list[Step]:
+        """The first step, and those to a state that costs less than all before."""
+        steps: list[Step] = []
+        for step in self.steps:
+            # Sums of the same costs in another order differ in their last digits.
+            if not steps or step.cost < steps[-1].cost * (1 - 1e-9):
+                steps.append(step)
+        return steps
+
+    def _repr_svg_(self) -> str:
+        rows = self.costs()
+        plot = Plot("moves tried", "cost", seconds_text)
+        plot.line("state", [(tried, cost) for tried, cost, _ in rows], "var(--faint,#9aa7b4)")
+        plot.line("best", [(tried, lowest) for tried, _, lowest in rows], "var(--accent,#1f6feb)")
+        return plot.svg()
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        head = f"Trace of {len(self.steps)} steps"
+        rows = []
+        for number, step in enumerate(self.steps):
+            cost, taken = seconds_text(step.cost), seconds_text(step.seconds)
+            row = f"  {number:>5}  {taken:>8}  {step.tried:>7} tried  {cost:>9}  {step.text}"
+            rows.append(row)
+        if len(rows) > 2 * _SHOWN:
+            rows = [*rows[:_SHOWN], f"  ... {len(rows) - 2 * _SHOWN} more", *rows[-_SHOWN:]]
+        return "\n".join([head, *rows])

@@ -7,11 +7,118 @@ changed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ._work import NOTHING, Work
+FREE, LOOPS, CONTRACTION, WINDOW, MOVE = "free", "loops", "contraction", "window", "move"
+"""Kinds of work: nothing at run time; element-wise work and reductions; products of matrices and
+of tensors; convolutions and poolings; bytes that are moved by other means."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """An access of an op to a tensor: a read or a write.
+
+    Attributes:
+        position: the number of the read of its node, or that of its result.
+        axes: for each axis of the tensor, the loops that its index is made of.
+        element: bytes of an element.
+        bytes: of the whole tensor.
+        steps: for each axis, the elements that a step of its loops advances by, 2 where every other
+            one is read; all 1 where none are given.
+    """
+
+    position: int
+    axes: tuple[tuple[int, ...], ...]
+    element: float
+    bytes: float
+    steps: tuple[float, ...] = ()
+
+    @property
+    def elements(self) -> float:
+        """The number of elements of the whole tensor."""
+        return self.bytes / self.element
+
+    def touched(self, loops: Sequence[int]) -> float:
+        """Bytes that loops of such sizes touch."""
+        return min(self.bytes, self.element * math.prod(self.extents(loops)))
+
+    def extents(self, loops: Sequence[int]) -> list[float]:
+        """Elements along each axis that loops of such sizes go over."""
+        steps = self.steps or (1.0,) * len(self.axes)
+        return [step * _span(axis, loops) for step, axis in zip(steps, self.axes, strict=True)]
+
+
+def steps_of(
+    axes: Sequence[Sequence[int]], loops: Sequence[int], sizes: Sequence[int]
+) -> tuple[float, ...]:
+    """The `steps` of an access to a tensor of such sizes, which loops go over as a whole."""
+    return tuple(
+        size / max(1, _span(axis, loops)) if len(axis) > 1 else 1.0
+        for axis, size in zip(axes, sizes, strict=True)
+    )
+
+
+def _span(axis: Sequence[int], loops: Sequence[int]) -> int:
+    """Return the number of values of an index that is a sum of loops, all of which advance by 1."""
+    return sum(loops[loop] for loop in axis) - len(axis) + 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of an op.
+
+    Attributes:
+        kind: `FREE`, `LOOPS`, `CONTRACTION`, `WINDOW` or `MOVE`.
+        loops: the size of each.
+        reduced: the loops that reduce.
+        reads: of its inputs, and of a destination whose old elements are used.
+        writes: of its results.
+        operations: the number of each kind in an iteration: `multiply_add` (two operations in one),
+            or a function that figures know.
+        dtype: element type of the result.
+        is_scalar: True where it is no loop over vectors.
+        is_view: True where the result is the first operand under another shape.
+        is_constant: True where the result is one value in every place, and reads nothing.
+    """
+
+    kind: str
+    loops: tuple[int, ...] = ()
+    reduced: frozenset[int] = frozenset()
+    reads: tuple[Access, ...] = ()
+    writes: tuple[Access, ...] = ()
+    operations: tuple[tuple[str, float], ...] = ()
+    dtype: str = "f32"
+    is_scalar: bool = False
+    is_view: bool = False
+    is_constant: bool = False
+
+    @property
+    def iterations(self) -> int:
+        """The number of iterations of all loops together."""
+        return math.prod(self.loops)
+
+    @property
+    def is_product(self) -> bool:
+        """Return whether it multiplies and adds: a contraction or a convolution."""
+        return self.kind in (CONTRACTION, WINDOW) and "multiply_add" in dict(self.operations)
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Return whether each iteration gives one element, and nothing is reduced."""
+        return self.kind == LOOPS and not self.reduced and not self.is_scalar
+
+    def tiled(self, sizes: Mapping[int, int]) -> Work:
+        """The same on a part of some loops."""
+        loops = tuple(min(size, sizes.get(at, size)) or size for at, size in enumerate(self.loops))
+        return self if loops == self.loops else replace(self, loops=loops)
+
+
+NOTHING = Work(FREE)
+"""The work of an op that leaves no code, or none to speak of."""
+
 
 ARGUMENTS = -1
 """The node that stands for the arguments of the function."""

@@ -18,10 +18,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ._graph import Value
+from ._graph import CONTRACTION, FREE, LOOPS, WINDOW, Access, Value, Work
 from ._state import State
 from ._tiling import read_in_slices
-from ._work import CONTRACTION, FREE, LOOPS, WINDOW, Access, Work
 
 
 @dataclass
@@ -72,9 +71,9 @@ class Members:
     def reads(self, node: int) -> list[tuple[Access, Value]]:
         """The tensors that a node reads, and how."""
         if node not in self._reads:
-            given = self.state.reads(node)
+            values = self.state.reads(node)
             self._reads[node] = [
-                (each, self.source(given[each.position])) for each in self.work[node].reads
+                (access, self.source(values[access.position])) for access in self.work[node].reads
             ]
         return self._reads[node]
 
@@ -102,10 +101,10 @@ def nests_of(members: Members) -> list[Nest]:
         nest.ops.insert(0, node)
         nest.rounds[node] = _rounds(members, node, users[node], nest)
         home[node] = into
-    found = [nests[node] for node in members.all if node in nests]
-    found = _with_epilogues(members, found, users)
-    _share_rows(members, found)
-    return found
+    in_order = [nests[node] for node in members.all if node in nests]
+    in_order = _with_epilogues(members, in_order, users)
+    _share_rows(members, in_order)
+    return in_order
 
 
 def _users(members: Members) -> dict[int, list[int]]:
@@ -157,7 +156,7 @@ def _with_epilogues(
         if work.kind not in (CONTRACTION, WINDOW) or nest.main in members.outputs:
             continue
         mine = set(users.get(nest.main, []))
-        after = [each for each in nests if mine & set(each.ops)]
+        after = [reader for reader in nests if mine & set(reader.ops)]
         if len(after) == 1 and after[0].main not in gone and _is_over(members, after[0], work):
             nest.ops += after[0].ops
             nest.rounds.update(after[0].rounds)
@@ -180,14 +179,14 @@ def _share_rows(members: Members, nests: Sequence[Nest]) -> None:
 
 
 def _rows_alike(members: Members, before: Nest, nest: Nest) -> bool:
-    one, other = members.work[before.main], members.work[nest.main]
-    if {one.kind, other.kind} != {LOOPS} or one.is_scalar or other.is_scalar:
+    above, below = members.work[before.main], members.work[nest.main]
+    if {above.kind, below.kind} != {LOOPS} or above.is_scalar or below.is_scalar:
         return False
-    if len(one.loops) < 2 or len(other.loops) < 2 or one.loops[0] != other.loops[0]:
+    if len(above.loops) < 2 or len(below.loops) < 2 or above.loops[0] != below.loops[0]:
         return False
-    if 0 in one.reduced or 0 in other.reduced:
+    if 0 in above.reduced or 0 in below.reduced:
         return False
-    first = {before.main: one.writes[0]} if one.writes else {}
+    first = {before.main: above.writes[0]} if above.writes else {}
     return all(
         access.axes[:1] == ((0,),) and first[value.node].axes[:1] == ((0,),)
         for node in nest.ops

@@ -1,4 +1,4 @@
-"""Plans: moves one after another, replayed on a graph or on a module, and kept as text."""
+"""Plans, which are moves one after another, and the IR of a state."""
 
 from __future__ import annotations
 
@@ -7,24 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from linalg_ext.bindings import ir
+from linalg_ext.dialects.linalg_ext.grouping import empty_group, end_group
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, GroupingError
-from linalg_ext.module import ModuleLike
+from linalg_ext.module import Module, ModuleLike, as_module
 
 from ._annotations import AttributeText
-from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
-from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
-from ._reading import read_graph
-from ._realizing import realize
-from ._state import ROOT, Move, State
-
-MOVES: dict[str, type[Move]] = {
-    kind.__name__: kind
-    for kind in (
-        *(Insert, Dissolve, Merge, Split, Annotate),
-        *(MoveIn, MoveOut, Reorder, Duplicate, Deduplicate),
-    )
-}
-"""All kinds of moves, by name."""
+from ._graph import ARGUMENTS, Value
+from ._moves import MOVES, Annotate
+from ._reading import destination_of, find_function, flatten, outer_operands, read_graph
+from ._state import ROOT, Move, State, destination
+from .inline_groups import replace_uses
 
 
 @dataclass(frozen=True)
@@ -87,12 +80,12 @@ class Plan:
             ArgumentError: the text is no plan; names the move and the field.
         """
         try:
-            found = json.loads(text)
+            data = json.loads(text)
         except ValueError as error:
             raise ArgumentError(f"the text is no JSON: {error}") from None
-        if not isinstance(found, list):
+        if not isinstance(data, list):
             raise ArgumentError("the text is no plan", expected="a list of moves")
-        return cls(_read(each, number) for number, each in enumerate(found))
+        return cls(_read(written, number) for number, written in enumerate(data))
 
     def __len__(self) -> int:
         return len(self.moves)
@@ -132,7 +125,6 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
 
 
 def _numbers_after(state: State) -> dict[int, int]:
-    """Return the numbers of the items of a state in the graph of the realized module."""
     numbers = {node: at for at, node in enumerate(state.nodes_of(ROOT))}
 
     def number_groups(items: Sequence[int]) -> None:
@@ -146,29 +138,27 @@ def _numbers_after(state: State) -> dict[int, int]:
 
 
 def _written(move: Move) -> dict[str, Any]:
-    said: dict[str, Any] = {"move": type(move).__name__}
-    for each in fields(move):
-        value = getattr(move, each.name)
-        if value != each.default:
-            said[each.name] = value
-    return said
+    defaults = {own.name: own.default for own in fields(move)}
+    values = {name: getattr(move, name) for name in defaults}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    return {"move": type(move).__name__, **changed}
 
 
-def _read(said: Any, number: int) -> Move:
+def _read(written: Any, number: int) -> Move:
     where = f"move {number} of the plan"
-    kind = MOVES.get(said.get("move", "")) if isinstance(said, dict) else None
+    kind = MOVES.get(written.get("move", "")) if isinstance(written, dict) else None
     if kind is None:
         raise ArgumentError(
-            f"{where} is {said!r}", expected='an object with "move": one of ' + ", ".join(MOVES)
+            f"{where} is {written!r}", expected='an object with "move": one of ' + ", ".join(MOVES)
         )
-    known = {each.name for each in fields(kind)}
-    given = {name: _tuples(value) for name, value in said.items() if name != "move"}
-    if unknown := sorted(set(given) - known):
-        raise ArgumentError(f"{where} has the field {unknown[0]!r}", expected=", ".join(known))
-    if kind is Annotate and isinstance(given.get("value"), str):
-        given["value"] = AttributeText(given["value"])
+    names = {own.name for own in fields(kind)}
+    values = {name: _tuples(value) for name, value in written.items() if name != "move"}
+    if unknown := sorted(set(values) - names):
+        raise ArgumentError(f"{where} has the field {unknown[0]!r}", expected=", ".join(names))
+    if kind is Annotate and isinstance(values.get("value"), str):
+        values["value"] = AttributeText(values["value"])
     try:
-        return kind(**given)
+        return kind(**values)
     except TypeError as error:
         if isinstance(error, ArgumentError):
             raise
@@ -177,3 +167,148 @@ def _read(said: Any, number: int) -> Move:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def realize(module: ModuleLike, state: State) -> Module:
+    """Give a module the groups of a state; those that it had are no more.
+
+    Args:
+        module: the one that the graph of the state was made from. It is changed as a whole or not
+            at all.
+        state: of one of its functions.
+
+    Returns:
+        The module.
+
+    Raises:
+        GroupingError: the function is not the one that the graph was made from.
+        VerificationError: what came out breaks a rule of one of its ops.
+    """
+    target = as_module(module)
+    clone = target.clone()
+    root = clone.ir.operation
+    with root.context, root.location:
+        _Writer(find_function(root, state.graph.function), state).write()
+    clone.verify(after="realizing groups")
+    target.swap(clone)
+    return target
+
+
+class _Writer:
+    """The ops and values of each node while groups are built."""
+
+    def __init__(self, function: Any, state: State) -> None:
+        flat = flatten(function)
+        nodes = state.graph.nodes
+        if [op.name for op in flat.ops] != [node.op for node in nodes]:
+            raise GroupingError(
+                f"@{state.graph.function} is not the function that the graph was made from: it has "
+                f"{len(flat.ops)} ops, the graph has {len(nodes)}, or they are of other names",
+                hint="make the graph again: read_graph(module)",
+            )
+        self.state = state
+        self.end = flat.end
+        self.arguments = flat.arguments
+        self.ops: dict[int, Any] = dict(enumerate(flat.ops))
+        self.given: dict[Value, Any] = {}
+        self.made: set[Any] = set()
+
+    def write(self) -> None:
+        """Copies, what reads them, the order, and then the groups."""
+        state = self.state
+        order = list(state.nodes_of(ROOT))
+        copies = [node for node in order if state.is_copy(node)]
+        sources = dict(self.ops)
+        for copy in copies:
+            source = sources[state.node(copy).number]
+            self.ops[copy] = source.clone(ip=ir.InsertionPoint(self.end))
+        for node in order:
+            op = self.ops[node]
+            op.move_before(self.end)
+            if copies or state.gone:
+                self._connect(op, node)
+        for node in sorted(state.gone, reverse=True):
+            self.ops.pop(node).erase()
+        for item in state.children():
+            self._build(item)
+
+    def _connect(self, op: Any, node: int) -> None:
+        reads = self.state.reads(node)
+        if reads == self.state.node(node).reads and not self.state.is_copy(node):
+            return
+        for (inner, at), read in zip(outer_operands(op), reads, strict=True):
+            value = self._current(read)
+            if inner.operands[at] != value:
+                inner.operands[at] = value
+
+    def _current(self, value: Value) -> Any:
+        """Return the SSA value now: the result of a group, where one was built around it."""
+        if value.node == ARGUMENTS:
+            return self.arguments[value.number]
+        return self.given.get(value) or self.ops[value.node].results[value.number]
+
+    def _build(self, item: int) -> list[Any]:
+        """The op of an item, a group once what it holds is built; new destinations before it."""
+        state = self.state
+        if not state.is_group(item):
+            return [self.ops[item]]
+        inner = [op for child in state.children(item) for op in self._build(child)]
+        members = set(state.nodes_of(item))
+        values = state.outputs(item)
+        outputs = [self._current(value) for value in values]
+        with inner[0].location, ir.InsertionPoint(inner[0]):
+            inits = [self._init(value, members) for value in values]
+            taken = set(inits)
+            inputs = [self._current(value) for value in state.inputs(item)]
+            inputs = [value for value in inputs if value not in taken]
+            data = state.data(item)
+            notes = {name: ir.Attribute.parse(text) for name, text in data.texts.items()}
+            group = empty_group(inputs, inits, notes, isolated=data.is_isolated)
+        block = group.regions[0].blocks[0]
+        with group.location, ir.InsertionPoint(block):
+            end = end_group(outputs)
+        for op in inner:
+            op.move_before(end)
+        arguments = list(block.arguments)
+        for outer, argument in zip([*inputs, *inits], arguments, strict=True):
+            replace_uses(outer, argument, group, inside=True)
+        for output, argument in zip(outputs, arguments[len(inputs) :], strict=True):
+            self._write_to(output, argument, arguments)
+        for value, output, result in zip(values, outputs, group.results, strict=True):
+            replace_uses(output, result, group, inside=False)
+            self.given[value] = result
+        new_destinations = [init.owner.operation for init in inits if init in self.made]
+        return [*new_destinations, group]
+
+    def _init(self, value: Value, members: set[int]) -> Any:
+        """The destination of a result of a group, made here where it would stand inside."""
+        outer = destination(self.state, value, members)
+        if outer is not None and outer.node not in members:
+            return self._current(outer)
+        sizes = () if outer is None else self.state.reads(outer.node)
+        empty = ir.Operation.create(
+            "tensor.empty",
+            results=[self._current(value).type],
+            operands=[self._current(size) for size in sizes],
+        ).result
+        self.made.add(empty)
+        return empty
+
+    def _write_to(self, output: Any, argument: Any, arguments: list[Any]) -> None:
+        """Have what a group gives be computed in its own destination.
+
+        Where it comes from a group inside, that has made one for itself, or took that of another
+        result, which was equal.
+        """
+        while not isinstance(output.owner, ir.Block):
+            op = output.owner.operation
+            at = destination_of(op, ir.OpResult(output).result_number)
+            if at is None:
+                return
+            output = op.operands[at]
+            if output in arguments or output in self.made:
+                op.operands[at] = argument
+                if output in self.made:
+                    self.made.discard(output)
+                    output.owner.operation.erase()
+                return

@@ -1,7 +1,7 @@
-"""A way of grouping the ops of a graph: which stands in which group, in which order.
+"""Groupings of the ops of a graph, and the moves that change them.
 
-A state is changed by moves alone (`Move`); each is O(what it touches), and can be undone. What
-this file keeps true of every state:
+A state is changed by moves alone (`Move`); each is O(what it touches), and can be undone. In every
+state
 
 - an item (a node, a copy of one, or a group) stands after all that it needs;
 - a group holds at least one item, and none with side effects;
@@ -13,29 +13,50 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from difflib import get_close_matches
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.group import LABEL, PRESERVE
+from linalg_ext.structured.group import INIT_SLOTS, INPUT_SLOTS, LABEL, PRESERVE
 from linalg_ext.utils import hooks
 
-from ._annotations import AttributeText, note_of, said
+from ._annotations import AttributeText, Note, note_of, said
 from ._graph import ARGUMENTS, Graph, Node, Value
-from ._group_data import GroupData, Item, group_of_label
-from ._journal import ABSENT, Journal
 
 ROOT = -1
 """The parent of what stands in no group."""
 
+Item: TypeAlias = int | str
+"""A reference to an item: its number, or the label of a group."""
 
-@dataclass(frozen=True)
-class Copy:
-    """A node that was made by a move: it computes what `source` computes."""
 
-    source: int
+@dataclass(frozen=True, repr=False)
+class GroupData:
+    """The attributes and the kind of a group, without its items.
+
+    Attributes:
+        texts: its attributes, as MLIR prints them, by name.
+        is_isolated: True for a `linalg_ext.isolated_group`.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    is_isolated: bool = False
+
+    @property
+    def annotations(self) -> dict[str, Note]:
+        """Its attributes as Python values, by name: `{"label": "layer", "tiling": (8, 64)}`."""
+        return {name: note_of(text) for name, text in self.texts.items()}
+
+    @property
+    def label(self) -> str:
+        """Its name for people; empty where it has none."""
+        return str(note_of(self.texts.get(LABEL, '""')))
+
+    def __repr__(self) -> str:
+        return f"GroupData({self.annotations!r}, is_isolated={self.is_isolated})"
 
 
 class State:
@@ -52,33 +73,27 @@ class State:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._parents: dict[int, int] = {}
+        self._parents = dict.fromkeys(graph.order, ROOT)
         self._children: dict[int, tuple[int, ...]] = {}
         self._groups: dict[int, GroupData] = {}
-        self._copies: dict[int, Copy] = {}
-        self._gone: dict[int, bool] = {}
+        self._copies: dict[int, int] = {}
+        self._gone: dict[int, None] = {}
         self._reads: dict[int, tuple[Value, ...]] = {}
         self._users: dict[int, tuple[int, ...]] = {}
-        self._journal = Journal()
+        self._log: list[tuple[dict[int, Any], int, Any]] = []
         self._marks: list[tuple[int, int]] = []
-        self._hashes: dict[int, int] = {}
+        self._ordered: dict[int, Sequence[int]] = {}
         self._next = len(graph.nodes) + len(graph.groups)
-        self._fill()
-
-    def _fill(self) -> None:
         users: dict[int, list[int]] = {}
-        for node in self.graph.nodes:
+        for node in graph.nodes:
             for value in node.reads:
                 users.setdefault(value.node, []).append(node.number)
-        self._users = {producer: tuple(found) for producer, found in users.items()}
-        for group in self.graph.groups:
+        self._users = {producer: tuple(readers) for producer, readers in users.items()}
+        for group in graph.groups:
             self._groups[group.number] = GroupData(dict(group.annotations), group.is_isolated)
             self._children[group.number] = group.members
             self._parents.update(dict.fromkeys(group.members, group.number))
-        self._children[ROOT] = self.graph.order
-        self._parents.update(dict.fromkeys(self.graph.order, ROOT))
-
-    # What it is.
+        self._children[ROOT] = graph.order
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -88,7 +103,7 @@ class State:
     def item(self, named: Item) -> int:
         """The number of an item, which for a group its label may stand for; raises as `group`."""
         if isinstance(named, str):
-            return group_of_label(named, self._groups.items())
+            return self._labelled(named)
         self.check_item(named)
         return named
 
@@ -99,14 +114,13 @@ class State:
             GroupingError: there is no such group, or several have the label.
         """
         number = ROOT if named == ROOT else self.item(named)
-        self.check_group(number)
+        if number != ROOT and number not in self._groups:
+            raise GroupingError(f"{self.describe(number)} is no group")
         return number
 
     def data(self, group: Item) -> GroupData:
         """Return the attributes and the kind of a group."""
-        number = self.item(group)
-        self.check_group(number)
-        return self._groups[number]
+        return self._groups[self.group(self.item(group))]
 
     def children(self, group: Item = ROOT) -> tuple[int, ...]:
         """Return the items of a group, in order; those outside all groups by default."""
@@ -117,10 +131,15 @@ class State:
         self.check_item(item)
         return self._parents[item]
 
+    def outermost(self, item: int) -> int:
+        """The item outside all groups that holds another, or is it."""
+        while (above := self.parent(item)) != ROOT:
+            item = above
+        return item
+
     def node(self, item: int) -> Node:
         """The node that an item is, or is a copy of."""
-        source = self._copies[item].source if item in self._copies else item
-        return self.graph.nodes[source]
+        return self.graph.nodes[self._copies.get(item, item)]
 
     def reads(self, item: int) -> tuple[Value, ...]:
         """Return the values that a node reads: a copy's result where it reads a copy now."""
@@ -147,35 +166,49 @@ class State:
         """The nodes of the graph that are no more, because another computes the same."""
         return tuple(self._gone)
 
-    def nodes_of(self, item: int) -> Iterator[int]:
+    def nodes_of(self, item: int) -> tuple[int, ...]:
         """The nodes and copies that an item holds, in order; a node holds itself."""
-        if item not in self._children:
-            yield item
-            return
-        for child in self._children[item]:
-            yield from self.nodes_of(child)
+        children = self._children.get(item)
+        if children is None:
+            return (item,)
+        if self._groups.keys().isdisjoint(children):
+            return children
+        return tuple(node for child in children for node in self.nodes_of(child))
 
     def key(self, group: int = ROOT) -> int:
         """Return a fingerprint of 64 bits of a state, or a group, independent of names.
 
         Equal for states that hold the same nodes in the same groups with the same annotations. The
-        numbers and labels of groups, and the order of independent items, do not matter.
+        numbers and labels of groups, and the order of independent items, do not matter. A state
+        without groups has the key 0.
         """
-        if group != ROOT:
-            return _hash_of_group(self, group, self._hashes)
-        return _hash_of(self, self._hashes)
+        if group == ROOT:
+            outer = (self.key(item) for item in self._children[ROOT] if item in self._groups)
+            return _sum([*(_token(f"gone {node}") for node in self._gone), *outer])
+        inner = _sum(map(self._item_key, self._children[group]))
+        data = self._groups[group]
+        return _group_token(inner, tuple(data.texts.items()), data.is_isolated)
+
+    def _item_key(self, item: int) -> int:
+        if item in self._groups:
+            return self.key(item)
+        copied: tuple[int, ...] = ()
+        if copies := self._copies:
+            copied = tuple(at for at, value in enumerate(self.reads(item)) if value.node in copies)
+        return _item_token(item in copies, copies.get(item, item), copied)
 
     def inputs(self, group: int) -> tuple[Value, ...]:
         """The values from outside that a group reads, each once."""
-        members = set(self.nodes_of(group))
-        reads = (value for node in self.nodes_of(group) for value in self.reads(node))
-        return tuple(dict.fromkeys(value for value in reads if value.node not in members))
+        members = self.nodes_of(group)
+        inside = set(members)
+        reads = (value for member in members for value in self.reads(member))
+        return tuple(dict.fromkeys(value for value in reads if value.node not in inside))
 
     def outputs(self, group: int) -> tuple[Value, ...]:
         """The values that a group computes and something outside reads."""
-        members = list(self.nodes_of(group))
+        members = self.nodes_of(group)
         inside = set(members)
-        found = []
+        outputs = []
         for member in members:
             outer = {
                 value
@@ -187,10 +220,8 @@ class State:
             for number in range(len(self.node(member).results)):
                 value = Value(member, number)
                 if value in outer or value in self.graph.returned:
-                    found.append(value)
-        return tuple(found)
-
-    # Moves.
+                    outputs.append(value)
+        return tuple(outputs)
 
     def apply(self, move: Move) -> Move:
         """Make a move; returns the one that takes it back.
@@ -205,14 +236,15 @@ class State:
                 expected="a move, such as Insert((3, 4))",
                 hint="plan.apply_to(state) makes all moves of a plan",
             )
-        mark, following = len(self._journal), self._next
+        mark = len(self._log), self._next
+        self._ordered.clear()
         try:
             inverse = move.make(self)
+            self._check(self._log[mark[0] :])
         except BaseException:
-            self._journal.rewind(mark)
-            self._next = following
+            self._rewind(*mark)
             raise
-        self._marks.append((mark, following))
+        self._marks.append(mark)
         return inverse
 
     def why_not(self, move: Move) -> str | None:
@@ -238,20 +270,73 @@ class State:
                 f"{moves} moves cannot be taken back", expected=f"0 to {len(self._marks)}"
             )
         for _ in range(moves):
-            mark, self._next = self._marks.pop()
-            self._journal.rewind(mark)
+            self._rewind(*self._marks.pop())
 
     def copy(self) -> State:
         """Return a copy that can be changed independently; it starts without moves to undo."""
         new = State.__new__(State)
-        new.graph, new._next = self.graph, self._next
-        tables = "_parents _children _groups _copies _gone _reads _users _hashes"
-        for table in tables.split():
-            setattr(new, table, dict(getattr(self, table)))
-        new._journal, new._marks = Journal(), []
+        for name, value in vars(self).items():
+            setattr(new, name, dict(value) if isinstance(value, dict) else value)
+        new._log, new._marks = [], []
         return new
 
-    # What moves are made of.
+    def _check(self, writes: Iterable[tuple[dict[int, Any], int, Any]]) -> None:
+        """Check the orders that a move said, and the interfaces and reads that it changed.
+
+        Raises:
+            GroupingError: an item stands before one that it needs; or what goes in and out of a
+                group cannot be so.
+        """
+        for group, natural in self._ordered.items():
+            _check_order(self, group, natural)
+        written = [(table, key) for table, key, _ in writes]
+        groups = {key: None for table, key in written if table is self._children}
+        for reader in {key: None for table, key in written if table is self._reads}:
+            if reader in self._parents:
+                groups.update(dict.fromkeys(self._crossed_by(reader)))
+        for group in groups:
+            if group in self._groups:
+                check_interface(self, group)
+
+    def _crossed_by(self, reader: int) -> Iterator[int]:
+        """Yield the groups whose borders the reads of a node cross.
+
+        Raises:
+            GroupingError: a value that it reads stands behind it.
+        """
+        above = [*self._groups_around(reader), ROOT]
+        for value in self.reads(reader):
+            if value.node == ARGUMENTS:
+                continue
+            around = self._groups_around(value.node)
+            common = next(group for group in above if group == ROOT or group in around)
+            order = self._children[common]
+            source, target = (self.child_of(common, node) for node in (value.node, reader))
+            if order.index(source) >= order.index(target):
+                raise GroupingError(
+                    f"{self.describe(target)} would need {self.describe(source)}, which stands "
+                    "behind it"
+                )
+            yield from around[: around.index(common) if common != ROOT else None]
+        yield from above[:-1]
+
+    def _groups_around(self, item: int) -> list[int]:
+        groups: list[int] = []
+        while (item := self._parents[item]) != ROOT:
+            groups.append(item)
+        return groups
+
+    # For moves alone.
+
+    def _put(self, table: dict[int, Any], key: int, value: Any) -> None:
+        """Write to a table, or remove the entry for `_ABSENT`; the log takes it back."""
+        self._log.append((table, key, table.get(key, _ABSENT)))
+        _set(table, key, value)
+
+    def _rewind(self, length: int, following: int) -> None:
+        self._next = following
+        while len(self._log) > length:
+            _set(*self._log.pop())
 
     def fresh(self, wanted: int | None) -> int:
         """A number for a new item: the wanted one, or the next.
@@ -267,19 +352,28 @@ class State:
         return wanted
 
     def put_group(self, group: int, data: GroupData | None) -> None:
-        """Set what a group says; None removes it."""
-        self._touch(group)
-        self._journal.put(self._groups, group, ABSENT if data is None else data)
+        """Set the data of a group; None removes it."""
+        self._put(self._groups, group, _ABSENT if data is None else data)
         if data is None:
-            self._journal.put(self._children, group, ABSENT)
-            self._journal.put(self._parents, group, ABSENT)
+            self._put(self._children, group, _ABSENT)
+            self._put(self._parents, group, _ABSENT)
 
-    def put_children(self, group: int, children: Sequence[int], new: Sequence[int]) -> None:
-        """Set what a group holds; `new` among them did not stand in it before."""
+    def put_children(
+        self,
+        group: int,
+        children: Sequence[int],
+        new: Sequence[int],
+        sound: Sequence[int] | None = None,
+    ) -> None:
+        """Set the items of a group; `new` among them did not stand in it before.
+
+        Once the move is made, their order is checked against one that is known to be sound.
+        """
+        if sound is not None and tuple(children) != tuple(sound):
+            self._ordered[group] = sound
         for child in new:
-            self._journal.put(self._parents, child, group)
-        self._journal.put(self._children, group, tuple(children))
-        self._touch(group)
+            self._put(self._parents, child, group)
+        self._put(self._children, group, tuple(children))
 
     def put_copy(self, copy: int, source: int) -> None:
         """Make a copy of a node, which reads what that reads; or a node that is gone once more.
@@ -293,61 +387,74 @@ class State:
                     f"the number {copy} is that of {self.graph.nodes[copy].op}, which is gone",
                     hint="leave it out",
                 )
-            self._journal.put(self._gone, copy, ABSENT)
+            self._put(self._gone, copy, _ABSENT)
         else:
-            self._journal.put(self._copies, copy, Copy(self.graph.first_alike(self.node(source))))
-        self._journal.put(self._reads, copy, ())
+            self._put(self._copies, copy, self.graph.first_alike(self.node(source)))
+        self._put(self._reads, copy, ())
         self.put_reads(copy, self.reads(source))
 
     def remove(self, node: int) -> None:
         """Take a node or a copy, which nothing reads, out of the state."""
         self.put_reads(node, ())
-        self._journal.put(self._reads, node, ABSENT)
-        self._journal.put(self._parents, node, ABSENT)
-        self._journal.put(self._copies, node, ABSENT)
+        for table in (self._reads, self._parents, self._copies):
+            self._put(table, node, _ABSENT)
         if node < len(self.graph.nodes):
-            self._journal.put(self._gone, node, True)
+            self._put(self._gone, node, None)
 
     def put_reads(self, node: int, reads: tuple[Value, ...]) -> None:
-        """Set what a node reads."""
+        """Set the values that a node reads."""
         for value in self.reads(node):
             users = list(self._users[value.node])
             users.remove(node)
-            self._journal.put(self._users, value.node, tuple(users) or ABSENT)
+            self._put(self._users, value.node, tuple(users) or _ABSENT)
         for value in reads:
-            self._journal.put(self._users, value.node, (*self._users.get(value.node, ()), node))
-        self._journal.put(self._reads, node, reads)
-        if node in self._parents:
-            self._touch(self._parents[node])
+            self._put(self._users, value.node, (*self.users(value.node), node))
+        self._put(self._reads, node, reads)
 
     def needs(self, item: int, parent: int) -> set[int]:
         """Return the items in `parent` that an item depends on."""
-        found: set[int] = set()
+        parents, needed = self._parents, set[int]()
         for node in self.nodes_of(item):
-            for value in self.reads(node):
-                if value.node != ARGUMENTS:
-                    found.add(self._lifted(value.node, parent))
-            for before in self.node(node).after:
-                found.add(self._lifted(before, parent))
-        return found - {item, ROOT}
+            sources = [value.node for value in self.reads(node) if value.node != ARGUMENTS]
+            for source in (*sources, *self.node(node).after):
+                while source != ROOT and parents[source] != parent:
+                    source = parents[source]
+                needed.add(source)
+        return needed - {item, ROOT}
 
-    def _lifted(self, item: int, parent: int) -> int:
-        """The item of `parent` that holds another; ROOT where none does."""
-        while item != ROOT:
-            above = self._parents[item]
-            if above == parent:
-                return item
-            item = above
-        return ROOT
+    def _labelled(self, label: str) -> int:
+        labels = {number: data.label for number, data in self._groups.items()}
+        numbers = [number for number, other in labels.items() if other == label]
+        if len(numbers) == 1:
+            return numbers[0]
+        if numbers:
+            raise GroupingError(
+                f"{len(numbers)} groups have the label {label!r}",
+                expected="one of that label, or its number, which is "
+                + " or ".join(map(str, sorted(numbers))),
+            )
+        names = sorted({other for other in labels.values() if other})
+        near = get_close_matches(label, names, n=1)
+        raise GroupingError(
+            f"{label!r} is the label of no group",
+            expected="one of " + ", ".join(map(repr, names)) if names else "the number of an item",
+            hint=f"did you mean {near[0]!r}?" if near else None,
+        )
+
+    def child_of(self, group: int, item: int) -> int:
+        """The item that stands in `group` and holds another, or is it."""
+        while self._parents[item] != group:
+            item = self._parents[item]
+        return item
 
     def describe(self, item: int) -> str:
         """An item for a message: its number and what it is."""
+        if item == ROOT:
+            return "the function"
         if item in self._groups:
             label = self._groups[item].label
             return f'group {item} "{label}"' if label else f"group {item}"
         return f"{self.node(item).op} ({item})"
-
-    # Checks.
 
     def check_item(self, item: int) -> None:
         """Raise GroupingError where there is no such item."""
@@ -365,13 +472,6 @@ class State:
                 hint="print(state) lists them",
             )
 
-    def check_group(self, group: int) -> None:
-        """Raise GroupingError where there is no such group; `ROOT` is one here."""
-        if group != ROOT:
-            self.check_item(group)
-            if group not in self._groups:
-                raise GroupingError(f"{self.describe(group)} is no group")
-
     def check_changeable(self, group: int) -> None:
         """Raise GroupingError where a group, or one that it stands in, must stay as it is."""
         while group != ROOT:
@@ -382,14 +482,6 @@ class State:
                 )
             group = self._parents[group]
 
-    # Keeping.
-
-    def _touch(self, group: int) -> None:
-        """Forget the hash of a group, and of all that it stands in."""
-        while group != ROOT:
-            self._journal.put(self._hashes, group, ABSENT)
-            group = self._parents.get(group, ROOT)
-
     def __repr__(self) -> str:
         head = f"State of @{self.graph.function}: {len(self._groups)} groups, key {self.key():016x}"
         return "\n".join([head, *_listed(self)])
@@ -398,11 +490,126 @@ class State:
         return str(hooks.facade("views").state_svg(self))
 
 
+def check_interface(state: State, group: int) -> None:
+    """Raise GroupingError where what goes in and out of a group cannot be so."""
+    outputs = state.outputs(group)
+    for what, values, most in (
+        ("inputs", state.inputs(group), INPUT_SLOTS),
+        ("results", outputs, INIT_SLOTS),
+    ):
+        if len(values) > most:
+            raise GroupingError(
+                f"the group would have {len(values)} {what}", expected=f"{most} at most"
+            )
+    members = set(state.nodes_of(group))
+    for value in outputs:
+        destination(state, value, members)
+
+
+def destination(state: State, value: Value, members: set[int]) -> Value | None:
+    """The value from outside that a result of a group is computed in.
+
+    It is a result of a `tensor.empty` of the group where one with the same sizes can be made
+    outside; None where any tensor of its type will do.
+
+    Raises:
+        GroupingError: there is none.
+    """
+    first = value
+    while True:
+        node, result = state.node(value.node), state.node(value.node).results[value.number]
+        if not result.is_tensor:
+            raise GroupingError(
+                f"{state.describe(first.node)} gives {result.type} to ops outside, and a group "
+                "gives tensors",
+                hint="take the ops that read it into the group, or leave it outside",
+            )
+        if result.destination is None:
+            break
+        value = state.reads(value.node)[result.destination]
+        if value.node not in members:
+            return value
+    if result.is_static:
+        return None
+    if node.op == "tensor.empty" and all(v.node not in members for v in state.reads(value.node)):
+        return value
+    raise GroupingError(
+        f"the sizes of what {state.describe(first.node)} gives to ops outside, {result.type}, "
+        f"come from {state.describe(value.node)} in the group: there is no destination for it",
+        hint="leave that op outside the group",
+    )
+
+
+def _check_order(state: State, group: int, sound: Sequence[int]) -> None:
+    order = state.children(group)
+    start, end = 0, len(order)
+    while order[start] == sound[start]:
+        start += 1
+    while order[end - 1] == sound[end - 1]:
+        end -= 1
+    later = set(order[start:end])
+    for item in order[start:end]:
+        later.discard(item)
+        if wrong := state.needs(item, group) & later:
+            raise GroupingError(
+                f"{state.describe(item)} would stand before {state.describe(min(wrong))}, "
+                "which it needs"
+            )
+
+
+_ABSENT = object()
+"""The mark of a missing entry: a table has no value for that key."""
+
+
+def _set(table: dict[int, Any], key: int, value: Any) -> None:
+    if value is _ABSENT:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
+# A key is a sum over what it is of, so the order of items does not matter.
+
+
+@functools.lru_cache(maxsize=65536)
+def _group_token(inner: int, texts: tuple[tuple[str, str], ...], is_isolated: bool) -> int:
+    # By value: the same number is written in several ways.
+    notes = sorted((name, repr(note_of(text))) for name, text in texts if name != LABEL)
+    return _token(f"group {inner} {notes} {is_isolated}")
+
+
+@functools.lru_cache(maxsize=65536)
+def _item_token(is_copy: bool, number: int, copied: tuple[int, ...]) -> int:
+    return _token(f"{'copy' if is_copy else 'node'} {number} {list(copied)}")
+
+
+def _token(text: str) -> int:
+    # Not `hash`: a key must be the same in every process.
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _sum(numbers: Iterable[int]) -> int:
+    return sum(numbers) & ((1 << 64) - 1)
+
+
+def _listed(state: State, group: int = ROOT, depth: int = 1) -> Iterator[str]:
+    """A line for each item of a group, and of those in it."""
+    indent = "  " * depth
+    for item in state.children(group):
+        if not state.is_group(item):
+            reads = ", ".join(map(str, state.reads(item)))
+            yield f"{indent}{item:>4}  {state.node(item).op}  {reads}".rstrip()
+            continue
+        data = state.data(item)
+        kind = "isolated group" if data.is_isolated else "group"
+        label = f'"{data.label}"' if data.label else ""
+        row = "  ".join(filter(None, (label, said(data.texts))))
+        yield f"{indent}{item:>4}  {kind} {row}".rstrip()
+        yield from _listed(state, item, depth + 1)
+
+
 Orders = tuple[tuple[int, tuple[int, ...]], ...]
 """For some groups, the items that they hold, in order."""
-
-Arranged = tuple[int, tuple[int, ...]]
-"""A group, and an order of what it holds that is known to be sound."""
 
 ITEMS = {"items": True}
 """The metadata of a field of a move that holds numbers of items."""
@@ -436,13 +643,17 @@ class Move(ABC):
 
     def __repr__(self) -> str:
         """The call that makes it, without what would be so anyway."""
-        given = []
+        arguments = []
         for each in fields(self):
             value = getattr(self, each.name)
             if each.repr and value != each.default:
                 name = "" if each.default is MISSING else f"{each.name}="
-                given.append(name + repr(_meant(each.name, value)))
-        return f"{type(self).__name__}({', '.join(given)})"
+                if each.name == "annotations":
+                    value = {note: note_of(text) for note, text in value}
+                elif isinstance(value, AttributeText):
+                    value = note_of(value)
+                arguments.append(f"{name}{value!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def renumbered(self: _Moved, number: Callable[[int], int]) -> _Moved:
         """The same move where items have other numbers."""
@@ -461,7 +672,7 @@ class Move(ABC):
 
     def arrange(
         self, state: State, group: int, natural: Sequence[int], new: Sequence[int] = ()
-    ) -> Arranged:
+    ) -> None:
         """Set what a group holds: in the order that the move says, else as given.
 
         Args:
@@ -471,81 +682,10 @@ class Move(ABC):
         Raises:
             GroupingError: the move says an order of other items.
         """
-        order = dict(self.orders).get(group, tuple(natural))
-        if order != tuple(natural) and sorted(order) != sorted(natural):
+        order = dict(self.orders).get(group, natural)
+        if sorted(order) != sorted(natural):
             raise GroupingError(
-                f"the order of {named(state, group)} is of other items than it holds",
+                f"the order of {state.describe(group)} is of other items than it holds",
                 expected=f"an order of {sorted(natural)}",
             )
-        state.put_children(group, order, new)
-        return group, tuple(natural)
-
-
-def _meant(name: str, value: Any) -> Any:
-    """The value of a field of a move, annotations as they would be given."""
-    if name == "annotations":
-        return {each: note_of(text) for each, text in value}
-    return note_of(value) if isinstance(value, AttributeText) else value
-
-
-def named(state: State, group: int) -> str:
-    """A group, or what stands in none, for a message."""
-    return "the function" if group == ROOT else state.describe(group)
-
-
-# A hash is a sum over what is hashed, so the order of items does not matter, and what stands in no
-# group adds nothing: a state without groups hashes to 0.
-
-_MASK = (1 << 64) - 1
-
-
-def _hash_of(state: State, known: dict[int, int]) -> int:
-    """The hash of a state; `known` keeps those of groups in which nothing changed since."""
-    outer = (group for group in state.groups if not state.is_nested(group))
-    gone = _sum(_token(f"gone {node}") for node in state.gone)
-    return _sum([gone, *(_hash_of_group(state, group, known) for group in outer)])
-
-
-def _hash_of_group(state: State, group: int, known: dict[int, int]) -> int:
-    """The hash of a group; `known` keeps those in which nothing changed since."""
-    if group not in known:
-        inner = _sum(_of_item(state, item, known) for item in state.children(group))
-        data = state.data(group)
-        # By value: the same number is written in several ways.
-        notes = sorted((n, repr(note_of(t))) for n, t in data.texts.items() if n != LABEL)
-        known[group] = _token(f"group {inner} {notes} {data.is_isolated}")
-    return known[group]
-
-
-def _of_item(state: State, item: int, known: dict[int, int]) -> int:
-    if state.is_group(item):
-        return _hash_of_group(state, item, known)
-    copied = [at for at, value in enumerate(state.reads(item)) if state.is_copy(value.node)]
-    kind = "copy" if state.is_copy(item) else "node"
-    return _token(f"{kind} {state.node(item).number} {copied}")
-
-
-@functools.lru_cache(maxsize=65536)
-def _token(text: str) -> int:
-    # Not `hash`: a key must be the same in every process.
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def _sum(numbers: Iterable[int]) -> int:
-    return sum(numbers) & _MASK
-
-
-def _listed(state: State, group: int = ROOT, depth: int = 1) -> Iterator[str]:
-    """A line for each item of a group, and of those in it."""
-    indent = "  " * depth
-    for item in state.children(group):
-        if not state.is_group(item):
-            reads = ", ".join(map(str, state.reads(item)))
-            yield f"{indent}{item:>4}  {state.node(item).op}  {reads}".rstrip()
-            continue
-        data = state.data(item)
-        kind = "isolated group" if data.is_isolated else "group"
-        label = f'"{data.label}"' if data.label else ""
-        row = "  ".join(filter(None, (label, said(data.texts))))
-        yield f"{indent}{item:>4}  {kind} {row}".rstrip()
-        yield from _listed(state, item, depth + 1)
+        state.put_children(group, order, new, natural)

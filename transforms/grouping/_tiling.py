@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 from linalg_ext.structured.group import TILING
 
-from ._graph import ARGUMENTS
+from ._graph import ARGUMENTS, FREE, Work
 from ._state import State
-from ._work import FREE, Work
 
 SLICE = "tensor.extract_slice"
 
@@ -59,7 +58,7 @@ def working_nodes(state: State, item: int) -> list[int]:
 
 def read_in_slices(state: State, item: int) -> set[int]:
     """The nodes of an item that others in it read in slices: a stencil, say, that of one before."""
-    found: set[int] = set()
+    sources: set[int] = set()
     inside = set(state.nodes_of(item))
     for node in inside:
         for value in state.reads(node):
@@ -67,8 +66,8 @@ def read_in_slices(state: State, item: int) -> set[int]:
             while source in inside and state.node(source).op == SLICE:
                 source = state.reads(source)[0].node
             if source != value.node and source in inside:
-                found.add(source)
-    return found
+                sources.add(source)
+    return sources
 
 
 def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> None:
@@ -78,11 +77,11 @@ def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> 
         producer, extents = _source(state, reads[access.position].node, access.extents(work.loops))
         if producer not in inside:
             continue
-        made = state.node(producer).work
-        needed = _loops_of(made, extents)
-        known = tiles.get(producer, {})
+        work_of_producer = state.node(producer).work
+        needed = _loops_of(work_of_producer, extents)
+        wanted = tiles.get(producer, {})
         # Another reader may need more.
-        tiles[producer] = {loop: max(size, known.get(loop, 0)) for loop, size in needed.items()}
+        tiles[producer] = {loop: max(size, wanted.get(loop, 0)) for loop, size in needed.items()}
 
 
 def _source(state: State, node: int, extents: Sequence[float]) -> tuple[int, Sequence[float]]:

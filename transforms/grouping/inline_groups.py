@@ -18,11 +18,13 @@ Nothing is left of a group, not even a destination that was made for it alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import GROUPS, PRESERVE, Group
+from linalg_ext.transforms.ir_utils.walking import ancestor_in, is_unused, producer, replace_op
 
 NAME = "linalg-ext-inline-groups"
 
@@ -34,7 +36,15 @@ def inline_groups(module: ir.Operation, *, keep_preserved: bool = False) -> Repo
     `keep_preserved` leaves those that say `preserve`, and what is in them.
     """
     report = Report(NAME)
-    for op in _groups(module):
+    groups: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name in GROUPS:
+            groups.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)  # those inside others first
+    for op in groups:
         report.matched[op.name] += 1
         if keep_preserved and _is_preserved(op):
             report.leave(op.name, "the group is marked preserve")
@@ -48,25 +58,39 @@ def inline_group(op: Any) -> list[Any]:
     """Put the ops of one group in its place, and erase it; returns these ops."""
     group = Group.of(op)
     inits = list(group.inits)
-    *inner, end = [each.operation for each in group.body.operations]
-    for argument, value in zip(group.body.arguments, (*group.inputs, *inits), strict=True):
-        argument.replace_all_uses_with(value)
-    for result, value in zip(op.results, list(end.operands), strict=True):
-        result.replace_all_uses_with(value)
-    for each in inner:
-        each.move_before(op)
-    op.erase()
+    inner = inline_block(group.body, op, (*group.inputs, *inits))
     for init in inits:
-        _erase_if_unread(init)
+        owner = producer(init)
+        if owner is not None and owner.name == "tensor.empty" and is_unused(init):
+            owner.operation.erase()
     return inner
 
 
-def _erase_if_unread(value: Any) -> None:
-    """Erase the tensor.empty that a value is, where nothing reads it any more."""
-    if isinstance(value.owner, ir.Block) or value.owner.name != "tensor.empty":
-        return
-    if not any(True for _ in value.uses):
-        value.owner.operation.erase()
+def inline_block(block: Any, op: Any, values: Sequence[Any]) -> list[Any]:
+    """Put the ops of a block in the place of an op, and erase that; returns these ops.
+
+    Args:
+        block: its terminator gives the results of `op`.
+        op: the op that the block replaces.
+        values: those of the arguments of the block.
+    """
+    *inner, end = [inner_op.operation for inner_op in block.operations]
+    for argument, value in zip(block.arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+    results = list(end.operands)
+    end.erase()
+    for inner_op in inner:
+        inner_op.move_before(op)
+    replace_op(op, *results)
+    return inner
+
+
+def replace_uses(old: Any, new: Any, group: Any, *, inside: bool) -> None:
+    """Have the ops that use a value, inside a group or outside it, use another."""
+    body = group.regions[0].blocks[0]
+    for use in list(old.uses):
+        if (ancestor_in(body, use.owner.operation) is not None) == inside:
+            use.owner.operands[use.operand_number] = new
 
 
 def _is_preserved(op: Any) -> bool:
@@ -75,16 +99,3 @@ def _is_preserved(op: Any) -> bool:
             return True
         op = op.operation.parent
     return False
-
-
-def _groups(root: Any) -> list[Any]:
-    """All groups, those inside others first."""
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name in GROUPS:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.operation.walk(visit)
-    return found

@@ -31,6 +31,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import PRESERVED, UNIT
 from linalg_ext.transforms.ir_utils.walking import functions, operations, select
 
+from .inline_groups import inline_block
 from .outline_groups import NO_INLINE
 
 NAME = "linalg-ext-inline-outlined-groups"
@@ -61,8 +62,9 @@ def inline_outlined_groups(module: ir.Operation) -> Report:
             report.leave(call.name, "the group has branches: it stays a function")
             continue
         report.changed[call.name] += 1
-        _mark(function, _marks_of(function))
-        _inline(call, function)
+        marks = {name: function.attributes[name] for name in _MARKS if name in function.attributes}
+        _mark(function, marks)
+        inline_block(function.regions[0].blocks[0], call, list(call.operands))
     for function in outlined.values():
         if len(function.regions[0].blocks) == 1:
             function.erase()
@@ -72,26 +74,8 @@ def inline_outlined_groups(module: ir.Operation) -> Report:
     return report
 
 
-def _marks_of(function: Any) -> dict[str, ir.Attribute]:
-    """The marks of the ops of a group that was outlined."""
-    return {name: function.attributes[name] for name in _MARKS if name in function.attributes}
-
-
 def _mark(root: Any, marks: Mapping[str, ir.Attribute]) -> None:
-    """Mark the structured ops below `root` that have no mark yet."""
     for op in select(root, lambda op: op.name.startswith("linalg.") and len(op.regions) > 0):
         if UNIT not in op.attributes:
             for name, mark in marks.items():
                 op.attributes[name] = mark
-
-
-def _inline(call: Any, function: Any) -> None:
-    block = function.regions[0].blocks[0]
-    for argument, value in zip(block.arguments, list(call.operands), strict=True):
-        argument.replace_all_uses_with(value)
-    *ops, end = [each.operation for each in block.operations]
-    for old, new in zip(call.results, list(end.operands), strict=True):
-        old.replace_all_uses_with(new)
-    for op in ops:
-        op.move_before(call)
-    call.erase()

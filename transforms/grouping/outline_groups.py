@@ -42,10 +42,10 @@ from linalg_ext.structured.group import (
     is_within,
 )
 from linalg_ext.transforms.gml_st.tile_and_fuse import tile_and_fuse
-from linalg_ext.transforms.ir_utils.walking import operations, producer
+from linalg_ext.transforms.ir_utils.walking import is_unused, operations, producer, replace_op
 
 from ._annotations import said
-from .inline_groups import inline_group
+from .inline_groups import inline_group, replace_uses
 
 NAME = "linalg-ext-outline-groups"
 
@@ -62,7 +62,12 @@ _MADE_ANEW = frozenset({"arith.constant", "tensor.empty"})
 def outline_groups(module: ir.Operation) -> Report:
     """Make groups private functions, and tile those that have a tiling."""
     report = Report(NAME)
-    taken = _symbols(module)
+    symbols = (op.operation.attributes for op in module.regions[0].blocks[0].operations)
+    taken = {
+        ir.StringAttr(attributes["sym_name"]).value
+        for attributes in symbols
+        if "sym_name" in attributes
+    }
     # A group comes after the one that it stands in, and is looked at before that.
     for number, op in reversed(list(enumerate(operations(module, GROUPS)))):
         group = Group.of(op)
@@ -77,18 +82,11 @@ def outline_groups(module: ir.Operation) -> Report:
         chosen = ChosenGroup.of(group, name)
         function = _outlined(op, group, name, number, module)
         if group.tiling:
-            chosen = chosen.with_obstacles(_tile(function, group.tiling))
+            chosen = replace(chosen, obstacles=tuple(_tile(function, group.tiling)))
         for obstacle in chosen.obstacles:
             report.leave(chosen.title, obstacle)
         report.decisions.insert(0, chosen)
     return report
-
-
-def _symbols(module: Any) -> set[str]:
-    """The names that are taken."""
-    ops = (op.operation for op in module.regions[0].blocks[0].operations)
-    named = (op.attributes["sym_name"] for op in ops if "sym_name" in op.attributes)
-    return {ir.StringAttr(name).value for name in named}
 
 
 def _is_nested(op: Any) -> bool:
@@ -101,10 +99,9 @@ def _is_nested(op: Any) -> bool:
 
 
 def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any:
-    """Make a group a function, and call it in its place."""
-    given = [*group.inputs, *group.inits, *_captured(op)]
-    inner = [*group.body.arguments, *given[len(group.body.arguments) :]]
-    distinct = tuple(dict.fromkeys(given))
+    outer = [*group.inputs, *group.inits, *_captured(op)]
+    inner = [*group.body.arguments, *outer[len(group.body.arguments) :]]
+    distinct = tuple(dict.fromkeys(outer))
     passed = [value for value in distinct if not _is_made_anew(value)]
     type_ = ir.FunctionType.get([v.type for v in passed], [v.type for v in group.yielded])
     with op.location, ir.InsertionPoint(module.regions[0].blocks[0]):
@@ -116,59 +113,43 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
             function.attributes[PRESERVED] = ir.UnitAttr.get()
         block = function.regions[0].blocks.append(*type_.inputs)
     with op.location, ir.InsertionPoint(block):
-        known = dict(zip(passed, block.arguments, strict=True))
+        inside = dict(zip(passed, block.arguments, strict=True))
         for value in distinct:
-            if value not in known:
-                known[value] = producer(value).clone().results[0]
-    for old, value in zip(inner, given, strict=True):
-        _replace_within(old, known[value], op)
-    *ops, end = [each.operation for each in group.body.operations]
+            if value not in inside:
+                inside[value] = producer(value).clone().results[0]
+    for old, value in zip(inner, outer, strict=True):
+        replace_uses(old, inside[value], op, inside=True)
+    *ops, end = [inner_op.operation for inner_op in group.body.operations]
     with op.location, ir.InsertionPoint(block):
         returned = func.ReturnOp(list(end.operands)).operation
-    for each in ops:
-        each.move_before(returned)
+    for inner_op in ops:
+        inner_op.move_before(returned)
     with op.location, ir.InsertionPoint(op):
         call = func.CallOp(list(type_.results), ir.FlatSymbolRefAttr.get(name), passed)
-    for old, new in zip(op.results, call.results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace_op(op, *call.results)
     for value in distinct:
         owner = producer(value)
-        if owner is not None and owner.name in _MADE_ANEW and _is_unread(value):
+        if owner is not None and owner.name in _MADE_ANEW and is_unused(value):
             owner.operation.erase()
     return function
 
 
 def _captured(op: Any) -> list[Any]:
     """The values that a group uses from above, besides those that it is given."""
-    found: dict[Any, None] = {}
+    values: dict[Any, None] = {}
 
     def visit(inner: Any) -> Any:
         if inner != op:
-            found.update((v, None) for v in inner.operands if not is_within(v, op))
+            values.update((v, None) for v in inner.operands if not is_within(v, op))
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return list(found)
+    return list(values)
 
 
 def _is_made_anew(value: Any) -> bool:
     owner = producer(value)
     return owner is not None and owner.name in _MADE_ANEW and not len(owner.operands)
-
-
-def _is_unread(value: Any) -> bool:
-    return not any(True for _ in value.uses)
-
-
-def _replace_within(old: Any, new: Any, op: Any) -> None:
-    """Have what uses a value inside a group use another."""
-    for use in list(old.uses):
-        above = use.owner.operation.parent
-        while above is not None and above.operation != op:
-            above = above.operation.parent
-        if above is not None:
-            use.owner.operands[use.operand_number] = new
 
 
 def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
@@ -218,10 +199,6 @@ class ChosenGroup:
         rest = {name: str(each) for name, each in group.annotations.items() if name not in _OWN}
         asked += [said({name: text}) for name, text in rest.items()]
         return cls(name, group.label, tuple(counted.items()), tuple(asked))
-
-    def with_obstacles(self, obstacles: Sequence[str]) -> ChosenGroup:
-        """The same, where some of what it asks for cannot be had."""
-        return replace(self, obstacles=(*self.obstacles, *obstacles))
 
     @property
     def title(self) -> str:

@@ -8,7 +8,7 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg import Box, Edge, Picture, drawing
 
 from ._annotations import said
-from ._candidates import FREE, outermost
+from ._exploration import FREE
 from ._graph import ARGUMENTS, Value
 from ._state import ROOT, State
 from .cost import CostModel
@@ -102,9 +102,9 @@ def _box(
     if not state.is_group(item):
         number = state.node(item).number
         return Box(item, text, line=lines[number] if lines else None)
-    inner = [each for each in state.children(item) if _is_shown(state, each)]
+    inner = [child for child in state.children(item) if _is_shown(state, child)]
     most = _MOST_LINES if lines is None and len(inner) > _MOST_LINES else len(inner) + 1
-    boxes = [_box(state, each, model, lines, depth + 1) for each in inner[: most - 1]]
+    boxes = [_box(state, child, model, lines, depth + 1) for child in inner[: most - 1]]
     if left := len(inner) - len(boxes):
         boxes.append(Box(item, f"... {left} more", kind="more"))
     return Box(item, text, "group", tuple(boxes))
@@ -112,16 +112,16 @@ def _box(
 
 def _edges(state: State) -> Iterator[Edge]:
     """Yield the edges between the items outside all groups, each pair once."""
-    found: dict[tuple[int, int], str] = {}
+    edges: dict[tuple[int, int], str] = {}
     for node in state.nodes_of(ROOT):
         if state.node(node).op not in FREE:
-            end = outermost(state, node)
+            end = state.outermost(node)
             for value in state.reads(node):
-                _read(state, value, end, found)
+                _read(state, value, end, edges)
     for value in sorted(state.graph.returned):
         if value.node != ARGUMENTS:
-            _read(state, value, _RESULTS, found)
-    for (source, end), text in found.items():
+            _read(state, value, _RESULTS, edges)
+    for (source, end), text in edges.items():
         yield Edge(source, end, text)
 
 
@@ -130,6 +130,6 @@ def _read(state: State, value: Value, end: int, found: dict[tuple[int, int], str
         found.setdefault((_ARGUMENTS, end), "")
         return
     node = state.node(value.node)
-    source = outermost(state, value.node)
+    source = state.outermost(value.node)
     if node.op not in FREE and source != end:
         found.setdefault((source, end), _short(node.results[value.number].type))

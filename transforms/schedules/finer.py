@@ -36,10 +36,8 @@ from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.rewrites.specialize import specialize
 
 from ._apart import run_apart
-from ._checks import check_maps, check_sizes, check_tensors, refusal
-from ._index_checks import check_parts
-from ._script import ANY, Script, integers, line
-from .step import schedule_step
+from ._checks import check_maps, check_parts, check_sizes, check_tensors, refusal
+from .step import ANY, Script, integers, line, schedule_step
 
 
 @schedule_step("linalg-ext-finer")
@@ -90,7 +88,7 @@ def finer(
             f'%name = transform.param.constant "{library_call}" -> !transform.any_param',
             f'transform.annotate %tiled "library_call" = %name : {ANY}, !transform.any_param',
         ]
-    return Script(tuple(lines), "%tiled")
+    return Script(*lines, focus="%tiled")
 
 
 def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
@@ -102,12 +100,12 @@ def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
     if len(sizes) != 3 or min(sizes) < 1:
         raise refusal(op, f"sizes is {list(sizes)}", expected="three numbers, M, N and K, above 0")
     factors = ",".join(map(str, sizes))
-    made = run_apart(
+    replacement = run_apart(
         op,
         f"func.func(linalg-block-pack-matmul{{block-factors={factors} allow-padding=true}})",
         lambda function: specialize.apply(function),
     )
-    blocks = [each for top in made for each in operations(top, {"linalg.mmt4d"})]
+    blocks = [block for top in replacement for block in operations(top, {"linalg.mmt4d"})]
     if not blocks:
-        raise refusal(made[-1], "the blocks are not linalg.mmt4d")
+        raise refusal(replacement[-1], "the blocks are not linalg.mmt4d")
     return blocks

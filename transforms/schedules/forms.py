@@ -11,8 +11,7 @@ from linalg_ext.transforms.rewrites.specialize import specialize as specialize_a
 
 from ._apart import run_apart
 from ._checks import check_maps, refusal, structured_loops
-from ._script import ANY, Doubt, Script, line
-from .step import schedule_step
+from .step import ANY, Doubt, Script, line, schedule_step
 
 PACK = '!transform.op<"linalg.pack">'
 UNPACK = '!transform.op<"linalg.unpack">'
@@ -27,8 +26,8 @@ def generalize(op: ir.Operation) -> Script:
     """
     check_maps(op, "generalize")
     if op.name == "linalg.generic":
-        return Script((), "%target")
-    return Script((line("%generic", "structured.generalize %target"),), "%generic")
+        return Script(focus="%target")
+    return Script(line("%generic", "structured.generalize %target"), focus="%generic")
 
 
 @schedule_step("linalg-ext-specialize", public=False)
@@ -40,10 +39,10 @@ def specialize(op: ir.Operation) -> list[ir.Operation]:
     """
     if op.name != "linalg.generic":
         raise refusal(op, f"{op.name} is specialized already", expected="linalg.generic")
-    made = run_apart(op, "", lambda module: specialize_all.apply(module))
-    named = [each for each in made if each.name.startswith("linalg.")]
+    replacement = run_apart(op, "", lambda module: specialize_all.apply(module))
+    named = [new for new in replacement if new.name.startswith("linalg.")]
     if not named or named[-1].name == "linalg.generic":
-        raise refusal(made[-1], "the op has no named equivalent")
+        raise refusal(replacement[-1], "the op has no named equivalent")
     return named[-1:]
 
 
@@ -75,29 +74,27 @@ def decompose(op: ir.Operation) -> Script:
     match op.name:
         case "linalg.pack":
             return Script(
-                (
-                    f"%pack = transform.cast %target : {ANY} to {PACK}",
-                    "%pad, %expand, %moved = transform.structured.lower_pack %pack : "
-                    f'({PACK}) -> (!transform.op<"tensor.pad">, '
-                    '!transform.op<"tensor.expand_shape">, !transform.op<"linalg.transpose">)',
-                )
+                f"%pack = transform.cast %target : {ANY} to {PACK}",
+                "%pad, %expand, %moved = transform.structured.lower_pack %pack : "
+                f'({PACK}) -> (!transform.op<"tensor.pad">, '
+                '!transform.op<"tensor.expand_shape">, !transform.op<"linalg.transpose">)',
             )
         case "linalg.unpack":
             return Script(
-                (
-                    f"%unpack = transform.cast %target : {ANY} to {UNPACK}",
-                    "%empty, %moved, %collapse, %slice, %copy = transform.structured.lower_unpack "
-                    f'%unpack : ({UNPACK}) -> (!transform.op<"tensor.empty">, '
-                    '!transform.op<"linalg.transpose">, !transform.op<"tensor.collapse_shape">, '
-                    '!transform.op<"tensor.extract_slice">, !transform.op<"linalg.copy">)',
-                )
+                f"%unpack = transform.cast %target : {ANY} to {UNPACK}",
+                "%empty, %moved, %collapse, %slice, %copy = transform.structured.lower_unpack "
+                f'%unpack : ({UNPACK}) -> (!transform.op<"tensor.empty">, '
+                '!transform.op<"linalg.transpose">, !transform.op<"tensor.collapse_shape">, '
+                '!transform.op<"tensor.extract_slice">, !transform.op<"linalg.copy">)',
             )
         case "linalg.softmax" | "linalg.winograd_filter_transform":
-            return Script((line("%parts", "structured.decompose_interface %target"),), "%parts")
+            return Script(line("%parts", "structured.decompose_interface %target"), focus="%parts")
         case _:
             doubt = Doubt(
                 f"{op.name} has no known decomposition: upstream decomposes softmax, "
                 "packs, and windows of two dimensions, one of which is 1 as it is in the result",
                 "tile(...) a window and its result to 1 along one dimension first",
             )
-            return Script((line("%parts", "structured.decompose %target"),), "%parts", doubt=doubt)
+            return Script(
+                line("%parts", "structured.decompose %target"), focus="%parts", doubt=doubt
+            )

@@ -33,18 +33,18 @@ from linalg_ext.structured.structured_interface import is_structured
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import (
+    DYNAMIC,
+    check_parallel,
+    check_parts,
     check_permutation,
     check_repeatable,
     check_rows,
     check_sizes,
     check_tensors,
-    refusal,
+    has_maps,
     structured_loops,
 )
-from ._facts import DYNAMIC, has_maps
-from ._index_checks import check_parts
-from ._script import ANY, Script, integers, line
-from .step import schedule_step
+from .step import ANY, Script, integers, line, schedule_step
 
 
 @schedule_step("linalg-ext-fuse")
@@ -80,26 +80,18 @@ def fuse(
         check_permutation(op, "interchange", interchange, len(sizes))
         order = f" interchange {integers(interchange)}"
     count = sum(size > 0 for size in sizes)
-    for loop in loops.reductions:
-        if loop < len(sizes) and sizes[loop]:
-            # What fills the destination would be fused too, and fill it anew in every tile.
-            raise refusal(
-                op,
-                f"sizes[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
-                expected="0 there",
-                hint="tile(...) the reduction in a step of its own, after this one",
-            )
+    # What fills the destination would be fused too, and fill it anew in every tile.
+    hint = "tile(...) the reduction in a step of its own, after this one"
+    check_parallel(op, "sizes", sizes, loops, hint)
     if parallel:
         kind, count = " {use_forall}", 1
     text = f"structured.fuse %target tile_sizes {integers(sizes)}{order}{kind}"
     return Script(
-        (
-            line(f"%fused, %loops:{count}", text, results=1 + count),
-            # What was fused and has no other reader stays behind.
-            line("%function", "get_parent_op %fused {isolated_from_above}"),
-            f"transform.apply_dce to %function : {ANY}",
-        ),
-        "%fused",
+        line(f"%fused, %loops:{count}", text, results=1 + count),
+        # What was fused and has no other reader stays behind.
+        line("%function", "get_parent_op %fused {isolated_from_above}"),
+        f"transform.apply_dce to %function : {ANY}",
+        focus="%fused",
     )
 
 
@@ -118,11 +110,11 @@ def _computed_from(
             maker = producer(value)
             if maker is None or not is_structured(maker):
                 continue
-            found = (maker, _sizes_in(maker, ir.OpResult(value), _sizes_read(reader, number, tile)))
-            if found not in seen:
-                seen.add(found)
-                open_.append(found)
-                yield found
+            part = (maker, _sizes_in(maker, ir.OpResult(value), _sizes_read(reader, number, tile)))
+            if part not in seen:
+                seen.add(part)
+                open_.append(part)
+                yield part
 
 
 def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[int]:

@@ -31,10 +31,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_maps, check_sizes, check_tensors
-from ._index_checks import check_blocks, check_separable
-from ._script import ANY, Script, integers
-from .step import schedule_step
+from ._checks import check_blocks, check_maps, check_separable, check_sizes, check_tensors
+from .step import ANY, Script, integers, schedule_step
 
 
 @schedule_step("linalg-ext-pack")
@@ -55,11 +53,9 @@ def pack(op: ir.Operation, *, sizes: tuple[int, ...]) -> Script:
     check_blocks(op, "pack", sizes, loops.ranges)
     whole = (*sizes, *[0] * (loops.count - len(sizes)))
     return Script(
-        (
-            f"%packed = transform.structured.pack %target packed_sizes = {integers(whole)} : "
-            f'({ANY}) -> (!transform.op<"linalg.generic">)',
-            f'%any = transform.cast %packed : !transform.op<"linalg.generic"> to {ANY}',
-        ),
-        "%any",
+        f"%packed = transform.structured.pack %target packed_sizes = {integers(whole)} : "
+        f'({ANY}) -> (!transform.op<"linalg.generic">)',
+        f'%any = transform.cast %packed : !transform.op<"linalg.generic"> to {ANY}',
+        focus="%any",
         one_by_one=True,
     )

@@ -23,11 +23,16 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_rows, check_sizes, refusal, structured_loops
-from ._facts import DYNAMIC
-from ._index_checks import check_parts
-from ._script import Script, integers, line
-from .step import schedule_step
+from ._checks import (
+    DYNAMIC,
+    check_parallel,
+    check_parts,
+    check_rows,
+    check_sizes,
+    refusal,
+    structured_loops,
+)
+from .step import Script, integers, line, schedule_step
 
 _UNITS = ("block", "thread", "warp", "warpgroup")
 
@@ -59,30 +64,24 @@ def parallelize(
             "parallelize takes either sizes or threads"
             + (", not both" if sizes else "; it got neither"),
         )
-    name, given = ("sizes", sizes) if sizes else ("threads", threads)
-    check_sizes(op, name, given, loops)
+    name, numbers = ("sizes", sizes) if sizes else ("threads", threads)
+    check_sizes(op, name, numbers, loops)
     check_parts(op, "parallelize", sizes or _tiles(threads, loops.ranges))
-    check_rows(op, name, given)
+    check_rows(op, name, numbers)
     _check_busy(op, threads, loops.ranges)
-    for loop in loops.reductions:
-        if loop < len(given) and given[loop]:
-            raise refusal(
-                op,
-                f"{name}[{loop}] is {given[loop]}, but loop {loop} is a reduction",
-                expected="0 there",
-                hint="tile_reduction(...) or split_reduction(...) makes parallel work of it",
-            )
-    said = ""
+    hint = "tile_reduction(...) or split_reduction(...) makes parallel work of it"
+    check_parallel(op, name, numbers, loops, hint)
+    mapped = ""
     if mapping:
-        count = sum(size > 0 for size in given)
+        count = sum(size > 0 for size in numbers)
         if len(mapping) != count or len(set(mapping)) != count:
             raise refusal(
                 op, f"mapping {list(mapping)} is for {count} loops", expected=f"{count} names"
             )
-        said = f" (mapping = [{', '.join(_attribute(op, name) for name in mapping)}])"
+        mapped = f" (mapping = [{', '.join(_attribute(op, name) for name in mapping)}])"
     what = "tile_sizes" if sizes else "num_threads"
-    text = f"structured.tile_using_forall %target {what} {integers(given)}{said}"
-    return Script((line("%tiled, %loop", text, results=2),), "%tiled")
+    text = f"structured.tile_using_forall %target {what} {integers(numbers)}{mapped}"
+    return Script(line("%tiled, %loop", text, results=2), focus="%tiled")
 
 
 def _attribute(op: ir.Operation, name: str) -> str:
@@ -110,7 +109,6 @@ def _check_busy(op: ir.Operation, threads: Sequence[int], ranges: Sequence[int])
 
 
 def _tiles(threads: Sequence[int], ranges: Sequence[int]) -> list[int]:
-    """The sizes of the tiles that workers get."""
     return [
         -(-range_ // count) if count and range_ != DYNAMIC else 0
         for count, range_ in zip(threads, ranges, strict=False)

@@ -68,8 +68,8 @@ def raise_loops(module: ir.Operation) -> list[ir.Operation]:
 def _raise(root: ir.Operation, report: Report) -> None:
     """Raise nests on tensors; take those on buffers apart, and raise what comes of it."""
     raise_tensor_nests(root, report)
-    for each in (accumulate_in_memory, distribute_loops):
-        for name, reasons in each.apply(root).left.items():
+    for raising_pass in (accumulate_in_memory, distribute_loops):
+        for name, reasons in raising_pass.apply(root).left.items():
             for reason in reasons:
                 if not reason.startswith(ON_TENSORS):  # of those it is told already
                     report.leave(name, reason)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import (
@@ -23,15 +25,26 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.rewriting.registry import Catalogue
 from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.utils.display import Shown
 
-from ._catalogue import all_steps, similar
-from ._focus import MARK, Spot, collect, find
-from ._selecting import Predicate, chosen
 from ._step_methods import StepMethods
-from ._writing import Taken, as_python, as_transform
-from .step import Step, StepReport
+from .step import (
+    ANY,
+    MARK,
+    Predicate,
+    Spot,
+    Step,
+    StepReport,
+    chosen,
+    collect,
+    find,
+    marked,
+    matched,
+    sequence,
+    steps,
+)
 
 _FORMAT = 1
 _NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')
@@ -79,33 +92,24 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         """
         positions = (position,) if isinstance(position, int) else tuple(position)
         root = self.module.clone().ir.operation
-        ops = chosen(
-            root,
-            op,
-            attributes=attributes,
-            function=function,
-            position=positions,
-            where=where,
-        )
-        chosen_ops = set(ops)
-        every = select(root, lambda _: True)
-        self._focus = tuple(
-            Spot(number, each.operation.name)
-            for number, each in enumerate(every)
-            if each.operation in chosen_ops
-        )
-        arguments = {
+        arguments: dict[str, Any] = {
             "op": op,
-            "attributes": dict(attributes or {}),
+            "attributes": attributes,
             "function": function,
             "position": positions,
             "where": where,
         }
-        given = {name: value for name, value in arguments.items() if value}
+        ops = set(chosen(root, **arguments))
+        every = select(root, lambda _: True)
+        self._focus = tuple(
+            Spot(number, op_there.name) for number, op_there in enumerate(every) if op_there in ops
+        )
+        if attributes:
+            arguments["attributes"] = dict(attributes)
+        chosen_by = {name: value for name, value in arguments.items() if value}
         report = StepReport("match", Counter(spot.name for spot in self._focus))
-        report.focus = Counter(report.matched)
         report.spots = self._focus
-        self.taken.append(Taken("match", given, report))
+        self.taken.append(Taken("match", chosen_by, report))
         return self
 
     def take(self, name: str, /, *args: Any, **arguments: Any) -> Schedule:
@@ -123,11 +127,11 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 hint=f"did you mean {' or '.join(near)}?" if near else None,
                 expected=None if near else ", ".join(all_steps()),
             )
-        given = step.bound(args, arguments)
+        values = step.bound(args, arguments)
         clone = self.module.clone()
         targets = self._targets(step, clone)
         try:
-            report = step.take(clone.ir.operation, targets, given)
+            report = step.take(clone.ir.operation, targets, values)
         except ScheduleError as error:
             error.where = self._in_file(str(error.where)) if error.where else None
             raise
@@ -144,7 +148,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         report.module = self.module
         if not (step.whole and self._focus is None):
             self._focus = report.spots
-        self.taken.append(Taken(step.name, given, report))
+        self.taken.append(Taken(step.name, values, report))
         return self
 
     def run(self, pipeline: str) -> Schedule:
@@ -164,7 +168,6 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 op.attributes[MARK] = ir.UnitAttr.get()
         clone.run(pipeline)
         report.spots = collect(clone.ir.operation, MARK)
-        report.focus.update(spot.name for spot in report.spots)
         self.module.swap(clone)
         self._focus = None if self._focus is None else report.spots
         self.taken.append(Taken("run", {"pipeline": pipeline}, report))
@@ -180,7 +183,10 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         other = Schedule(target.clone())
         for number, taken in enumerate(self.taken):
             try:
-                _again(other, taken)
+                if taken.name in ("match", "run"):
+                    getattr(other, taken.name)(**taken.arguments)
+                else:
+                    other.take(taken.name, **taken.arguments)
             except LinalgExtError as error:
                 error.add_note(f"in step {number} of the schedule: {taken}")
                 raise
@@ -220,7 +226,7 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
 
         A step that is none there (passes, library calls, a match by `where`) stands as a comment.
         """
-        return as_transform(self.taken)
+        return sequence(list(_transform_lines(self.taken)))
 
     def _targets(self, step: Step, clone: Module) -> Sequence[Any]:
         if self._focus is None:
@@ -230,22 +236,22 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
                 f"{step.name} needs ops to be about",
                 hint='choose them first: schedule.match("matmul")',
             )
-        found = self._found(clone)
-        if not found and not step.whole:
+        targets = self._found(clone)
+        if not targets and not step.whole:
             raise ScheduleError(
                 f"{step.name} needs ops to be about; the step before it left none",
                 hint="match again",
             )
-        return found
+        return targets
 
     def _found(self, clone: Module) -> Sequence[Any]:
-        found = find(clone.ir.operation, self._focus or ())
-        if found is None:
+        ops = find(clone.ir.operation, self._focus or ())
+        if ops is None:
             raise ScheduleError(
                 "the module was changed by something else since the last step",
                 hint="match again",
             )
-        return found
+        return ops
 
     def _in_file(self, place: str) -> str:
         """A place with the name of the module's file, which locations do not have."""
@@ -266,12 +272,12 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         method.__signature__ = Signature(  # type: ignore[attr-defined]
             [
                 Parameter(
-                    each.name,
+                    option.name,
                     Parameter.POSITIONAL_OR_KEYWORD,
-                    default=each.default,
-                    annotation=each.kind,
+                    default=option.default,
+                    annotation=option.kind,
                 )
-                for each in step.arguments.values()
+                for option in step.arguments.values()
             ],
             return_annotation=Schedule,
         )
@@ -296,13 +302,6 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         return "\n".join(rows)
 
 
-def _again(schedule: Schedule, taken: Taken) -> None:
-    if taken.name in ("match", "run"):
-        getattr(schedule, taken.name)(**taken.arguments)
-    else:
-        schedule.take(taken.name, **taken.arguments)
-
-
 def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
     try:
         data = json.loads(text)
@@ -312,3 +311,110 @@ def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
         raise NotationError(
             f"the text is not a schedule: {error}", expected="what Schedule.to_json() wrote"
         ) from None
+
+
+class Taken(NamedTuple):
+    """One step as it was taken: its name, its arguments, and what it said."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    report: StepReport
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(_arguments(self))})"
+
+
+def as_python(steps: Sequence[Taken]) -> str:
+    """A function of a module that takes the steps."""
+    unknown = sorted(
+        {
+            getattr(taken.arguments["where"], "__name__", "predicate")
+            for taken in steps
+            if "where" in taken.arguments
+        }
+    )
+    chain = "".join(f"\n        .{taken}" for taken in steps)
+    notes = "".join(f"# {name} is a function of yours: define it here.\n" for name in unknown)
+    return (
+        f"import linalg_ext as lx\n\n{notes}\n"
+        "def schedule(module: lx.Module) -> lx.Schedule:\n"
+        f"    return (\n        lx.Schedule(module){chain}\n    )\n"
+    )
+
+
+def _transform_lines(steps: Sequence[Taken]) -> Iterator[str]:
+    target = "%root"
+    for number, taken in enumerate(steps):
+        yield f"// {taken}"
+        if taken.name == "match":
+            target = f"%matched_{number}"
+            yield from _match_lines(taken, target)
+            continue
+        script = taken.report.script
+        if script is None:
+            yield f"// {taken.name} is no transform op: it is for Schedule alone"
+            continue
+        kept = script.focus is None and target != "%root"
+        if kept:
+            yield marked(target, f"{MARK}_{number}")
+        lines, focus = script.numbered(number, target)
+        yield from lines
+        if focus is not None:
+            target = focus
+        elif kept:
+            target = f"%kept_{number}"
+            yield matched(target, f"{MARK}_{number}")
+
+
+def _match_lines(taken: Taken, handle: str) -> Iterator[str]:
+    names = ", ".join(f'"{name}"' for name in sorted(taken.report.matched))
+    if set(taken.arguments) & {"where", "function", "position"}:
+        yield "// where, function and position are for Schedule alone"
+    attributes = [
+        f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in taken.arguments.get("attributes", {}).items()
+        if value is not None
+    ]
+    inside = f" attributes {{{', '.join(attributes)}}}" if attributes else ""
+    yield (
+        f"{handle} = transform.structured.match ops{{[{names}]}}{inside} in %root"
+        f" : ({ANY}) -> {ANY}"
+    )
+
+
+def _arguments(taken: Taken) -> Iterator[str]:
+    first = True
+    for name, value in taken.arguments.items():
+        text = getattr(value, "__name__", "predicate") if name == "where" else _python_text(value)
+        yield text if first and _is_first(taken, name) else f"{name}={text}"
+        first = False
+
+
+def _is_first(taken: Taken, name: str) -> bool:
+    if taken.name in ("match", "run"):
+        return name in ("op", "pipeline")
+    step = all_steps().get(taken.name)
+    return step is not None and next(iter(step.arguments), None) == name
+
+
+def _python_text(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_python_text, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_python_text(k)}: {_python_text(v)}' for k, v in value.items())}}}"
+    # Double quotes, as formatters want them.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+_import_all = cache(Catalogue(__package__).import_all)
+
+
+def all_steps() -> dict[str, Step]:
+    """Every step by the name that it has as a method of a schedule."""
+    _import_all()
+    return dict(sorted(steps.items()))
+
+
+def similar(name: str) -> list[str]:
+    """Names of steps that `name` may have meant."""
+    return get_close_matches(name, [*all_steps(), "match"], n=3)

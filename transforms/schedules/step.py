@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, passmanager
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, ScheduleError
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import ModuleLike
@@ -16,14 +17,8 @@ from linalg_ext.rewriting.options import PassOption
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.runtime.passes import pass_manager
-from linalg_ext.transforms.ir_utils.walking import place
-
-from ._focus import MADE, MARK, Spot, collect
-from ._script import Doubt, Script, interpret, marked, matched
-from ._selecting import chosen
-
-PREFIX = "linalg-ext-"
+from linalg_ext.runtime.passes import hide_spread_slices, pass_manager, reveal_spread_slices
+from linalg_ext.transforms.ir_utils.walking import place, select
 
 _SELECTING = {
     option.name: option
@@ -38,21 +33,15 @@ _SELECTING = {
 Steps on a whole module have none of them.
 """
 
-_KINDS: Mapping[Any, tuple[str, Any, Any]] = {
-    bool: ("True or False", bool, None),
-    int: ("an integer", int, None),
-    float: ("a number", (int, float), None),
-    str: ("a text", str, None),
-    tuple[int, ...]: ("integers, such as [64, 64]", int, tuple),
-    tuple[str, ...]: ("texts, such as ['thread_x']", str, tuple),
+_KINDS: Mapping[Any, tuple[str, Any]] = {
+    bool: ("True or False", bool),
+    int: ("an integer", int),
+    float: ("a number", (int, float)),
+    str: ("a text", str),
+    tuple[int, ...]: ("integers, such as [64, 64]", int),
+    tuple[str, ...]: ("texts, such as ['thread_x']", str),
 }
-
-
-@dataclass(frozen=True)
-class Passes:
-    """Upstream's passes on a module or its functions, in the place of a script."""
-
-    pipeline: str
+"""The kinds of arguments, each with its name for people and the type of a value, or of each."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +51,11 @@ class Parts:
     scripts: tuple[tuple[ir.Operation, Script], ...]
 
 
-Action: TypeAlias = "Script | Passes | Parts | Sequence[ir.Operation]"
-"""The answer of a step's function: the work for upstream, or the ops that it made itself."""
+Action: TypeAlias = "Script | Parts | str | Sequence[ir.Operation]"
+"""The answer of a step's function: the work for upstream, or the ops that it made itself.
+
+A text is a pipeline of upstream's passes on the module.
+"""
 
 StepFunction: TypeAlias = Callable[..., Action]
 
@@ -74,20 +66,23 @@ class StepReport(Report):
 
     Attributes:
         touched: each op that the step was about, by name and place.
-        focus: the number of ops that the next step is about, by name.
         script: the step in the transform dialect about `%target`; None without a single one.
         spots: the positions of the ops that the next step is about.
     """
 
     touched: tuple[str, ...] = ()
-    focus: Counter[str] = field(default_factory=Counter)
     script: Script | None = None
     spots: tuple[Spot, ...] = ()
 
+    @property
+    def focus(self) -> Counter[str]:
+        """The number of ops that the next step is about, by name."""
+        return Counter(spot.name for spot in self.spots)
+
     def __repr__(self) -> str:
-        made = ", ".join(f"{name} ({count})" for name, count in sorted(self.focus.items()))
-        rows = [f"{self.pass_name}: {len(self.touched)} ops, now {made or 'none'}"]
-        return "\n".join([*rows, *(f"  {each}" for each in self.touched)])
+        now = ", ".join(f"{name} ({count})" for name, count in sorted(self.focus.items()))
+        rows = [f"{self.pass_name}: {len(self.touched)} ops, now {now or 'none'}"]
+        return "\n".join([*rows, *(f"  {op}" for op in self.touched)])
 
 
 class Step(Transformation):
@@ -124,9 +119,9 @@ class Step(Transformation):
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Take the step on what `op` holds, in place; handles into it go stale."""
         root = op.operation
-        given = self.bound((), options, self.options)
-        selecting = {name: given.pop(name) for name in _SELECTING if name in given}
-        return self.take(root, () if self.whole else chosen(root, **selecting), given)
+        values = self.bound((), options, self.options)
+        selecting = {name: values.pop(name) for name in _SELECTING if name in values}
+        return self.take(root, () if self.whole else chosen(root, **selecting), values)
 
     def bound(
         self,
@@ -146,22 +141,22 @@ class Step(Transformation):
             raise ArityError(
                 f"{self.name} got {len(args)} arguments", expected=f"at most {len(names)}: {names}"
             )
-        given = dict(zip(names, args, strict=False))
+        values = dict(zip(names, args, strict=False))
         for name, value in options.items():
             if name not in declared:
                 raise ArityError(
                     f"{self.name} has no argument {name!r}",
                     expected=", ".join(names) or "no arguments",
                 )
-            if name in given:
+            if name in values:
                 raise ArityError(f"{self.name} got {name} twice")
-            given[name] = value
+            values[name] = value
         missing = [
-            n for n, o in declared.items() if o.default is Parameter.empty and n not in given
+            n for n, o in declared.items() if o.default is Parameter.empty and n not in values
         ]
         if missing:
             raise ArityError(f"{self.name} needs {missing[0]}", expected=str(declared[missing[0]]))
-        return {name: _of_kind(self.name, declared[name], value) for name, value in given.items()}
+        return {name: _of_kind(self.name, declared[name], value) for name, value in values.items()}
 
     def take(
         self, root: ir.Operation, targets: Sequence[ir.Operation], options: Mapping[str, Any]
@@ -174,23 +169,24 @@ class Step(Transformation):
         report = StepReport(self.pass_name)
         report.touched = tuple(f"{op.name} at {_location(op)}" for op in targets)
         report.matched.update(op.name for op in targets)
-        spoken_of = _SpokenOf(
-            "" if not targets else place(targets[0]),
-            {str(op.location): name for op, name in zip(targets, report.touched, strict=True)},
-        )
+        first = place(targets[0]) if targets else ""
+        touched = {str(op.location): n for op, n in zip(targets, report.touched, strict=True)}
+        doubts: dict[str, Doubt | None] = {}
         with root.context, root.location:
             for op in targets if self.whole else ():
                 op.attributes[MARK] = ir.UnitAttr.get()
             with collected(root.context) as emitted:
                 try:
-                    mark = self._do(root, targets, options, report, spoken_of.doubts)
+                    mark = self._do(root, targets, options, report, doubts)
                 except (ir.MLIRError, RuntimeError, ValueError) as error:
                     if isinstance(error, ArgumentError | ScheduleError):
                         raise
-                    found = of_error(error) if isinstance(error, ir.MLIRError) else ()
-                    raise self._failure(error, joined(found, emitted), spoken_of) from None
+                    own = of_error(error) if isinstance(error, ir.MLIRError) else ()
+                    told = joined(own, emitted)
+                    location = _failing(told, touched)
+                    where = touched[location] if location != next(iter(touched), "") else first
+                    raise self._failure(error, told, where, doubts.get(location)) from None
         report.spots = collect(root, mark)
-        report.focus.update(spot.name for spot in report.spots)
         report.changed.update(report.matched)
         return report
 
@@ -204,10 +200,15 @@ class Step(Transformation):
     ) -> str:
         """Do what the step's function says; the mark that the focus then carries."""
         if self.whole:
-            self._on_whole(root, self.function(root, **options), report)
+            action = self.function(root, **options)
+            if isinstance(action, str):
+                pass_manager("builtin.module", root.context, action).run(root)
+            elif isinstance(action, Script):
+                interpret(root, action.numbered(0, "%root")[0])
+                report.script = action
             return MARK
         scripts: dict[tuple[Script, ir.Operation | None], int] = {}
-        made: list[ir.Operation] = []
+        new_ops: list[ir.Operation] = []
         is_script = True
         for op in targets:
             location = str(op.location)
@@ -215,15 +216,15 @@ class Step(Transformation):
             is_script &= not isinstance(action, Parts)
             if isinstance(action, Script):
                 action = Parts(((op, action),))
-            if isinstance(action, Parts):
-                for part, script in action.scripts:
-                    doubts[location] = script.doubt
-                    key = (script, part if script.one_by_one else None)
-                    group = scripts.setdefault(key, len(scripts))
-                    part.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
-            elif not isinstance(action, Passes):
-                made += action
-        for op in made:
+            if not isinstance(action, Parts):
+                new_ops += action
+                continue
+            for part, script in action.scripts:
+                doubts[location] = script.doubt
+                key = (script, part if script.one_by_one else None)
+                group = scripts.setdefault(key, len(scripts))
+                part.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
+        for op in new_ops:
             op.attributes[MADE] = ir.UnitAttr.get()
         if not scripts:
             return MADE
@@ -236,43 +237,27 @@ class Step(Transformation):
         report.script = next(iter(scripts))[0] if len(scripts) == 1 and is_script else None
         return MARK if next(iter(scripts))[0].focus is None else MADE
 
-    def _on_whole(self, root: ir.Operation, action: Action, report: StepReport) -> None:
-        if isinstance(action, Passes):
-            pass_manager("builtin.module", root.context, action.pipeline).run(root)
-        elif isinstance(action, Script):
-            interpret(root, action.numbered(0, "%root")[0])
-            report.script = action
-
     def _failure(
-        self, error: Exception, found: Sequence[Diagnostic], spoken_of: _SpokenOf
+        self, error: Exception, told: Sequence[Diagnostic], where: str, doubt: Doubt | None
     ) -> ScheduleError:
-        errors = [each for each in found if each.severity == "error"]
+        errors = [diagnostic for diagnostic in told if diagnostic.severity == "error"]
         reason = (errors[0].message if errors else str(error)).strip().partition("\n")[0]
-        location, where = spoken_of.failing(errors)
-        doubt = spoken_of.doubts.get(location)
         return ScheduleError(
             f"{self.name} cannot be done: "
             + (doubt.what if doubt else reason or "upstream gives no reason"),
             where=where or next(map(_place_told, errors), None),
             hint=doubt.hint if doubt else None,
-            diagnostics=[each.shown() for each in found if each.message.strip() != reason],
+            diagnostics=[
+                diagnostic.shown() for diagnostic in told if diagnostic.message.strip() != reason
+            ],
         )
 
 
-@dataclass
-class _SpokenOf:
-    """The facts about the ops of a step that an error may report."""
-
-    first: str
-    touched: Mapping[str, str]
-    doubts: dict[str, Doubt | None] = field(default_factory=dict)
-
-    def failing(self, errors: Sequence[Diagnostic]) -> tuple[str, str]:
-        """The location of the op that upstream points at, the first one if none, and its place."""
-        first = next(iter(self.touched), "")
-        told = [note.location for error in errors for note in error.notes]
-        location = next((each for each in told if each in self.touched), first)
-        return location, self.first if location == first else self.touched[location]
+def _failing(told: Sequence[Diagnostic], touched: Mapping[str, str]) -> str:
+    """Return the location of the op that upstream points at, that of the first one if none."""
+    errors = (each for each in told if each.severity == "error")
+    notes = (note.location for error in errors for note in error.notes)
+    return next((each for each in notes if each in touched), next(iter(touched), ""))
 
 
 def schedule_step(
@@ -286,31 +271,28 @@ def schedule_step(
 
     Args:
         pass_name: `linalg-ext-...`.
-        whole: the function gets the module, not single ops, and may answer with `Passes`.
+        whole: the function gets the module, not single ops, and may answer with a pipeline.
         public: whether pipelines know it. False where another pass has that name already.
     """
 
     def decorate(function: StepFunction) -> Step:
-        made = Step(pass_name, function, whole=whole)
-        steps[made.name] = made
+        step = Step(pass_name, function, whole=whole)
+        steps[step.name] = step
         if public:
-            register(made)
-        return made
+            register(step)
+        return step
 
     return decorate
 
 
 steps: dict[str, Step] = {}
-"""The steps by their names as methods; `_catalogue.step` has those not loaded yet as well."""
+"""The steps by their names as methods; `schedule.all_steps` has those not loaded yet as well."""
 
 
 def _of_kind(step: str, option: PassOption, value: Any) -> Any:
-    expected, kind, many = _KINDS[option.kind]
-    wrong = ArgumentTypeError(
-        f"{option.name} of {step} is {value!r}",
-        expected=expected,
-    )
-    if many is None:
+    expected, kind = _KINDS[option.kind]
+    wrong = ArgumentTypeError(f"{option.name} of {step} is {value!r}", expected=expected)
+    if option.kind in (bool, int, float, str):
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise wrong
         return value
@@ -332,3 +314,287 @@ def _place_told(error: Diagnostic) -> str:
 
 def _location(op: ir.Operation) -> str:
     return str(op.location).removeprefix("loc(").removesuffix(")").replace('"', "")
+
+
+ANY = "!transform.any_op"
+FOR = '!transform.op<"scf.for">'
+VALUE = "!transform.any_value"
+FUNCTIONS = (
+    f'%functions = transform.structured.match ops{{["func.func"]}} in %root : ({ANY}) -> {ANY}'
+)
+"""The line that finds all functions."""
+
+_ENTRY = "linalg_ext_steps"
+_CANONICALIZING = "transform.apply_patterns.canonicalization"
+_SEQUENCES = "transform.with_named_sequence"
+_HANDLE = re.compile(r"%([a-z]\w*)")
+_SHARED = frozenset({"target", "root"})
+
+
+class Doubt(NamedTuple):
+    """The likely reason for upstream to refuse an op: upstream gives none itself."""
+
+    what: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Script:
+    """Lines about `%target`, with names of their own for what they make.
+
+    Attributes:
+        lines: of the transform dialect; `%root` is the module.
+        focus: the handle of what the next step is about. None: of what was `%target` and is still
+            there, which keeps its attributes.
+        one_by_one: True where upstream takes one op at a time.
+        doubt: the reason to report for the op if upstream refuses it.
+    """
+
+    lines: tuple[str, ...]
+    focus: str | None = None
+    one_by_one: bool = False
+    doubt: Doubt | None = field(default=None, compare=False)
+
+    def __init__(
+        self,
+        *lines: str,
+        focus: str | None = None,
+        one_by_one: bool = False,
+        doubt: Doubt | None = None,
+    ) -> None:
+        values = {"lines": lines, "focus": focus, "one_by_one": one_by_one, "doubt": doubt}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
+        """The lines and the focus with handles that no other step has."""
+
+        def renamed(match: re.Match[str]) -> str:
+            if match[1] == "target":
+                return target
+            return match[0] if match[1] in _SHARED else f"%{match[1]}_{number}"
+
+        focus = None if self.focus is None else _HANDLE.sub(renamed, self.focus)
+        return [_HANDLE.sub(renamed, line) for line in self.lines], focus
+
+
+def line(result: str, text: str, results: int = 1) -> str:
+    """`%result = transform.text : (operand) -> results`, all of them of any op."""
+    types = ", ".join([ANY] * results)
+    return f"{result} = transform.{text} : ({ANY}) -> {types if results == 1 else f'({types})'}"
+
+
+def integers(values: Sequence[int]) -> str:
+    """`[1, 2]`."""
+    return f"[{', '.join(map(str, values))}]"
+
+
+def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
+    """A module with one named sequence of the lines."""
+    body = "\n".join(f"    {line}" for line in lines)
+    return (
+        "module attributes {transform.with_named_sequence} {\n"
+        f"  transform.named_sequence @{name}(%root: {ANY} {{transform.readonly}}) {{\n"
+        f"{body}\n    transform.yield\n  }}\n}}\n"
+    )
+
+
+def matched(handle: str, mark: str) -> str:
+    """The line that finds the ops which carry a mark."""
+    return (
+        f"{handle} = transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
+    )
+
+
+def marked(handle: str, mark: str) -> str:
+    """The line that puts a mark on ops."""
+    return f'transform.annotate {handle} "{mark}" : {ANY}'
+
+
+def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
+    """Apply lines to the module `root`, in place.
+
+    The sequence stands in the module meanwhile, and the pass runs it: unlike a call of the
+    interpreter, it leaves what is said of single ops to the context, and prints nothing itself.
+
+    Raises:
+        MLIRError: a transform failed.
+    """
+    is_canonicalizing = any(_CANONICALIZING in line for line in lines)
+    if is_canonicalizing:
+        # Of its patterns none can be left out, though one folds such slices wrongly.
+        hide_spread_slices(root)
+    holder = root.regions[0].blocks[0]
+    with root.context, ir.Location.unknown():
+        parsed = ir.Module.parse(sequence(lines, _ENTRY))
+        steps = parsed.body.operations[0].operation
+        with ir.InsertionPoint.at_block_begin(holder):
+            steps = steps.clone()
+        has_mark = _SEQUENCES in root.attributes
+        root.attributes[_SEQUENCES] = ir.UnitAttr.get()
+        try:
+            manager = passmanager.PassManager("builtin.module")
+            manager.add(f"transform-interpreter{{entry-point={_ENTRY}}}")
+            manager.enable_verifier(False)  # the caller names the step, or the function
+            manager.run(root)
+        finally:
+            steps.erase()
+            if not has_mark:
+                del root.attributes[_SEQUENCES]
+    if is_canonicalizing:
+        reveal_spread_slices(root)
+
+
+MARK = "linalg_ext.schedule"
+"""The attribute on the ops that a step is about, while it runs."""
+
+MADE = "linalg_ext.schedule_made"
+"""The attribute on the ops that the step hands on."""
+
+
+class Spot(NamedTuple):
+    """An op by its place in the walk over its module, and by its name, which proves it.
+
+    No handle into IR outlives a transformation: between steps ops are known by their spots.
+    """
+
+    number: int
+    name: str
+
+
+def find(root: ir.Operation, spots: Sequence[Spot]) -> list[ir.Operation] | None:
+    """The ops at these spots; None where another op stands there now."""
+    wanted = {spot.number: spot.name for spot in spots}
+    ops = [op.operation for op in select(root, lambda op: True)]
+    if any(at >= len(ops) or ops[at].name != name for at, name in wanted.items()):
+        return None
+    return [ops[at] for at in sorted(wanted)]
+
+
+def collect(root: ir.Operation, mark: str) -> tuple[Spot, ...]:
+    """The spots of the ops with a mark; all marks are taken off."""
+    spots: list[Spot] = []
+    for number, op in enumerate(select(root, lambda op: True)):
+        attributes = op.attributes
+        if mark in attributes:
+            spots.append(Spot(number, op.name))
+        for name in (MARK, MADE):
+            if name in attributes:
+                del attributes[name]
+    return tuple(spots)
+
+
+Predicate = Callable[[ir.Operation], bool]
+
+_OF_BODIES = frozenset({"linalg.index", "linalg.yield"})
+_LOOP_OPS = frozenset({"scf.for", "scf.forall", "scf.parallel"})
+
+
+def chosen(
+    root: ir.Operation,
+    op: str = "",
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    function: str = "",
+    position: Sequence[int] = (),
+    where: Predicate | None = None,
+) -> list[ir.Operation]:
+    """The ops that are meant, in the order of the text; see `Schedule.match`.
+
+    Raises:
+        ScheduleError: there is none.
+        ArgumentTypeError: `where` is no function, or answers something else than True or False.
+    """
+    for name, text in (("op", op), ("function", function)):
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"{name} is {text!r}", expected='a name, such as "matmul"')
+    if not isinstance(attributes, Mapping | None):
+        raise ArgumentTypeError(
+            f"attributes is {attributes!r}", expected='names and values: {"label": "head"}'
+        )
+    if not all(isinstance(each, int) for each in position):
+        raise ArgumentTypeError(f"position is {position!r}", expected="a whole number, or several")
+    if where is not None and not callable(where):
+        raise ArgumentTypeError(
+            f"the argument where is {where!r}",
+            expected="a function of an op that answers True or False",
+        )
+    wanted = {} if attributes is None else dict(attributes)
+    # No ops in bodies, such as `arith.negf` in `linalg.negf`; and none of math beside those of
+    # linalg, where "exp" is the name of a `math.exp` as well.
+    named = [
+        each
+        for each in select(root, lambda each: _is_called(each.name, op))
+        if each.parent is None or not each.parent.name.startswith("linalg.")
+    ]
+    named = [each for each in named if each.name.startswith("linalg.")] or named
+    ops = [
+        each
+        for each in named
+        if (not function or _function_of(each) == function)
+        and all(_has(each, name, value) for name, value in wanted.items())
+        and (where is None or _answer(where, each))
+    ]
+    if not ops:
+        raise _nothing(root, op, named, narrowed=bool(function or wanted or where))
+    for each in position:
+        if not -len(ops) <= each < len(ops):
+            raise ScheduleError(
+                f"position is {each}; {len(ops)} ops match",
+                expected=f"{-len(ops)} to {len(ops) - 1}",
+            )
+    return [ops[each] for each in position] if position else ops
+
+
+def _is_called(name: str, wanted: str) -> bool:
+    if wanted:
+        return name == wanted or name.endswith("." + wanted)
+    return name.startswith("linalg.") and name not in _OF_BODIES
+
+
+def _function_of(op: ir.Operation) -> str:
+    parent: Any = op
+    while parent is not None and parent.operation.name != "func.func":
+        parent = parent.operation.parent
+    return "" if parent is None else ir.StringAttr(parent.operation.attributes["sym_name"]).value
+
+
+def _has(op: ir.Operation, name: str, value: Any) -> bool:
+    if name not in op.attributes:
+        return False
+    attribute = op.attributes[name]
+    if value is None:
+        return True
+    if isinstance(value, str) and isinstance(attribute, ir.StringAttr):
+        return bool(attribute.value == value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    try:
+        return bool(attribute == ir.Attribute.parse(text or '""', op.context))
+    except ir.MLIRError:
+        return text == str(attribute)
+
+
+def _answer(where: Predicate, op: ir.Operation) -> bool:
+    answer = where(op)
+    if not isinstance(answer, bool):
+        raise ArgumentTypeError(
+            f"the predicate where answers {answer!r} for {op.name}", expected="True or False"
+        )
+    return answer
+
+
+def _nothing(
+    root: ir.Operation, op: str, named: list[ir.Operation], *, narrowed: bool
+) -> ScheduleError:
+    if named and narrowed:
+        return ScheduleError(
+            f"the conditions hold for none of the {len(named)} ops called {op or 'linalg.*'}",
+            hint="drop one of attributes, function and where",
+        )
+    there = Counter(each.name for each in select(root, lambda e: _is_called(e.name, "")))
+    there += Counter(each.name for each in select(root, lambda e: e.name in _LOOP_OPS))
+    listed = ", ".join(f"{name} ({count})" for name, count in sorted(there.items()))
+    return ScheduleError(
+        f"the module has no op called {op!r}" if op else "the module has no op of linalg",
+        expected=f"one of those that are there: {listed}" if listed else None,
+    )

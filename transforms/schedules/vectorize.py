@@ -18,19 +18,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineConst, AffineMap
+from linalg_ext.gml_st.rules.bodies import as_generic
+from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.walking import element_type, producer, select
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, producer, select
 
 from ._apart import run_apart
-from ._assertions import asserted_before
-from ._checks import check_not_empty, check_sizes, refusal, structured_loops
-from ._facts import DYNAMIC, Loops, has_maps
-from ._script import ANY, Doubt, Script, integers, line
-from ._window_pieces import MOST_PLACES, check_layouts, unrolled
-from ._window_places import in_loops, is_plain, places_of
-from .step import Parts, schedule_step
+from ._checks import (
+    DYNAMIC,
+    Loops,
+    check_not_empty,
+    check_sizes,
+    has_maps,
+    refusal,
+    structured_loops,
+)
+from .step import ANY, Doubt, Parts, Script, integers, line, schedule_step
+from .windows import MOST_PLACES, check_layouts, is_plain, places_of, unrolled
 
 # More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
 _MOST = 1 << 14
@@ -78,7 +84,7 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
     _check_elements(op)
-    given, op = op, _with_plain_positions(op)
+    original, op = op, _with_plain_positions(op)
     if sizes:
         check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
@@ -98,14 +104,16 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
         )
     before = asserted_before(op, loops) if has_maps(op) else []
     asserted = tuple(
-        (each, _script(each, sizes, None)) for each in before if _is_read_plainly(each)
+        (reduction, _script(reduction, sizes, None))
+        for reduction in before
+        if _is_read_plainly(reduction)
     )
     if _is_taken_apart(op, loops, sizes):
         return Parts((*asserted, *_apart(op, loops, sizes)))
     maps = indexing_maps(op) if has_maps(op) else ()
     _check_amount(op, range(loops.count), sizes or loops.ranges, maps)
     script = _script(op, sizes, _doubt(op, loops))
-    return script if op is given and not before else Parts((*asserted, (op, script)))
+    return script if op is original and not before else Parts((*asserted, (op, script)))
 
 
 def _is_read_plainly(op: ir.Operation) -> bool:
@@ -115,16 +123,14 @@ def _is_read_plainly(op: ir.Operation) -> bool:
 def _script(
     op: ir.Operation, sizes: Sequence[int], doubt: Doubt | None, *, depth: int = 0
 ) -> Script:
-    given = f" vector_sizes {integers(sizes)}" if sizes else ""
+    options = f" vector_sizes {integers(sizes)}" if sizes else ""
     if select(op, lambda each: each.name == "tensor.extract"):
-        given += " {vectorize_nd_extract}"
+        options += " {vectorize_nd_extract}"
     nth = f" {{nth_parent = {depth + 1} : i64}}" if depth else ""
     return Script(
-        (
-            line("%around", f"get_parent_op %target{nth}"),
-            f"transform.structured.vectorize %target{given} : {ANY}",
-        ),
-        "%around",
+        line("%around", f"get_parent_op %target{nth}"),
+        f"transform.structured.vectorize %target{options} : {ANY}",
+        focus="%around",
         doubt=doubt,
     )
 
@@ -161,7 +167,7 @@ def _apart(
     check_layouts(op, "vectorize")
     looped = () if _reduces_by_one_op(op) else [maps[0].dims[loop] for loop in loops.reductions]
     places = places_of(maps, loops, most, limit=MOST_PLACES, looped=looped)
-    places = places or in_loops(maps, loops, most, looped)
+    places = places or places_of(maps, loops, most, limit=None, looped=looped)
     if places is None:
         raise refusal(
             op,
@@ -172,10 +178,10 @@ def _apart(
     inner = tuple((sizes or most)[loop] for loop in kept)
     _check_points(op, len(places) * math.prod(inner))
     _check_amount(op, kept, inner, [places.left_of(map_) for map_ in maps])
-    given = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
+    masked = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
     doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
     pieces = unrolled(op, loops, places)
-    return [(each.op, _script(each.op, given, doubt, depth=each.depth)) for each in pieces]
+    return [(piece.op, _script(piece.op, masked, doubt, depth=piece.depth)) for piece in pieces]
 
 
 def _check_points(op: ir.Operation, count: int) -> None:
@@ -291,8 +297,78 @@ def _reduces_by_one_op(op: ir.Operation) -> bool:
 
 def _with_plain_positions(op: ir.Operation) -> ir.Operation:
     """The op without `affine.apply` in its body, where tiling leaves it: sums and products."""
-    if not select(op, lambda each: each.name.startswith("affine.")):
+    if not select(op, lambda new: new.name.startswith("affine.")):
         return op
     name = op.name
-    made = run_apart(op, "func.func(lower-affine)")
-    return next(each for each in made if each.name == name)
+    replacement = run_apart(op, "func.func(lower-affine)")
+    return next(new for new in replacement if new.name == name)
+
+
+_ASSERT = "cf.assert"
+
+
+def asserted_before(op: ir.Operation, loops: Loops) -> list[ir.Operation]:
+    """Take the assertions out of a body; the reductions that say whether all of them hold.
+
+        linalg.generic: cf.assert %c, "m"       %all = linalg.generic: %all and %c, a reduction
+                                                cf.assert %all, "m"
+                                                linalg.generic
+
+    Nothing is changed if one of them cannot be checked before the op. That is so if it stands in a
+    region in the body, or depends on the value of a reduction, or if the op is on buffers.
+    """
+    asserted = operations(op, {_ASSERT})
+    if not asserted or not op.results:
+        return []
+    body = op.regions[0].blocks[0]
+    written = list(body.arguments)[len(op.operands) - len(op.results) :]
+    if any(assertion.operation.block != body for assertion in asserted):
+        return []
+    if loops.reductions and any(list(argument.uses) for argument in written):
+        return []
+    with op.location, ir.InsertionPoint(op):
+        reductions = [_all_hold(op, number) for number in range(len(asserted))]
+    for assertion in asserted:
+        assertion.operation.erase()
+    return reductions
+
+
+def _all_hold(op: ir.Operation, number: int) -> ir.Operation:
+    """Assert one of the conditions in the body of `op` for all iterations, before it."""
+    byte = ir.IntegerType.get_signless(8)
+    maps = indexing_maps(op)
+    type_ = ir.RankedTensorType.get([], byte)
+    splat = ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(byte, 1))
+    true = ir.Operation.create("arith.constant", [type_], attributes={"value": splat}).results[0]
+    operands = [*op.operands, true]
+    holds = as_generic(
+        op,
+        operands,
+        [type_],
+        [*maps, AffineMap(maps[0].dims, (), ())],
+        ["reduction"] * len(maps[0].dims),
+    )
+    block = holds.regions[0].blocks[0]
+    asserted = operations(holds, {_ASSERT})
+    condition = asserted[number].operation.operands[0]
+    message = ir.StringAttr(asserted[number].operation.attributes["msg"]).value
+    for assertion in asserted:
+        assertion.operation.erase()
+    block.operations[len(block.operations) - 1].operation.erase()
+    with ir.InsertionPoint(block):
+        widened = arith.ExtUIOp(byte, condition).result
+        arguments = list(block.arguments)
+        linalg.YieldOp([arith.AndIOp(arguments[len(arguments) - 1], widened).result])
+    _drop_unread(block)
+    element = tensor.ExtractOp(holds.results[0], []).result
+    is_true = arith.CmpIOp(arith.CmpIPredicate.ne, element, integer_constant(byte, 0)).result
+    cf.AssertOp(is_true, message)
+    return holds
+
+
+def _drop_unread(block: ir.Block) -> None:
+    """Erase what the yielded value does not rest on."""
+    ops = [each.operation for each in block.operations]
+    for each in reversed(ops[:-1]):
+        if not any(list(result.uses) for result in each.results):
+            each.erase()

@@ -6,15 +6,15 @@ Source: `linalg-ext-fuse-producers`, `linalg-fold-unit-extent-dims`,
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.fusion.fuse_producers import fuse_producers
 
-from ._script import ANY, FUNCTIONS, Script
-from .step import Passes, schedule_step
+from .step import ANY, FUNCTIONS, Script, schedule_step
 
 
 @schedule_step("linalg-ext-fuse-elementwise", whole=True)
-def fuse_elementwise(module: ir.Operation) -> list[ir.Operation]:
+def fuse_elementwise(module: ir.Operation) -> str:
     """Fuse element-wise ops on tensors with those that read them.
 
     before:
@@ -32,20 +32,14 @@ def fuse_elementwise(module: ir.Operation) -> list[ir.Operation]:
           linalg.yield %3 : f32
         } -> tensor<8xf32>
     """
-    _run(module, "func.func(linalg-generalize-named-ops)")
+    generalize = "func.func(linalg-generalize-named-ops)"
+    pass_manager("builtin.module", module.context, generalize).run(module)
     fuse_producers.apply(module)
-    _run(module, "canonicalize,cse")
-    return []
-
-
-def _run(module: ir.Operation, pipeline: str) -> None:
-    manager = passmanager.PassManager("builtin.module")
-    manager.add(pipeline)
-    manager.run(module)
+    return "canonicalize,cse"
 
 
 @schedule_step("linalg-ext-fold-unit-extents", whole=True)
-def fold_unit_extents(module: ir.Operation) -> Passes:
+def fold_unit_extents(module: ir.Operation) -> str:
     """Drop loops that run once, and the dimensions that go with them.
 
     before:
@@ -71,11 +65,11 @@ def fold_unit_extents(module: ir.Operation) -> Passes:
         %r = tensor.expand_shape %0 [[0, 1]] output_shape [1, 8]
             : tensor<8xf32> into tensor<1x8xf32>
     """
-    return Passes("func.func(linalg-fold-unit-extent-dims),canonicalize")
+    return "func.func(linalg-fold-unit-extent-dims),canonicalize"
 
 
 @schedule_step("linalg-ext-simplify", whole=True)
-def simplify(module: ir.Operation) -> Passes:
+def simplify(module: ir.Operation) -> str:
     """Fold constants, and remove unused and repeated operations.
 
     before:
@@ -88,7 +82,7 @@ def simplify(module: ir.Operation) -> Passes:
         %0 = arith.addf %a, %a : f32
         %r = arith.subf %0, %0 : f32
     """
-    return Passes("canonicalize,cse")
+    return "canonicalize,cse"
 
 
 @schedule_step("linalg-ext-propagate-packs", whole=True)
@@ -105,12 +99,10 @@ def propagate_packs(module: ir.Operation) -> Script:
         %r = linalg.abs ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
     """
     return Script(
-        (
-            FUNCTIONS,
-            "transform.apply_patterns to %functions {",
-            "  transform.apply_patterns.linalg.data_layout_propagation",
-            "  transform.apply_patterns.tensor.fold_into_pack_and_unpack",
-            "  transform.apply_patterns.canonicalization",
-            f"}} : {ANY}",
-        )
+        FUNCTIONS,
+        "transform.apply_patterns to %functions {",
+        "  transform.apply_patterns.linalg.data_layout_propagation",
+        "  transform.apply_patterns.tensor.fold_into_pack_and_unpack",
+        "  transform.apply_patterns.canonicalization",
+        f"}} : {ANY}",
     )

@@ -45,7 +45,7 @@ def seconds_of(modules: Any, function: Any) -> Any:
 
 def calibrate(target: Any) -> Any:
     """Return a target with what was measured on this machine."""
-    from linalg_ext.compiler.calibration.calibrating import calibrate as handle
+    from linalg_ext.compiler.calibration import calibrate as handle
 
     return handle(target)
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from linalg_ext import target
-from linalg_ext.compiler import compile
-from linalg_ext.compiler.calibration import loop_rates, memory
-from linalg_ext.compiler.calibration.peaks import aligned
-from linalg_ext.compiler.calibration.timing import seconds_of, seconds_together
+from linalg_ext.compiler import calibration, compile
+from linalg_ext.compiler.calibration import aligned
 from linalg_ext.target import stored
 from linalg_ext.target.performance import MEASURED
+from linalg_ext.tuning.timing import seconds_of, seconds_together
 
 
 class FakeClock:
@@ -50,10 +49,10 @@ def test_all_is_measured_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_memory_is_gone_through_as_a_whole(kind: str) -> None:
-    step = target.current().lanes("f32") * memory._UNROLL
+    step = target.current().lanes("f32") * calibration._UNROLL
     array, register = aligned(3 * step, "f32"), aligned(step, "f32")
     array[:] = 2 if kind == "read" else 7
-    memory._kernel(kind)(array, register, 5)
+    calibration._kernel(kind)(array, register, 5)
     if kind == "read":
         np.testing.assert_array_equal(register, 3 * 5 * 2)
     else:
@@ -61,16 +60,16 @@ def test_memory_is_gone_through_as_a_whole(kind: str) -> None:
 
 
 def test_chains_compute_every_op() -> None:
-    kernel = compile(loop_rates._chain([loop_rates._op("simple")] * 3, 20), trusted=True)
+    kernel = compile(calibration._chain([calibration._op("simple")] * 3, 20), trusted=True)
     np.testing.assert_allclose(kernel(np.ones(20, np.float32)), 1 + 3 * 1.25)
 
 
 def test_sums_and_small_nests() -> None:
     array = np.arange(64, dtype=np.float32).reshape(8, 8)
-    sums = compile(loop_rates._row_sums(8, 8), trusted=True)(array)
+    sums = compile(calibration._row_sums(8, 8), trusted=True)(array)
     np.testing.assert_allclose(sums, array.sum(axis=1))
     twice = array + array.T
-    nests = compile(loop_rates._small_nests(2), trusted=True)
+    nests = compile(calibration._small_nests(2), trusted=True)
     np.testing.assert_allclose(nests(array), twice + twice.T)
     assert len(nests.explain().decisions) == 2
 

@@ -13,9 +13,9 @@ import linalg_ext as lx
 from costed_modules import gelu, model, module_of, read, softmax, together
 from exported_modules import module_params
 from linalg_ext.transforms.grouping import ROOT, State, read_graph
+from linalg_ext.transforms.grouping._graph import CONTRACTION, LOOPS, WINDOW
 from linalg_ext.transforms.grouping._nests import Members, Nest, nests_of
-from linalg_ext.transforms.grouping._reading_work import _bytes as read_bytes
-from linalg_ext.transforms.grouping._work import CONTRACTION, LOOPS, WINDOW
+from linalg_ext.transforms.grouping._reading import _bytes as read_bytes
 
 
 def _layer_norm(x: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linalg_ext as lx
 from examples import examples_of
-from linalg_ext.transforms.schedules._catalogue import all_steps
+from linalg_ext.transforms.schedules.schedule import all_steps
 from rewrite_texts import function, parsed
 
 

@@ -17,8 +17,7 @@ import math
 from dataclasses import dataclass
 
 from linalg_ext.target import Target
-from linalg_ext.target.analytic import bytes_per_cycle
-from linalg_ext.target.clock import cycles_per_second
+from linalg_ext.target.analytic import bytes_per_cycle, cycles_per_second
 
 from .contraction_plan import Plan, cycles_of_a_step
 

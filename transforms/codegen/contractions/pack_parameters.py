@@ -35,8 +35,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
-from linalg_ext.target.analytic import bytes_per_cycle
-from linalg_ext.target.clock import cycles_per_second
+from linalg_ext.target.analytic import bytes_per_cycle, cycles_per_second
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.parameters import parameters, retype
 from linalg_ext.transforms.codegen.base.problem import bits_of

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.target import Target
-from linalg_ext.target.clock import cycles_per_second
+from linalg_ext.target.analytic import cycles_per_second
 from linalg_ext.target.text import bytes_text, count_text, seconds_text
 from linalg_ext.transforms.codegen.base.choices import Variation, choices
 from linalg_ext.transforms.codegen.base.payload import Elementwise

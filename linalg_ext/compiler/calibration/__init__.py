@@ -1,1 +1,0 @@
-"""Measuring a machine: the figures that `lx.target.calibrate()` keeps, in under ten seconds."""
