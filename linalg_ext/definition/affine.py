@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from linalg_ext.errors import DefinitionError, caller_location
 
@@ -35,12 +35,37 @@ class AffineKind(Enum):
 class AffineExpr:
     """An affine expression. Operators: `+ - *`, `//` (floordiv), `/` (ceildiv), `%` (mod).
 
+    A comparison, `D.k <= D.n`, is a scalar expression of the positions.
+
     Raises:
         DefinitionError: the result would not be affine (a product of two dimensions, a division by
             a dimension or by zero, a modulus that is not positive).
     """
 
     __slots__ = ()
+
+    as_number: ClassVar[Callable[[AffineExpr], Any]]
+    """Returns the scalar expression of an index; `scalar` sets it, which knows both."""
+
+    def __lt__(self, other: Any) -> Any:
+        return self.as_number() < _as_number(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.as_number() <= _as_number(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.as_number() > _as_number(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.as_number() >= _as_number(other)
+
+    def __index__(self) -> NoReturn:
+        raise DefinitionError(
+            f"`{self}` is used as a number, and has none when the operation is declared",
+            where=caller_location(),
+            hint="name the loop by a dimension in the place of range(...): "
+            "C[D.m] += A[D.m, D.k] runs over all k",
+        )
 
     def __add__(self, other: AffineExpr | int) -> AffineExpr:
         return _add(self, _operand(other))
@@ -242,6 +267,11 @@ def _operand(value: AffineExpr | int) -> AffineExpr:
         where=caller_location(),
         expected="a dimension (D.m), a symbol (S.M), an integer, or sums and products of them",
     )
+
+
+def _as_number(value: Any) -> Any:
+    """Return the scalar expression of an index; any other value as it is."""
+    return value.as_number() if isinstance(value, AffineExpr) else value
 
 
 def _not_affine(what: str, hint: str) -> DefinitionError:

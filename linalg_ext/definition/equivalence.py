@@ -150,6 +150,8 @@ def _with_shape_of_indices(definition: OpDefinition, operand: Operand) -> Operan
     sizes: dict[AffineExpr, AffineExpr | int] = {
         AffineDim(dim): AffineSymbol(f"size_{dim}") for dim in definition.dims
     }
+    if not definition.accesses[operand.name]:
+        return operand  # it is only looked up
     derived = tuple(expr.substitute(sizes) for expr in definition.accesses[operand.name][0])
     if len(derived) != operand.rank:
         return replace(operand, shape=derived)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.functions import Function
+from linalg_ext.definition.functions import REDUCTIONS, Function
 from linalg_ext.definition.model import Assignment
 from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.scalar import Apply, Carried
 from linalg_ext.errors import ArgumentError
 
 _CURE = "give that: init= for arrays, outs= for IR values"
@@ -45,3 +46,21 @@ def initial_number(
         return start
     number: complex = neutral_element(start.name, dtype).item()
     return number
+
+
+def recurrence_start(
+    assignment: Assignment, attributes: CallAttributes, dtype: np.dtype[Any]
+) -> complex:
+    """The number that a recurrence reads before its first step.
+
+    It is the neutral element where the recurrence is a reduction so far, `O[n - 1] + X[n]`; else 0.
+    """
+    value = assignment.value
+    if isinstance(value, Apply):
+        function = attributes.functions.get(value.attribute or "", value.function)
+        is_carried = [isinstance(arg, Carried) for arg in value.args]
+        elsewhere = [part for arg in value.args for part in arg.walk() if isinstance(part, Carried)]
+        if function in REDUCTIONS and any(is_carried) and len(elsewhere) == 1:
+            number: complex = neutral_element(function.name, dtype).item()
+            return number
+    return 0

@@ -15,13 +15,16 @@ import numpy as np
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.initial import recurrence_start
 from linalg_ext.definition.model import IteratorType, OpDefinition
 from linalg_ext.definition.numpy_functions import apply_function, cast_values
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
+    Carried,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
@@ -69,8 +72,19 @@ def _evaluate_step(
     spaces = {kind: _axes(definition, kind) for kind in IteratorType}
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
-    sizes = [range(extents[dim]) for dim in spaces[IteratorType.REDUCTION]]
+    backwards = {
+        a.recurrence[0] for a in definition.assignments if a.recurrence and a.recurrence[1]
+    }
+    sizes = [
+        range(extents[dim])[:: -1 if dim in backwards else 1]
+        for dim in spaces[IteratorType.REDUCTION]
+    ]
     scope = _Scope(dtypes, attributes, symbols, tuple(parallel))
+    scope.starts = {
+        a.target.operand: recurrence_start(a, attributes, dtypes[str(a.target.type_var)])
+        for a in definition.assignments
+        if a.recurrence
+    }
     for point in itertools.product(*sizes):
         position = {
             **grid,
@@ -105,15 +119,41 @@ class _Scope:
         self.attributes = attributes
         self.symbols = symbols
         self.shape = tuple(shape)
+        self.starts: Mapping[str, complex] = {}
 
-    def indices(self, access: Access, position: Mapping[str, Any]) -> tuple[Array, ...]:
+    def indices(self, access: Access | Carried, position: Mapping[str, Any]) -> tuple[Array, ...]:
         """Index arrays of an access at one position of the reduction space."""
+        return tuple(self._index(index, position) for index in access.indices)
+
+    def _index(self, index: AffineExpr, position: Mapping[str, Any]) -> Array:
         leaves: dict[AffineExpr, Any] = {AffineDim(dim): grid for dim, grid in position.items()}
         leaves.update(self.symbols)
-        return tuple(
-            np.broadcast_to(np.asarray(index.evaluate(leaves)), self.shape)
-            for index in access.indices
-        )
+        return np.broadcast_to(np.asarray(index.evaluate(leaves)), self.shape)
+
+    def _looked_up(
+        self, lookup: Lookup, position: Mapping[str, Any], arrays: Mapping[str, Array]
+    ) -> Array:
+        """Elements at computed places, each moved to the nearest in range."""
+        table = arrays[lookup.operand]
+        places = [
+            self._index(index, position)
+            if isinstance(index, AffineExpr)
+            else np.clip(self.value(index, position, arrays), 0, size - 1)
+            for index, size in zip(lookup.indices, table.shape, strict=True)
+        ]
+        return np.asarray(table[tuple(np.broadcast_arrays(*places))])
+
+    def _carried(
+        self, carried: Carried, position: Mapping[str, Any], arrays: Mapping[str, Array]
+    ) -> Array:
+        """The elements of one step before; what the recurrence starts from before the first."""
+        output = arrays[carried.operand]
+        places = self.indices(carried, position)
+        inside = [(p >= 0) & (p < size) for p, size in zip(places, output.shape, strict=True)]
+        if not np.logical_and.reduce(inside).all():
+            start = np.asarray(self.starts[carried.operand]).astype(output.dtype)
+            return np.broadcast_to(start, self.shape)
+        return np.asarray(output[places])
 
     def value(
         self, expr: ScalarExpr, position: Mapping[str, Any], arrays: Mapping[str, Array]
@@ -122,6 +162,10 @@ class _Scope:
         match expr:
             case Access():
                 return np.asarray(arrays[expr.operand][self.indices(expr, position)])
+            case Lookup():
+                return self._looked_up(expr, position, arrays)
+            case Carried():
+                return self._carried(expr, position, arrays)
             case ScalarOperand():
                 return np.asarray(arrays[expr.operand])
             case Const(value=value):

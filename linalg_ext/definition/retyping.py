@@ -19,7 +19,7 @@ from linalg_ext.definition.scalar import (
     Size,
     type_of,
 )
-from linalg_ext.definition.types import BOOLEAN, PREDEFINED, TypeVar
+from linalg_ext.definition.types import BOOLEAN, PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import DTypeError
 
 _SIGNED, _UNSIGNED = TYPE["cast_signed"], TYPE["cast_unsigned"]
@@ -31,8 +31,7 @@ _LOGICAL = frozenset(
 
 def element_table(types: Mapping[str, str]) -> dict[str, str]:
     """The element type of each type variable, the predefined ones included."""
-    fixed = {name: "i1" if name == BOOLEAN.name else name.lower() for name in PREDEFINED}
-    return {**fixed, **types}
+    return {**PREDEFINED_ELEMENTS, **types}
 
 
 def is_cast(expr: ScalarExpr) -> bool:

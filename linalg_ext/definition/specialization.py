@@ -15,11 +15,8 @@ from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Functi
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
 from linalg_ext.definition.renaming import Renaming, rewrite_expression
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size, type_of
-from linalg_ext.definition.types import PREDEFINED, TypeVar
+from linalg_ext.definition.types import PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import DefinitionError
-
-_PREDEFINED_TYPES = {name: name.lower() for name in PREDEFINED}
-"""MLIR's names of the type variables of fixed meaning."""
 
 
 def specialize(
@@ -41,7 +38,7 @@ def specialize(
     Raises:
         DefinitionError: a type variable has no type.
     """
-    known = {**types, **_PREDEFINED_TYPES}
+    known = {**types, **PREDEFINED_ELEMENTS}
     missing = [t.name for t in definition.type_vars if t.name not in known]
     if missing:
         raise DefinitionError(
@@ -52,7 +49,7 @@ def specialize(
     owner = {
         element: f"T{i + 1}" if len(elements) > 1 else "T" for i, element in enumerate(elements)
     }
-    for name, element in _PREDEFINED_TYPES.items():
+    for name, element in PREDEFINED_ELEMENTS.items():
         owner.setdefault(element, name)
     merged = Renaming(
         type_vars={name: owner[element] for name, element in known.items() if element in owner},
@@ -206,7 +203,7 @@ class _Specializer:
     def _element(self, type_var: TypeVar | None) -> str:
         if type_var is None:
             return ""
-        return self.types.get(type_var.name) or _PREDEFINED_TYPES.get(type_var.name, "")
+        return self.types.get(type_var.name) or PREDEFINED_ELEMENTS.get(type_var.name, "")
 
 
 _ON_BOOLEANS = {

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.forms.calls import as_values
 from linalg_ext.structured.indices.mixed import Index
+from linalg_ext.structured.utils.values import as_values
 
 from .ir.checks import check_op
 

@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from linalg_ext.definition.model import Assignment, OpDefinition
-from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand, type_of
+from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Carried,
+    Lookup,
+    ScalarExpr,
+    ScalarOperand,
+    type_of,
+)
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.std_functions import ELEMENT_TYPES, element_of, type_var
@@ -46,14 +55,13 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
 
     def substituted(expr: ScalarExpr) -> ScalarExpr:
         match expr:
-            case Access() | ScalarOperand():
+            case Access() | ScalarOperand() | Lookup() | Carried():
                 return replace(expr, type_var=variables.get(expr.type_var, expr.type_var))
-            case Apply():
-                args = tuple(map(substituted, expr.args))
-                target = variables.get(expr.type_var, expr.type_var) if expr.type_var else None
-                if target is not None and type_of(args[0]) == target and expr.attribute is None:
-                    return args[0]
-                return replace(expr, args=args, type_var=target)
+            case Apply(type_var=TypeVar()):
+                target = variables.get(expr.type_var, expr.type_var)
+                if type_of(expr.args[0]) == target and expr.attribute is None:
+                    return expr.args[0]
+                return replace(expr, type_var=target)
             case _:
                 return expr
 
@@ -61,7 +69,7 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
         target = replace(
             each.target, type_var=variables.get(each.target.type_var, each.target.type_var)
         )
-        return replace(each, target=target, value=substituted(each.value))
+        return replace(each, target=target, value=rewrite_expression(each.value, substituted))
 
     return replace(
         definition,

@@ -16,8 +16,10 @@ from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Opera
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
+    Carried,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
@@ -103,6 +105,13 @@ class _Formula:
         match expr:
             case Access():
                 return Rendered(self._access(expr), ATOM)
+            case Lookup() | Carried():
+                self._said.add(expr.operand)
+                indices = [
+                    self._index(index) if isinstance(index, AffineExpr) else self._expression(index)
+                    for index in expr.indices
+                ]
+                return Rendered(self._style.access(expr.operand, indices), ATOM)
             case ScalarOperand(operand=name):
                 self._said.add(name)
                 return Rendered(style.name(name), ATOM)

@@ -17,6 +17,7 @@ from linalg_ext.definition.model import (
     Operand,
     OperandKind,
     why_several,
+    why_unmapped,
 )
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.notations.registry import Notation, register
@@ -46,6 +47,10 @@ def to_ods(op: object, style: Style = "2024") -> str:
         raise NotationError(
             f"{definition.name} is several structured ops, and a record is one: {reason}",
             hint="write a definition for each",
+        )
+    if (reason := why_unmapped(definition)) is not None:
+        raise NotationError(
+            f"{definition.name} is no structured op, and this ODS describes those: {reason}"
         )
     for operand in definition.attributes:
         if operand.kind is not OperandKind.INDEX_ATTR:

@@ -17,7 +17,13 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
-from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, why_several
+from linalg_ext.definition.model import (
+    IteratorType,
+    OpDefinition,
+    Operand,
+    why_several,
+    why_unmapped,
+)
 from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
@@ -77,6 +83,10 @@ def _check(definition: OpDefinition) -> None:
         raise NotationError(
             f"{definition.name} is element-wise at any rank, and this C++ has one rank for each op",
             hint="write an op of the rank that is meant",
+        )
+    if (reason := why_unmapped(definition)) is not None:
+        raise NotationError(
+            f"{definition.name} is no structured op, and this C++ builds one: {reason}"
         )
     if (reason := why_several(definition)) is not None:
         raise NotationError(

@@ -11,7 +11,14 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, steps
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    steps,
+    why_unmapped,
+)
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
@@ -79,6 +86,8 @@ class _Writer:
 
     def _check(self) -> None:
         definition = self.definition
+        if (reason := why_unmapped(definition)) is not None:
+            raise self._refuse(f"has no form in TC, whose indices are affine: {reason}")
         if definition.defines:
             raise self._refuse(
                 f"defines {', '.join(m.name for m in definition.defines)}, and TC says nothing of "

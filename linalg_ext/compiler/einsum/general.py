@@ -41,7 +41,7 @@ from linalg_ext.notations.einsum import (
     semiring,
 )
 from linalg_ext.notations.einsum.path import Path, find_path
-from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.opdsl.op import kind_of_call
 from linalg_ext.runtime import backends
 from linalg_ext.runtime.threads import using
 from linalg_ext.utils import hooks

@@ -81,6 +81,7 @@ def write_mlir(
         with ir.InsertionPoint(block):
             values = list(block.arguments)
             inputs, outs = values[: len(definition.inputs)], values[len(definition.inputs) :]
+            generic = generic and not definition.recurrence_dims  # which is no linalg.generic
             built = StructuredOp(definition)(*inputs, outs=outs, emit_generic=generic)
             func.ReturnOp([built] if isinstance(built, ir.Value) else list(built))
         return str(module)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.builders import tensors
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified, tensors
 from linalg_ext.errors import ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.destination_ops.group import (
@@ -24,7 +23,7 @@ from linalg_ext.structured.destination_ops.group import (
     check_group,
 )
 from linalg_ext.structured.extension.attributes import SEGMENTS
-from linalg_ext.structured.forms.calls import as_values
+from linalg_ext.structured.utils.values import as_values
 
 _Values: TypeAlias = Sequence[ir.Value | ir.OpView]
 

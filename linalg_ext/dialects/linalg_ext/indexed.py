@@ -5,10 +5,16 @@
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.builders import Body, build, destination, tensors
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
+from linalg_ext.dialects.linalg_ext.dialect import (
+    LinalgExt,
+    Outs,
+    destination,
+    is_verified,
+    tensors,
+)
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops.building import Body, build_op, build_scatter
 from linalg_ext.structured.utils.operands import static_sizes
 from linalg_ext.structured.utils.outputs import empty_tensor, sizes_of
 
@@ -69,7 +75,7 @@ def gather(
             )
         shape = [sizes_of(places)[0], *sizes_of(value)[sizes[1] :]]
         init = empty_tensor(shape, ir.ShapedType(value.type).element_type)
-    return build("linalg_ext.gather", [value, places, init], [init], {})[0]
+    return build_op("linalg_ext.gather", [value, places, init], [init], {})[0]
 
 
 def scatter(
@@ -96,6 +102,4 @@ def scatter(
     """
     places, windows = tensors("scatter", [indices, updates])
     init = destination("scatter", outs)
-    element = ir.ShapedType(init.type).element_type
-    body = None if combine is None else (combine, [element, element])
-    return build("linalg_ext.scatter", [places, windows, init], [init], {}, body, regions=1)[0]
+    return build_scatter(places, windows, init, combine)

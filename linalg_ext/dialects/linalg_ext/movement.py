@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.builders import build, destination, tensors
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
+from linalg_ext.dialects.linalg_ext.dialect import (
+    LinalgExt,
+    Outs,
+    destination,
+    is_verified,
+    tensors,
+)
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError
 from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops.building import build_op
 from linalg_ext.structured.destination_ops.concatenate import MOST_INPUTS
 from linalg_ext.structured.extension.attributes import SEGMENTS, segments
 from linalg_ext.structured.extension.definitions import LETTERS
@@ -91,7 +97,7 @@ def concatenate(
     else:
         init = destination("concatenate", outs)
     attributes = {"dimension": _integer(along), SEGMENTS: segments(len(values))}
-    return build("linalg_ext.concatenate", [*values, init], [init], attributes)[0]
+    return build_op("linalg_ext.concatenate", [*values, init], [init], attributes)[0]
 
 
 def _joined(values: Sequence[ir.Value], along: int) -> ir.Value:
@@ -127,7 +133,9 @@ def reverse(
     )
     listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
     places = [dim + type_.rank if dim < 0 else dim for dim in listed]
-    return build("linalg_ext.reverse", [value, init], [init], {"dimensions": _integers(places)})[0]
+    return build_op("linalg_ext.reverse", [value, init], [init], {"dimensions": _integers(places)})[
+        0
+    ]
 
 
 def dynamic_broadcast_in_dim(
@@ -159,7 +167,7 @@ def dynamic_broadcast_in_dim(
         attributes["known_expanding"] = _integers(known_expanding)
     if known_nonexpanding:
         attributes["known_nonexpanding"] = _integers(known_nonexpanding)
-    return build("linalg_ext.dynamic_broadcast_in_dim", [value, init], [init], attributes)[0]
+    return build_op("linalg_ext.dynamic_broadcast_in_dim", [value, init], [init], attributes)[0]
 
 
 def _integer(value: int) -> ir.Attribute:

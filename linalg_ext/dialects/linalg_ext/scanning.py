@@ -5,12 +5,17 @@
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.builders import Body, build, destination, tensors
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
+from linalg_ext.dialects.linalg_ext.dialect import (
+    LinalgExt,
+    Outs,
+    destination,
+    is_verified,
+    tensors,
+)
 from linalg_ext.errors import ArityError
 from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops.building import Body, build_scan
 from linalg_ext.structured.destination_ops.scan import MOST_INPUTS
-from linalg_ext.structured.extension.attributes import SEGMENTS
 from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.utils.outputs import empty_tensor, sizes_of
 
@@ -77,20 +82,7 @@ def scan(
     init = empty_tensor(sizes_of(values[0]), carried) if outs is None else destination("scan", outs)
     rank = ir.ShapedType(values[0].type).rank
     along = dimension + rank if dimension < 0 else dimension
-    counts = [len(values), 1, len(initials)]
-    slots = [MOST_INPUTS, 1, 1]
-    attributes: dict[str, ir.Attribute] = {
-        "dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), along),
-        "inclusive": ir.BoolAttr.get(inclusive),
-        SEGMENTS: ir.DenseI32ArrayAttr.get(
-            [int(n < count) for count, most in zip(counts, slots, strict=True) for n in range(most)]
-        ),
-        "resultSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(initials)]),
-    }
-    if reverse:
-        attributes["reverse"] = ir.UnitAttr.get()
-    types = [carried, *(ir.ShapedType(value.type).element_type for value in values)]
-    inits = [init, *initials]
-    return build(
-        "linalg_ext.scan", [*values, *inits], inits, attributes, (combine, types), regions=1
+    start = initials[0] if initials else None
+    return build_scan(
+        values, init, start, combine, dimension=along, inclusive=inclusive, reverse=reverse
     )

@@ -5,10 +5,10 @@
 from typing import Any
 
 from linalg_ext.bindings import arith, ext, ir
-from linalg_ext.dialects.linalg_ext.builders import Body, build, tensors
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed, tensors
 from linalg_ext.errors import ArityError, DTypeError
 from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops.building import Body, build_op
 from linalg_ext.structured.destination_ops.sort import MOST_INPUTS
 from linalg_ext.structured.extension.attributes import SEGMENTS
 from linalg_ext.structured.extension.definitions import LETTERS
@@ -89,7 +89,9 @@ def sort(
     }
     body = comparator or _ascending(elements[0])
     types = [element for element in elements for _ in range(2)]
-    return build("linalg_ext.sort", [*values, *inits], inits, attributes, (body, types), regions=1)
+    return build_op(
+        "linalg_ext.sort", [*values, *inits], inits, attributes, (body, types), regions=1
+    )
 
 
 def _counts(count: int) -> list[int]:

@@ -22,9 +22,9 @@ from linalg_ext.structured.extension.definitions import (
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.forms.calls import as_values
 from linalg_ext.structured.utils.operands import to_ir_map
 from linalg_ext.structured.utils.outputs import make_outputs
+from linalg_ext.structured.utils.values import as_values
 
 _Map: TypeAlias = "AffineMap | ir.AffineMap | ir.AffineMapAttr | str"
 Maps: TypeAlias = "str | Sequence[_Map]"

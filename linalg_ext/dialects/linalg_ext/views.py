@@ -9,10 +9,10 @@ from linalg_ext.bindings import arith, ext, ir
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.forms.calls import as_values
 from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.utils.atomic import all_or_nothing
+from linalg_ext.structured.utils.values import as_values
 from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
 from linalg_ext.structured.views.types import open_view_type, view_type

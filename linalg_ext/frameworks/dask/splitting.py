@@ -14,11 +14,18 @@ from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.definition.functions import Function, FunctionKind
-from linalg_ext.definition.model import Assignment, OpDefinition, are_independent, domain_of
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    are_independent,
+    domain_of,
+    why_unmapped,
+)
 from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
+from linalg_ext.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,11 @@ def split(
         shapes: the shape of every tensor operand.
         attributes: the attributes of the call.
     """
+    if (reason := why_unmapped(definition)) is not None:
+        raise ArgumentError(
+            f"{definition.name} does not come apart in blocks: {reason}",
+            hint="compute the operands first, or call it on each block with map_blocks",
+        )
     if definition.is_rank_polymorphic:
         # Each operand has all axes, or none.
         ranked = at_rank(definition, max(map(len, shapes.values())))

@@ -7,10 +7,12 @@ complex number, the square of an integer) the obvious one is given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import arith, ir, linalg, memref, tensor
+from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import (
@@ -18,6 +20,7 @@ from linalg_ext.definition.scalar import (
     Apply,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
@@ -42,6 +45,7 @@ class PayloadScope:
         scalars: the block argument of each scalar operand.
         sizes: the size of each symbol that the body reads the size of: a number, or a value of type
             index that was made before the op.
+        tables: the tensors and memrefs in which elements are looked up, by operand.
     """
 
     definition: OpDefinition
@@ -51,6 +55,19 @@ class PayloadScope:
     elements: Mapping[Access, ir.Value]
     scalars: Mapping[str, ir.Value]
     sizes: Mapping[str, ir.Value | int]
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+
+class Table(NamedTuple):
+    """A tensor or memref that the body of an op looks elements up in.
+
+    Attributes:
+        value: the tensor or memref.
+        sizes: its sizes: numbers, or values of type index that were made before the op.
+    """
+
+    value: ir.Value
+    sizes: Sequence[ir.Value | int]
 
 
 def emit_assignments(scope: PayloadScope) -> list[ir.Value]:
@@ -85,6 +102,8 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
     match expr:
         case Access():
             return Scalar(scope.elements[expr], str(expr.type_var) in scope.unsigned)
+        case Lookup():
+            return Scalar(_looked_up(expr, scope), str(expr.type_var) in scope.unsigned)
         case ScalarOperand():
             return Scalar(scope.scalars[expr.operand], str(expr.type_var) in scope.unsigned)
         case Const(value=value):
@@ -99,6 +118,30 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
             return _emit_function(expr, scope)
         case _:
             raise TypeError(f"unknown scalar expression {type(expr).__name__}")
+
+
+def _looked_up(expr: Lookup, scope: PayloadScope) -> ir.Value:
+    """An element at computed indices, each moved to the nearest in range."""
+    table, sizes = scope.tables[expr.operand]
+    index_type = ir.IndexType.get()
+
+    def number(value: ir.Value | int) -> ir.Value:
+        return integer_constant(index_type, value) if isinstance(value, int) else value
+
+    places: list[ir.Value] = []
+    for index, size in zip(expr.indices, sizes, strict=True):
+        if isinstance(index, ScalarExpr):
+            place = arith.IndexCastOp(index_type, _emit(index, scope).value).result
+            last = size - 1 if isinstance(size, int) else arith.SubIOp(size, number(1)).result
+            place = arith.MinSIOp(place, number(last)).result
+            places.append(arith.MaxSIOp(place, number(0)).result)
+        elif isinstance(index, AffineDim):
+            places.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
+        else:
+            places.append(number(int(str(index))))
+    if isinstance(table.type, ir.MemRefType):
+        return memref.LoadOp(table, places).result
+    return tensor.ExtractOp(table, places).result
 
 
 def _constant(value: int | float) -> ir.Value:

@@ -8,7 +8,7 @@ from linalg_ext.definition.model import why_several
 from linalg_ext.definition.scalar import Access, Size
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes, symbol_sizes
 from linalg_ext.errors import DefinitionError, ShapeError
-from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
+from linalg_ext.structured.payload.expressions import PayloadScope, Table, emit_assignments
 from linalg_ext.structured.utils.operands import BoundOp, to_ir_map
 from linalg_ext.structured.utils.outputs import RuntimeSize, as_operand, size_at, sizes_of
 
@@ -33,6 +33,12 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         expr.symbol: symbol_size(bound, expr.symbol)
         for expr in bound.definition.expressions()
         if isinstance(expr, Size)
+    }
+    looked_up = {lookup.operand for lookup in bound.definition.lookups}
+    tables = {
+        operand.name: Table(value, list(map(as_operand, sizes_of(value))))
+        for operand, value in zip(bound.definition.inputs, bound.inputs, strict=True)
+        if operand.name in looked_up
     }
     inputs = [value for operand, value, _, _ in slots if operand.kind.is_input]
     iterators = [
@@ -65,6 +71,7 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         elements,
         scalars,
         sizes,
+        tables,
     )
     try:
         with ir.InsertionPoint(block):

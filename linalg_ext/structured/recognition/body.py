@@ -16,11 +16,10 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     type_of,
 )
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.types import PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.recognition.patterns import attributes_of, match, patterns
 from linalg_ext.structured.utils.constants import is_bool
-from linalg_ext.structured.utils.operands import predefined_types
 from linalg_ext.structured.utils.place import place_of
 from linalg_ext.structured.utils.values import producer
 
@@ -227,7 +226,9 @@ class BodyReader:
         if element == "index" and element not in self.type_vars:
             element = "i64"  # what a position is, once it is a number
         if element not in self.type_vars:
-            predefined = {str(type): name for name, type in predefined_types().items()}
+            predefined: dict[str, str] = {}
+            for name, text in PREDEFINED_ELEMENTS.items():
+                predefined.setdefault(text, name)
             if element not in predefined:
                 raise refusal(
                     producer(value) or self.op,

@@ -22,7 +22,7 @@ from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, Ope
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
-from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.definition.types import PREDEFINED, UNSIGNED
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import mlir_text
 
@@ -170,6 +170,7 @@ def bind(
     _check_count(definition, "output", definition.outputs, outputs)
     operands = (*definition.inputs, *definition.outputs)
     types = bind_types(definition, operands, (*inputs, *outputs))
+    unsigned |= {t.name for t in definition.all_type_vars if t.name in UNSIGNED}
     _check_semantics(definition, inputs, outputs)
     try:
         if definition.is_rank_polymorphic:
@@ -307,7 +308,8 @@ def _element_type(definition: OpDefinition, operand: Operand, value: ir.Value) -
     shape = ir.ShapedType(kind)
     if definition.is_rank_polymorphic:
         return shape.element_type
-    rank = len(definition.accesses[operand.name][0])
+    accesses = definition.accesses[operand.name]
+    rank = len(accesses[0]) if accesses else operand.rank
     if shape.rank != rank:
         raise ShapeError(
             f"{definition.name}: {operand.name} is of rank {shape.rank}: {kind}",

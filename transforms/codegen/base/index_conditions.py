@@ -93,11 +93,12 @@ def conditional_step(op: Any) -> ConditionalStep | str:
     body = op.regions[0].blocks[0]
     before = body.arguments[len(body.arguments) - 1]
     combiner = inside(body.operations[len(body.operations) - 1].operation.operands[0], body)
-    if combiner is None or list(combiner.operands).count(before) != 1:
+    operands = [] if combiner is None else list(combiner.operands)
+    if combiner is None or len(operands) != 2 or operands.count(before) != 1:
         return "the op reduces no value"
     if sum(1 for _ in before.uses) != 1:
         return "the selected value depends on the result so far"
-    (chosen,) = (value for value in combiner.operands if value != before)
+    (chosen,) = (value for value in operands if value != before)
     choice = inside(chosen, body)
     if choice is None or choice.name != "arith.select":
         return "the body selects no value"
