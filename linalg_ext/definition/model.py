@@ -501,7 +501,7 @@ def steps(definition: OpDefinition, *, by_reductions: bool = True) -> tuple[OpDe
             groups[-1].append(assignment)
         else:
             groups.append([assignment])
-    parts = [*definition.assignments, *definition.inputs]
+    parts: list[Assignment | Operand] = [*definition.assignments, *definition.inputs]
     if len(groups) == 1 and not _ranged(definition, definition.dims, parts):
         return (definition,)
     return tuple(_step(definition, group) for group in groups)

@@ -92,15 +92,16 @@ class Renaming:
         match expr:
             case Access():
                 return self._access(expr)
-            case Lookup() | Carried():
-                return replace(
-                    expr,
-                    operand=self.operands.get(expr.operand, expr.operand),
-                    indices=tuple(
-                        self.indices((i,))[0] if isinstance(i, AffineExpr) else i
-                        for i in expr.indices
+            case Carried():
+                renamed = self._access(Access(expr.operand, expr.indices, expr.type_var))
+                return Carried(renamed.operand, renamed.indices, renamed.type_var)
+            case Lookup(operand=name, indices=indices, type_var=type_var):
+                return Lookup(
+                    self.operands.get(name, name),
+                    tuple(
+                        i if isinstance(i, ScalarExpr) else self.indices((i,))[0] for i in indices
                     ),
-                    type_var=self._type_var(expr.type_var) or expr.type_var,
+                    self._type_var(type_var) or type_var,
                 )
             case ScalarOperand(operand=name, type_var=type_var):
                 return ScalarOperand(

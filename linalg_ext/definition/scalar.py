@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.definition.affine import (
+    AffineBinary,
     AffineConst,
     AffineDim,
     AffineExpr,
@@ -476,15 +477,15 @@ def position(expr: AffineExpr) -> ScalarExpr:
             return Size(name)
         case AffineConst(value=value):
             return Const(value)
-    function = {AffineKind.ADD: "add", AffineKind.MUL: "mul"}.get(getattr(expr, "kind", None))
-    if function is None:
-        raise DefinitionError(
-            f"the index `{expr}` divides, and is used as a number",
-            where=caller_location(),
-            hint="write it with index(D.x), / and BinaryFn.rem",
-        )
-    lhs, rhs = expr.lhs, expr.rhs
-    return Apply(BINARY[function], (position(lhs), position(rhs)))
+        case AffineBinary(kind=AffineKind.ADD, lhs=lhs, rhs=rhs):
+            return Apply(BINARY["add"], (position(lhs), position(rhs)))
+        case AffineBinary(kind=AffineKind.MUL, lhs=lhs, rhs=rhs):
+            return Apply(BINARY["mul"], (position(lhs), position(rhs)))
+    raise DefinitionError(
+        f"the index `{expr}` divides, and is used as a number",
+        where=caller_location(),
+        hint="write it with index(D.x), / and BinaryFn.rem",
+    )
 
 
 AffineExpr.as_number = position

@@ -57,8 +57,8 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
         match expr:
             case Access() | ScalarOperand() | Lookup() | Carried():
                 return replace(expr, type_var=variables.get(expr.type_var, expr.type_var))
-            case Apply(type_var=TypeVar()):
-                target = variables.get(expr.type_var, expr.type_var)
+            case Apply(type_var=TypeVar() as old):
+                target = variables.get(old, old)
                 if type_of(expr.args[0]) == target and expr.attribute is None:
                     return expr.args[0]
                 return replace(expr, type_var=target)

@@ -15,7 +15,13 @@ import linalg_ext as lx
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.scalar import Access, Carried, Lookup
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import ArgumentError, DefinitionError, NotationError, ShapeError
+from linalg_ext.errors import (
+    ArgumentError,
+    DefinitionError,
+    NotationError,
+    RecognitionError,
+    ShapeError,
+)
 from linalg_ext.opdsl import (
     I64,
     BinaryFn,
@@ -334,6 +340,28 @@ def test_they_become_ops_of_the_dialect() -> None:
     scatter = lx.write(counted, "mlir", types={"T": "f32", "U": "i32"}, generic=False)
     assert '"linalg_ext.scatter"' in scatter
     assert "tensor.extract" in lx.write(rows, "mlir", types={"T": "f32", "U": "i32"})
+
+
+@pytest.mark.parametrize("op", [rows, weighted_rows, row_sums, sum_so_far, maximum_from_below])
+def test_ir_is_read_back(op: StructuredOp) -> None:
+    text = lx.write(
+        op, "mlir", types={str(t): "f64" if t == T else "i32" for t in op.definition.type_vars}
+    )
+    read = lx.read(text, "mlir")
+    back = read[-1] if isinstance(read, tuple) else read  # behind the fill of a recurrence's start
+    table, places, weights = _random((5, 3)), _places(4, 5), _random((4,))
+    if op in (sum_so_far, maximum_from_below):
+        np.testing.assert_allclose(back(table), op(table))
+        return
+    given = [weights] if op is weighted_rows else []
+    tail = [np.zeros(3)] if len(back.definition.inputs) > 2 + len(given) else []
+    np.testing.assert_allclose(back(places, *given, *tail, table), op(table, places, *given))
+
+
+def test_a_scan_that_begins_otherwise_is_refused() -> None:
+    text = lx.write(linear_recurrence, "mlir", types="f32")
+    with pytest.raises(RecognitionError, match=r"begins with values of its own"):
+        lx.read(text.replace("0.000000e+00", "1.000000e+00"), "mlir")
 
 
 def test_formulas() -> None:

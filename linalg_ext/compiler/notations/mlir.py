@@ -34,21 +34,22 @@ def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
         ParseError: it is not MLIR.
         RecognitionError: no definition says what one of its ops does.
     """
-    found: list[OpDefinition] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_structured(op):
-            found.append(definition_of(op))
+        if is_structured(op) or op.name == "linalg_ext.scan":
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
-    Module.parse(text, filename=filename or "MLIR text").ir.operation.walk(visit)
-    if not found:
+    module = Module.parse(text, filename=filename or "MLIR text")
+    module.ir.operation.walk(visit)  # an error in there would arrive as a RuntimeError
+    if not ops:
         raise NotationError(
             "the text has no structured op",
             where=filename,
             expected="linalg.generic, or a named op of linalg",
         )
-    return tuple(found)
+    return tuple(definition_of(op, look_ups=True) for op in ops)
 
 
 def write_mlir(

@@ -124,8 +124,8 @@ def build(
         on_memrefs = isinstance(bound.outputs[0].type, ir.MemRefType)
         if on_memrefs:
             return built
-        results = [values[o.name] for o in bound.definition.outputs]
-        return results[0] if len(results) == 1 else results
+        written = [values[o.name] for o in bound.definition.outputs]
+        return written[0] if len(written) == 1 else written
     if _has_no_points(bound):
         return bound.outputs[0] if len(bound.outputs) == 1 else list(bound.outputs)
     if bound.definition.recurrence_dims:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import (
     Apply,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     type_of,
@@ -64,6 +66,7 @@ class BodyReader:
             ones.
         dims: the iteration space.
         captured: operands for values from outside the body, and those values; grows.
+        look_ups: whether `tensor.extract` of a tensor from outside is read, as a look-up.
     """
 
     op: ir.Operation
@@ -71,6 +74,7 @@ class BodyReader:
     type_vars: dict[str, TypeVar]
     dims: tuple[str, ...]
     captured: dict[ir.Value, Operand]
+    look_ups: bool = False
 
     def __post_init__(self) -> None:
         self._known: dict[ir.Value, ScalarExpr] = {}
@@ -120,7 +124,7 @@ class BodyReader:
         if op is None and value.owner == self._body:
             return self.leaves[ir.BlockArgument(value).arg_number]
         if op is not None:
-            constant = _number(value)
+            constant = number_of(value)
             if constant is not None:
                 return self._cast(TYPE["cast_signed"], Const(constant), value)
             if op.block == self._body:
@@ -128,6 +132,8 @@ class BodyReader:
         return self._capture(value)
 
     def _read_op(self, op: ir.Operation, value: ir.Value) -> ScalarExpr:
+        if op.name == "tensor.extract" and self.look_ups:
+            return self._looked_up(op)
         if op.name == "linalg.index":
             return Index(self.dims[ir.IntegerAttr(op.attributes["dim"]).value])
         if op.name in _CASTS and not attributes_of(op):
@@ -173,6 +179,36 @@ class BodyReader:
             reason = f"{_spelling(op)} is no function that definitions know"
         raise refusal(op, f"the body of {self.op.name} has {_spelling(op)}: {reason}", reason)
 
+    def _looked_up(self, op: ir.Operation) -> ScalarExpr:
+        """Read an element of a tensor from outside, which becomes an operand."""
+        table, *places = op.operands
+        producing = producer(table)
+        if producing is not None and producing.block == self._body:
+            raise refusal(op, "the body looks up in a tensor of its own", "the index is computed")
+        indices = tuple(map(self._place, places))
+        type_var = self._type_var_of(str(ir.ShapedType(table.type).element_type))
+        if table not in self.captured:
+            name = f"table{len(self.captured)}"
+            shape = tuple(
+                AffineSymbol(str(index).upper() if isinstance(index, AffineDim) else f"{name}_{n}")
+                for n, index in enumerate(indices)
+            )
+            self.captured[table] = Operand(name, OperandKind.INPUT_TENSOR, type_var, shape)
+        return Lookup(self.captured[table].name, indices, type_var)
+
+    def _place(self, value: ir.Value) -> AffineExpr | ScalarExpr:
+        """Read an index; that it is moved into range goes without saying."""
+        for name in ("arith.maxsi", "arith.minsi"):
+            value = _through(value, (name,))
+        op = producer(value)
+        if op is not None and op.name == "linalg.index":
+            return AffineDim(self.dims[ir.IntegerAttr(op.attributes["dim"]).value])
+        number = number_of(value)
+        if isinstance(number, int):
+            return AffineConst(number)
+        expr = self._argument(value)
+        return self._cast(TYPE["cast_signed"], expr, value)
+
     def _compared(self, function: Function, op: ir.Operation) -> Apply:
         x, y = (self._argument(operand) for operand in op.operands)
         return Apply(function, (x, y))
@@ -194,7 +230,7 @@ class BodyReader:
         if op.name != "arith.select":
             return None
         condition, x, limit = op.operands
-        number = _number(limit)
+        number = number_of(limit)
         compare = producer(condition)
         if compare is None or compare.name != "arith.cmpf" or number is None:
             return None
@@ -249,12 +285,13 @@ class BodyReader:
             )
         if value not in self.captured:
             name = f"scalar{len(self.captured)}"
-            type_var = self.type_vars.setdefault(
-                str(value.type), TypeVar(f"T{len(self.type_vars) + 1}")
-            )
+            type_var = self._type_var_of(str(value.type))
             self.captured[value] = Operand(name, OperandKind.SCALAR, type_var)
         operand = self.captured[value]
         return ScalarOperand(operand.name, self.type_vars[str(value.type)])
+
+    def _type_var_of(self, element: str) -> TypeVar:
+        return self.type_vars.setdefault(element, TypeVar(f"T{len(self.type_vars) + 1}"))
 
 
 _UGT, _ULT, _UNE = 9, 11, 13
@@ -276,7 +313,7 @@ def _opposite(value: ir.Value) -> Function | None:
     return BINARY.get(_OPPOSITES.get(predicate, ""))
 
 
-def _number(value: ir.Value) -> int | float | None:
+def number_of(value: ir.Value) -> int | float | None:
     """The number that a value is; None where it is not `arith.constant` of a scalar."""
     op = producer(value)
     if op is None or op.name != "arith.constant":
@@ -299,7 +336,7 @@ def _tested_for_zero(value: ir.Value) -> ir.Value | None:
         return None
     unequal = _UNE if op.name == "arith.cmpf" else _NE
     x, other = op.operands
-    if ir.IntegerAttr(op.attributes["predicate"]).value != unequal or _number(other) != 0:
+    if ir.IntegerAttr(op.attributes["predicate"]).value != unequal or number_of(other) != 0:
         return None
     return x
 
@@ -319,7 +356,7 @@ def _complex_cast(value: ir.Value) -> ir.Value | None:
     if op is None or op.name != "complex.create":
         return None
     real, imaginary = op.operands
-    if _number(imaginary) == 0:
+    if number_of(imaginary) == 0:
         # To the type of the parts first, where it is of another: one cast of the language.
         return _through(real, _SIGNED_CASTS)
     return _whole(*(_through(part, ("arith.extf", "arith.truncf")) for part in (real, imaginary)))

@@ -10,6 +10,8 @@ from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
+from linalg_ext.definition.functions import REDUCTIONS
+from linalg_ext.definition.initial import recurrence_start
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
@@ -18,17 +20,20 @@ from linalg_ext.definition.model import (
     Reduction,
     run_together,
 )
-from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
+from linalg_ext.definition.scalar import Access, Apply, Carried, ScalarExpr, ScalarOperand
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
+from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.structured.destination_ops import Scan
 from linalg_ext.structured.extension.attributes import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension.attributes import OVERWRITE, extension_definition
-from linalg_ext.structured.recognition.body import BodyReader, refusal
+from linalg_ext.structured.recognition.body import BodyReader, number_of, refusal
 from linalg_ext.structured.recognition.fingerprint import fingerprint
 from linalg_ext.structured.utils.maps import has_payload
 from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.utils.values import producer
 
 
 @dataclass(frozen=True)
@@ -56,16 +61,26 @@ class RecognizedOp:
 
 
 def definition_of(
-    op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False
+    op: ir.Operation | ir.OpView,
+    *,
+    name: str | None = None,
+    merge_inputs: bool = False,
+    look_ups: bool = False,
 ) -> OpDefinition:
     """The definition of a structured op; see `recognize`, which tells its operands too."""
-    return recognize(op, name=name, merge_inputs=merge_inputs).definition
+    return recognize(op, name=name, merge_inputs=merge_inputs, look_ups=look_ups).definition
 
 
 def recognize(
-    op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False
+    op: ir.Operation | ir.OpView,
+    *,
+    name: str | None = None,
+    merge_inputs: bool = False,
+    look_ups: bool = False,
 ) -> RecognizedOp:
     """Read a structured op (`linalg.generic`, or a named one) back into a definition.
+
+    So is `linalg_ext.scan`, which is a recurrence.
 
     Its dimensions are d0, d1, ...; its operands are A, B, ... and the outputs O (or O0, O1, ...);
     there is one type variable for each element type. Constants are part of it wherever they are
@@ -77,6 +92,8 @@ def recognize(
         name: the definition's name; that of a named op, or `anonymous`, if not given.
         merge_inputs: whether inputs that are one value become one operand, read in several ways;
             else `matmul(x, x)` is a matmul of two operands.
+        look_ups: whether a tensor from outside, of which the body takes elements at computed
+            indices, becomes an operand; else such a body is refused.
 
     Raises:
         ArgumentError: this is no structured op.
@@ -87,6 +104,9 @@ def recognize(
     if isinstance(operation, ir.Operation) and operation.name in EXTENSION_OPS:
         with operation.context:
             return _recognize_extension(operation, name)
+    if isinstance(operation, ir.Operation) and operation.name == "linalg_ext.scan":
+        with operation.context:
+            return _recognize_scan(operation, name or "scan")
     if not isinstance(operation, ir.Operation) or not has_payload(operation):
         named = operation.name if isinstance(operation, ir.Operation) else repr(op)
         raise ArgumentError(
@@ -95,7 +115,7 @@ def recognize(
             "an op of linalg_ext",
         )
     with operation.context:
-        return _recognize(operation, name, merge_inputs)
+        return _recognize(operation, name, merge_inputs, look_ups)
 
 
 _known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
@@ -103,14 +123,16 @@ _known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
 _MOST_KNOWN = 4096
 
 
-def _recognize(op: ir.Operation, name: str | None, merge_inputs: bool) -> RecognizedOp:
+def _recognize(
+    op: ir.Operation, name: str | None, merge_inputs: bool, look_ups: bool
+) -> RecognizedOp:
     said = None if merge_inputs else fingerprint(op)
     if said is None:
-        return _Reader(op, merge_inputs).recognized(name)
+        return _Reader(op, merge_inputs, look_ups).recognized(name)
     key = (name, *said)
     known = _known.get(key)  # once: another thread may clear it
     if known is None:
-        read = _Reader(op, merge_inputs).recognized(name)
+        read = _Reader(op, merge_inputs, look_ups).recognized(name)
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[key] = (read.definition, read.types)
@@ -146,11 +168,75 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
     return RecognizedOp(usual, tuple(inputs), (output,), named)
 
 
+def _recognize_scan(op: ir.Operation, name: str) -> RecognizedOp:
+    """A scan as a recurrence, where it begins with what a recurrence begins with."""
+    scan = Scan.of(op)
+    dims = tuple(f"d{axis}" for axis in range(ir.ShapedType(scan.init.type).rank))
+    indices: tuple[AffineExpr, ...] = tuple(map(AffineDim, dims))
+    before = [
+        index + (1 if scan.is_reverse else -1) if axis == scan.dimension else index
+        for axis, index in enumerate(indices)
+    ]
+    names = _operand_names(len(scan.inputs), 1)
+    values = (*scan.inputs, scan.init)
+    type_vars = _type_vars(list(values))
+    *leaves, target = (
+        Access(operand, indices, type_vars[_element(value)])
+        for operand, value in zip(names, values, strict=True)
+    )
+    if not scan.is_inclusive or str(scan.carried) != _element(scan.init):
+        raise refusal(
+            op,
+            "the scan is exclusive, or carries another type than it writes",
+            "a recurrence writes what it carries",
+        )
+    captured: dict[ir.Value, Operand] = {}
+    carried = Carried(target.operand, tuple(before), target.type_var)
+    reader = BodyReader(op, [carried, *leaves], type_vars, dims, captured)
+    (value,) = reader.outputs()
+    assignment = Assignment(target, value)
+    if not _begins_as_recurrence(scan, assignment):
+        raise refusal(
+            op,
+            "the scan begins with values of its own",
+            "a recurrence begins with the neutral element of its reduction, or with 0",
+        )
+    shape = tuple(AffineSymbol(dim.upper()) for dim in dims)
+    operands = [Operand(a.operand, OperandKind.INPUT_TENSOR, a.type_var, shape) for a in leaves]
+    output = Operand(target.operand, OperandKind.OUTPUT_TENSOR, target.type_var, shape)
+    definition = OpDefinition(
+        name, "", "", (*operands, *captured.values(), output), dims, (assignment,)
+    )
+    types = {type_var.name: element for element, type_var in type_vars.items()}
+    return RecognizedOp(check(definition), (*scan.inputs, *captured), (scan.init,), types)
+
+
+def _begins_as_recurrence(scan: Scan, assignment: Assignment) -> bool:
+    """Return whether a scan begins with the number that a recurrence of its body begins with."""
+    element = by_mlir(str(scan.carried))
+    if element is None:
+        return False
+    start = recurrence_start(assignment, CallAttributes(), element.dtype)
+    if scan.initial is None:
+        # The first element as it is: the reduction of it and the neutral element.
+        value = assignment.value
+        return (
+            isinstance(value, Apply)
+            and value.function in REDUCTIONS
+            and {type(arg) for arg in value.args} == {Carried, Access}
+        )
+    filled = producer(scan.initial)
+    if filled is None or filled.name != "linalg.fill":
+        return False
+    return bool(number_of(filled.operands[0]) == start)
+
+
 class _Reader:
     """Reads one op."""
 
-    def __init__(self, op: ir.Operation, merge_inputs: bool) -> None:
+    def __init__(self, op: ir.Operation, merge_inputs: bool, look_ups: bool) -> None:
         self._op = op
+        self._look_ups = look_ups
         self._merge_inputs = merge_inputs
         maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
         rank = len(maps[0].dims)
@@ -166,7 +252,7 @@ class _Reader:
         values = (*self._inputs, *self._outputs)
         leaves = [self._leaf(*found) for found in zip(names, values, self._indices, strict=True)]
         captured: dict[ir.Value, Operand] = {}
-        body = BodyReader(self._op, leaves, self._type_vars, self._dims, captured)
+        body = BodyReader(self._op, leaves, self._type_vars, self._dims, captured, self._look_ups)
         assigned = body.outputs()
         assignments = run_together(
             [
