@@ -22,6 +22,7 @@ from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.registry import Notation, register
 from linalg_ext.notations.std_functions import element_of, no_element_type
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.structured.forms.indexed_forms import SCAN, recurrence_of
 from linalg_ext.structured.interfaces.structured_interface import is_structured
 from linalg_ext.structured.recognition import definition_of
 
@@ -37,7 +38,7 @@ def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
     ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_structured(op) or op.name == "linalg_ext.scan":
+        if is_structured(op) or op.name == SCAN:
             ops.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -49,7 +50,10 @@ def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
             where=filename,
             expected="linalg.generic, or a named op of linalg",
         )
-    return tuple(definition_of(op, look_ups=True) for op in ops)
+    with module.ir.context:
+        return tuple(
+            recurrence_of(op) if op.name == SCAN else definition_of(op, look_ups=True) for op in ops
+        )
 
 
 def write_mlir(

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.definition.affine import AffineDim
-from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, FunctionKind
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.checks import check
+from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, TYPE, FunctionKind
 from linalg_ext.definition.initial import recurrence_start
-from linalg_ext.definition.model import Assignment, OperandKind, dims_of
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, dims_of
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -32,14 +34,20 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import TV
 from linalg_ext.errors import DefinitionError, DTypeError
 from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.structured.destination_ops import Scan
 from linalg_ext.structured.destination_ops.building import build_scan, build_scatter
 from linalg_ext.structured.destination_ops.scan import MOST_INPUTS
 from linalg_ext.structured.forms.steps import computed, extents_of, operand_values
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_expression
 from linalg_ext.structured.payload.generic import symbol_size
+from linalg_ext.structured.recognition.body import BodyReader, number_of, refusal
+from linalg_ext.structured.recognition.definitions import element_of, operand_names, type_vars_of
 from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.structured.utils.operands import BoundOp, static_sizes
 from linalg_ext.structured.utils.outputs import empty_tensor, filled
+from linalg_ext.structured.utils.values import producer
+
+SCAN = "linalg_ext.scan"
 
 _SIGNED = TYPE["cast_signed"]
 
@@ -323,3 +331,70 @@ def _as_rows(value: ir.Value, count: int) -> ir.Value:
     shape = [rows, *(dynamic if size is None else size for size in sizes[count:])]
     kind = ir.RankedTensorType.get(shape, ir.ShapedType(value.type).element_type)
     return tensor.CollapseShapeOp(kind, value, [list(group) for group in groups]).result
+
+
+def recurrence_of(op: ir.Operation) -> OpDefinition:
+    """Read `linalg_ext.scan` as a recurrence.
+
+    Raises:
+        ArgumentError: the op breaks a rule.
+        RecognitionError: it is exclusive, or begins with other values than a recurrence.
+    """
+    scan = Scan.of(op)
+    dims = tuple(f"d{axis}" for axis in range(ir.ShapedType(scan.init.type).rank))
+    indices: tuple[AffineExpr, ...] = tuple(map(AffineDim, dims))
+    before = [
+        index + (1 if scan.is_reverse else -1) if axis == scan.dimension else index
+        for axis, index in enumerate(indices)
+    ]
+    names = operand_names(len(scan.inputs), 1)
+    values = (*scan.inputs, scan.init)
+    type_vars = type_vars_of(list(values))
+    *leaves, target = (
+        Access(operand, indices, type_vars[element_of(value)])
+        for operand, value in zip(names, values, strict=True)
+    )
+    if not scan.is_inclusive or str(scan.carried) != element_of(scan.init):
+        raise refusal(
+            op,
+            "the scan is exclusive, or carries another type than it writes",
+            "a recurrence writes what it carries",
+        )
+    captured: dict[ir.Value, Operand] = {}
+    carried = Carried(target.operand, tuple(before), target.type_var)
+    reader = BodyReader(op, [carried, *leaves], type_vars, dims, captured)
+    (value,) = reader.outputs()
+    assignment = Assignment(target, value)
+    if not _begins_as_recurrence(scan, assignment):
+        raise refusal(
+            op,
+            "the scan begins with values of its own",
+            "a recurrence begins with the neutral element of its reduction, or with 0",
+        )
+    shape = tuple(AffineSymbol(dim.upper()) for dim in dims)
+    operands = [Operand(a.operand, OperandKind.INPUT_TENSOR, a.type_var, shape) for a in leaves]
+    output = Operand(target.operand, OperandKind.OUTPUT_TENSOR, target.type_var, shape)
+    definition = OpDefinition(
+        "scan", "ScanOp", "", (*operands, *captured.values(), output), dims, (assignment,)
+    )
+    return check(definition)
+
+
+def _begins_as_recurrence(scan: Scan, assignment: Assignment) -> bool:
+    """Return whether a scan begins with the number that a recurrence of its body begins with."""
+    element = by_mlir(str(scan.carried))
+    if element is None:
+        return False
+    start = recurrence_start(assignment, CallAttributes(), element.dtype)
+    if scan.initial is None:
+        # The first element as it is: the reduction of it and the neutral element.
+        value = assignment.value
+        return (
+            isinstance(value, Apply)
+            and value.function in REDUCTIONS
+            and {type(arg) for arg in value.args} == {Carried, Access}
+        )
+    filled = producer(scan.initial)
+    if filled is None or filled.name != "linalg.fill":
+        return False
+    return bool(number_of(filled.operands[0]) == start)

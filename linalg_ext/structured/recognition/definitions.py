@@ -10,8 +10,6 @@ from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.functions import REDUCTIONS
-from linalg_ext.definition.initial import recurrence_start
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
@@ -20,20 +18,17 @@ from linalg_ext.definition.model import (
     Reduction,
     run_together,
 )
-from linalg_ext.definition.scalar import Access, Apply, Carried, ScalarExpr, ScalarOperand
+from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.destination_ops import Scan
 from linalg_ext.structured.extension.attributes import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension.attributes import OVERWRITE, extension_definition
-from linalg_ext.structured.recognition.body import BodyReader, number_of, refusal
+from linalg_ext.structured.recognition.body import BodyReader, refusal
 from linalg_ext.structured.recognition.fingerprint import fingerprint
 from linalg_ext.structured.utils.maps import has_payload
 from linalg_ext.structured.utils.operands import bind
-from linalg_ext.structured.utils.values import producer
 
 
 @dataclass(frozen=True)
@@ -80,8 +75,6 @@ def recognize(
 ) -> RecognizedOp:
     """Read a structured op (`linalg.generic`, or a named one) back into a definition.
 
-    So is `linalg_ext.scan`, which is a recurrence.
-
     Its dimensions are d0, d1, ...; its operands are A, B, ... and the outputs O (or O0, O1, ...);
     there is one type variable for each element type. Constants are part of it wherever they are
     made; any other scalar from outside the body becomes a scalar operand. `fastmath` and overflow
@@ -104,9 +97,6 @@ def recognize(
     if isinstance(operation, ir.Operation) and operation.name in EXTENSION_OPS:
         with operation.context:
             return _recognize_extension(operation, name)
-    if isinstance(operation, ir.Operation) and operation.name == "linalg_ext.scan":
-        with operation.context:
-            return _recognize_scan(operation, name or "scan")
     if not isinstance(operation, ir.Operation) or not has_payload(operation):
         named = operation.name if isinstance(operation, ir.Operation) else repr(op)
         raise ArgumentError(
@@ -168,69 +158,6 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
     return RecognizedOp(usual, tuple(inputs), (output,), named)
 
 
-def _recognize_scan(op: ir.Operation, name: str) -> RecognizedOp:
-    """A scan as a recurrence, where it begins with what a recurrence begins with."""
-    scan = Scan.of(op)
-    dims = tuple(f"d{axis}" for axis in range(ir.ShapedType(scan.init.type).rank))
-    indices: tuple[AffineExpr, ...] = tuple(map(AffineDim, dims))
-    before = [
-        index + (1 if scan.is_reverse else -1) if axis == scan.dimension else index
-        for axis, index in enumerate(indices)
-    ]
-    names = _operand_names(len(scan.inputs), 1)
-    values = (*scan.inputs, scan.init)
-    type_vars = _type_vars(list(values))
-    *leaves, target = (
-        Access(operand, indices, type_vars[_element(value)])
-        for operand, value in zip(names, values, strict=True)
-    )
-    if not scan.is_inclusive or str(scan.carried) != _element(scan.init):
-        raise refusal(
-            op,
-            "the scan is exclusive, or carries another type than it writes",
-            "a recurrence writes what it carries",
-        )
-    captured: dict[ir.Value, Operand] = {}
-    carried = Carried(target.operand, tuple(before), target.type_var)
-    reader = BodyReader(op, [carried, *leaves], type_vars, dims, captured)
-    (value,) = reader.outputs()
-    assignment = Assignment(target, value)
-    if not _begins_as_recurrence(scan, assignment):
-        raise refusal(
-            op,
-            "the scan begins with values of its own",
-            "a recurrence begins with the neutral element of its reduction, or with 0",
-        )
-    shape = tuple(AffineSymbol(dim.upper()) for dim in dims)
-    operands = [Operand(a.operand, OperandKind.INPUT_TENSOR, a.type_var, shape) for a in leaves]
-    output = Operand(target.operand, OperandKind.OUTPUT_TENSOR, target.type_var, shape)
-    definition = OpDefinition(
-        name, "", "", (*operands, *captured.values(), output), dims, (assignment,)
-    )
-    types = {type_var.name: element for element, type_var in type_vars.items()}
-    return RecognizedOp(check(definition), (*scan.inputs, *captured), (scan.init,), types)
-
-
-def _begins_as_recurrence(scan: Scan, assignment: Assignment) -> bool:
-    """Return whether a scan begins with the number that a recurrence of its body begins with."""
-    element = by_mlir(str(scan.carried))
-    if element is None:
-        return False
-    start = recurrence_start(assignment, CallAttributes(), element.dtype)
-    if scan.initial is None:
-        # The first element as it is: the reduction of it and the neutral element.
-        value = assignment.value
-        return (
-            isinstance(value, Apply)
-            and value.function in REDUCTIONS
-            and {type(arg) for arg in value.args} == {Carried, Access}
-        )
-    filled = producer(scan.initial)
-    if filled is None or filled.name != "linalg.fill":
-        return False
-    return bool(number_of(filled.operands[0]) == start)
-
-
 class _Reader:
     """Reads one op."""
 
@@ -245,7 +172,7 @@ class _Reader:
         values = list(op.operands)
         inputs = len(values) - len(_yielded(op))
         self._inputs, self._outputs = tuple(values[:inputs]), tuple(values[inputs:])
-        self._type_vars = _type_vars(values)
+        self._type_vars = type_vars_of(values)
 
     def recognized(self, name: str | None) -> RecognizedOp:
         names = self._names()
@@ -303,16 +230,16 @@ class _Reader:
     def _names(self) -> list[str]:
         """A name for each operand; on request one name for all inputs that are one value."""
         if not self._merge_inputs:
-            return _operand_names(len(self._inputs), len(self._outputs))
+            return operand_names(len(self._inputs), len(self._outputs))
         values = list(dict.fromkeys(self._inputs))
-        names = _operand_names(len(values), len(self._outputs))
+        names = operand_names(len(values), len(self._outputs))
         merged = dict(zip(values, names, strict=False))
         return [*(merged[value] for value in self._inputs), *names[len(values) :]]
 
     def _leaf(
         self, name: str, value: ir.Value, indices: tuple[AffineExpr, ...]
     ) -> Access | ScalarOperand:
-        type_var = self._type_vars[_element(value)]
+        type_var = self._type_vars[element_of(value)]
         if isinstance(value.type, ir.ShapedType):
             return Access(name, indices, type_var)
         return ScalarOperand(name, type_var)
@@ -391,21 +318,23 @@ def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
     return index
 
 
-def _element(value: ir.Value) -> str:
+def element_of(value: ir.Value) -> str:
+    """The element type of a shaped value, or the type of a scalar, as MLIR spells it."""
     kind = value.type
     return str(ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind)
 
 
-def _type_vars(values: list[ir.Value]) -> dict[str, TypeVar]:
+def type_vars_of(values: list[ir.Value]) -> dict[str, TypeVar]:
     """A type variable for each element type of the operands."""
-    elements = dict.fromkeys(map(_element, values))
+    elements = dict.fromkeys(map(element_of, values))
     return {element: TypeVar(f"T{i + 1}") for i, element in enumerate(elements)}
 
 
 _LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"
 
 
-def _operand_names(inputs: int, outputs: int) -> list[str]:
+def operand_names(inputs: int, outputs: int) -> list[str]:
+    """Names of inputs, A, B, ..., and of outputs, O or O0, O1, ..."""
     letters = list(_LETTERS) if inputs <= len(_LETTERS) else [f"A{i}" for i in range(inputs)]
     results = ["O"] if outputs == 1 else [f"O{i}" for i in range(outputs)]
     return [*letters[:inputs], *results]
