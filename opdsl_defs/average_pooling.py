@@ -11,8 +11,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import cast, mean_weight
-from ._windows import (
+from ._values import (
     AT_D,
     AT_H,
     AT_W,
@@ -25,6 +24,8 @@ from ._windows import (
     STRIDES_2D,
     STRIDES_3D,
     WIDTH,
+    cast,
+    mean_weight,
 )
 
 __all__ = [

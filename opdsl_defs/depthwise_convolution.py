@@ -13,7 +13,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._windows import (
+from ._values import (
     AT_D,
     AT_H,
     AT_W,

@@ -15,7 +15,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._windows import AT_W, DILATIONS_1D, STRIDES_1D, WIDTH, product
+from ._values import AT_W, DILATIONS_1D, STRIDES_1D, WIDTH, product
 
 __all__ = [
     "pooling_ncw_max",

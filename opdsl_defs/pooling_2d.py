@@ -15,7 +15,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._windows import AT_H, AT_W, DILATIONS_2D, HEIGHT, STRIDES_2D, WIDTH, product
+from ._values import AT_H, AT_W, DILATIONS_2D, HEIGHT, STRIDES_2D, WIDTH, product
 
 __all__ = [
     "pooling_nchw_max",

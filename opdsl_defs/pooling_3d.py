@@ -15,7 +15,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._windows import AT_D, AT_H, AT_W, DEPTH, DILATIONS_3D, HEIGHT, STRIDES_3D, WIDTH, product
+from ._values import AT_D, AT_H, AT_W, DEPTH, DILATIONS_3D, HEIGHT, STRIDES_3D, WIDTH, product
 
 __all__ = [
     "pooling_ncdhw_max",

@@ -10,7 +10,7 @@ from linalg_ext.asm.parsed_operands import SpelledValues
 from linalg_ext.asm.upstream_ops import build_linalg_op
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LinalgExtError, VerificationError
-from linalg_ext.notations.mlir_text.lexer import Span
+from linalg_ext.notations.mlir_text import Span
 
 from .spelled import SpelledOp, Translation
 

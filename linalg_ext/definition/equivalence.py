@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import (
     AffineBinary,
     AffineConst,
@@ -31,6 +30,7 @@ from linalg_ext.definition.model import (
     OpDefinition,
     Operand,
     Reduction,
+    accumulation,
     runs_with,
     symbols_read,
 )

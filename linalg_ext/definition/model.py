@@ -13,9 +13,14 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
-from linalg_ext.definition.functions import Function
-from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.definition.affine import (
+    AffineDim,
+    AffineExpr,
+    AffineMap,
+    AffineSymbol,
+    linear_terms,
+)
+from linalg_ext.definition.functions import REDUCTIONS, Function
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -725,3 +730,28 @@ def symbols_read(definition: OpDefinition) -> frozenset[str]:
         for symbol in index.symbols
     }
     return frozenset(indices | {e.symbol for e in definition.expressions() if isinstance(e, Size)})
+
+
+def accumulation(target: Access, value: ScalarExpr, dims: tuple[str, ...]) -> Reduction | None:
+    """Return the reduction that `target = value` performs over dimensions, or None.
+
+    An assignment accumulates where the value reads the target once, and only under applications of
+    one function that may reduce: `C + x`, `x + C`, `(C + x) + y`.
+
+    Args:
+        target: the element that is written.
+        value: the value that is written.
+        dims: the dimensions of the iteration space that the target lacks.
+    """
+    if not isinstance(value, Apply) or value.function not in REDUCTIONS:
+        return None
+    if sum(expr == target for expr in value.walk()) != 1:
+        return None
+    expr: ScalarExpr = value
+    while expr != target:
+        if not isinstance(expr, Apply):
+            return None
+        if (expr.function, expr.attribute) != (value.function, value.attribute):
+            return None
+        expr = next(arg for arg in expr.args if any(part == target for part in arg.walk()))
+    return Reduction(value.function, dims, value.attribute)

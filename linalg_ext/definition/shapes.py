@@ -22,8 +22,8 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
     AffineSymbol,
+    linear_terms,
 )
-from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import DefinitionError, ShapeError
 

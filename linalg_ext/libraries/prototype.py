@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from linalg_ext.definition.element_types import family
+from linalg_ext.definition.types import family
 from linalg_ext.errors import LibraryError
 
 _FORM = "a name and types of MLIR: `add(memref<?x?xf32>, f32, memref<?x?xf32>)`"

@@ -16,11 +16,12 @@ from linalg_ext.opdsl.builder import (
     domain,
     implements,
 )
-from linalg_ext.opdsl.names import D, S
 from linalg_ext.opdsl.op import StructuredOp, linalg_structured_op, structured_op
 from linalg_ext.opdsl.operands import (
     BinaryFnAttrDef,
+    D,
     IndexAttrDef,
+    S,
     ScalarDef,
     TensorDef,
     TernaryFnAttrDef,

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.renaming import rewrite_expression

@@ -1,4 +1,4 @@
-"""Operand declarations: what stands as a default in the signature of an op's function."""
+"""Declarations of operands, the defaults of an op's function; names of dimensions and symbols."""
 
 from __future__ import annotations
 
@@ -9,14 +9,7 @@ from typing import NoReturn
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
-from linalg_ext.definition.scalar import (
-    Access,
-    Accumulation,
-    Apply,
-    Lookup,
-    ScalarExpr,
-    apply,
-)
+from linalg_ext.definition.scalar import Access, Accumulation, Apply, Lookup, ScalarExpr, apply
 from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, as_place
@@ -369,3 +362,28 @@ def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr | ScalarExpr, 
             )
         indices.append(_affine(part, "an index"))
     return tuple(indices)
+
+
+class _Dims:
+    """`D.name` is the dimension of that name."""
+
+    def __getattr__(self, name: str) -> AffineDim:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        # One object for each name, as in upstream's OpDSL: the next look-up finds it here.
+        found: AffineDim = vars(self).setdefault(name, AffineDim(name))
+        return found
+
+
+class _Symbols:
+    """`S.name` is the symbol of that name."""
+
+    def __getattr__(self, name: str) -> AffineSymbol:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found: AffineSymbol = vars(self).setdefault(name, AffineSymbol(name))
+        return found
+
+
+D = _Dims()
+S = _Symbols()

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.traced import Traced, xp
 from linalg_ext.tracing.unsupported import refuse

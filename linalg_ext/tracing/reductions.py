@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axes, normal_axis

@@ -19,8 +19,8 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
     AffineMap,
+    linear_terms,
 )
-from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.structured.utils.operands import to_ir_map
 from linalg_ext.transforms.ir_utils.arithmetic import index

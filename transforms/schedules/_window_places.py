@@ -12,8 +12,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
-from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.symbolic.integers import Number
 
 from ._facts import DYNAMIC, Loops

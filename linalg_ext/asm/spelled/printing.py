@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.notations.mlir_text.lexer import CodeFilter, Reader, Span
+from linalg_ext.notations.mlir_text import CodeFilter, Reader, Span
 from linalg_ext.notations.source_text import SourceText
 
 _PLACEHOLDER = '"linalg_ext.spelled"('

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.notations.einsum import Semiring
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.utils.logs import quick_logger

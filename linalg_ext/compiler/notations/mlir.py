@@ -18,9 +18,8 @@ from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import NotationError
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
-from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.registry import Notation, register
-from linalg_ext.notations.std_functions import element_of, no_element_type
+from linalg_ext.notations.std_functions import concrete, element_of, no_element_type
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.forms.indexed_forms import SCAN, recurrence_of
 from linalg_ext.structured.interfaces.structured_interface import is_structured

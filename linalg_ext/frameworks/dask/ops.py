@@ -10,8 +10,7 @@ from typing import Any
 from linalg_ext.compiler.op_calls import dtype_of_keyword
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
-from linalg_ext.definition.call_inputs import per_output, split_inputs
-from linalg_ext.definition.call_shapes import Shape, resolve_shapes
+from linalg_ext.definition.calls import Shape, per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.call_shapes import Shape
+from linalg_ext.definition.calls import Shape
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,

@@ -13,7 +13,7 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap, constant_value
 from linalg_ext.definition.functions import Function
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.gml_st.rules.bodies import (
     as_generic,

@@ -21,7 +21,7 @@ from linalg_ext.errors import NotationError
 from linalg_ext.notations.einsum.semiring import KINDS, Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS, Subscripts, parse
 from linalg_ext.notations.registry import Notation, register
-from linalg_ext.notations.subject import definition_of as subject_of
+from linalg_ext.notations.registry import definition_of as subject_of
 
 Labels = Sequence[str]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
-from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import (
     Assignment,
     OpDefinition,
     Operand,
     OperandKind,
+    accumulation,
     why_several,
     why_unmapped,
 )
@@ -33,7 +33,7 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
-from linalg_ext.notations.subject import definition_of
+from linalg_ext.notations.registry import definition_of
 from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 

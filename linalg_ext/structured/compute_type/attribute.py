@@ -19,8 +19,8 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.compute_type import ComputeForm, in_compute_type
-from linalg_ext.definition.element_types import family
 from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.types import family
 from linalg_ext.errors import (
     ArgumentError,
     DefinitionError,

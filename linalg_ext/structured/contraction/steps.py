@@ -13,8 +13,8 @@ from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import TYPE, Function
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import DTypeError
 from linalg_ext.notations.einsum.contraction import Contraction

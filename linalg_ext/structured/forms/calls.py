@@ -10,10 +10,10 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineBinary
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
-from linalg_ext.definition.own_types import with_own_types
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes
+from linalg_ext.definition.specialization import with_own_types
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.notations.operand_keywords import (
     inverses_named,

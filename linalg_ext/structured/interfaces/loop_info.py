@@ -29,8 +29,8 @@ from linalg_ext.definition.affine import (
     AffineDim,
     AffineExpr,
     AffineMap,
+    linear_terms,
 )
-from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.definition.model import Assignment, IteratorType
 from linalg_ext.definition.scalar import Access
 from linalg_ext.errors import LinalgExtError

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
@@ -16,6 +15,7 @@ from linalg_ext.definition.model import (
     Operand,
     OperandKind,
     Reduction,
+    accumulation,
     run_together,
 )
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand

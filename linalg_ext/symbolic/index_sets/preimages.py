@@ -21,8 +21,8 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineMap,
     constant_value,
+    terms_of,
 )
-from linalg_ext.definition.linear_forms import terms_of
 from linalg_ext.errors import SubsetError, caller_location
 from linalg_ext.symbolic.index_sets.progressions import Progression, progressions, tile_of
 from linalg_ext.symbolic.index_sets.relations import common, convex_union, is_empty

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
-from linalg_ext.definition.linear_forms import factor_of
+from linalg_ext.definition.affine import factor_of
 from linalg_ext.structured.utils.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.buffer_sizes import dim

@@ -40,8 +40,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
-from linalg_ext.definition.affine import AffineDim, AffineMap
-from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.definition.affine import AffineDim, AffineMap, linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.utils.maps import (
     INDEXING_MAPS,
