@@ -201,4 +201,5 @@ def _source(layout: str, axes: list[str], kind: str, is_upstream: bool) -> str:
             )
     if is_upstream:
         return f"Source: upstream's `linalg.pooling_{layout}_{kind}`."
-    return f"Source: this library; as upstream's `linalg.pooling_nhwc_{kind}`, in another layout or rank."
+    similar = f"`linalg.pooling_nhwc_{kind}`, in another layout or rank"
+    return f"Source: this library; as upstream's {similar}."
