@@ -514,16 +514,17 @@ def left_associated(expr: AffineExpr) -> AffineExpr:
         return expr
     if expr.kind is not AffineKind.ADD:
         return _BUILD[expr.kind](left_associated(expr.lhs), left_associated(expr.rhs))
-    total, *rest = _addends(expr)
+    total, *rest = map(left_associated, addends(expr))
     for addend in rest:
         total = total + addend
     return total
 
 
-def _addends(expr: AffineExpr) -> list[AffineExpr]:
+def addends(expr: AffineExpr) -> list[AffineExpr]:
+    """The terms of a sum, from left to right, as they stand."""
     if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
-        return [*_addends(expr.lhs), *_addends(expr.rhs)]
-    return [left_associated(expr)]
+        return [*addends(expr.lhs), *addends(expr.rhs)]
+    return [expr]
 
 
 def terms_of(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:

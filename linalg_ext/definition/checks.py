@@ -18,6 +18,7 @@ from linalg_ext.definition.model import (
     domain_of,
     is_one_fold,
     read_dims,
+    symbols_read,
 )
 from linalg_ext.definition.scalar import Access, Apply, Carried, Index, Lookup, Size
 from linalg_ext.definition.types import PREDEFINED
@@ -120,14 +121,7 @@ def _check_operands(definition: OpDefinition, locate: Locate) -> None:
 def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) -> None:
     for dim in _repeated(definition.dims):
         raise DefinitionError(f"domain() names dimension {dim} twice", where=where)
-    used = {
-        dim
-        for indices in definition.accesses.values()
-        for index in indices
-        for expr in index
-        for dim in expr.dims
-    } | definition.reduction_dims
-    used = used.union(*(lookup.dims for lookup in definition.lookups))
+    used = definition.indexed_dims | definition.reduction_dims
     unknown = sorted(used - set(definition.dims))
     if unknown:
         raise DefinitionError(
@@ -435,16 +429,9 @@ def _check_running(
 
 def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
     applied = definition.applied_attributes
-    used = {
-        symbol
-        for accesses in definition.accesses.values()
-        for indices in accesses
-        for expr in indices
-        for symbol in expr.symbols
-    }
     looked_up = {lookup.operand for lookup in definition.lookups}
-    used |= {symbol for o in definition.outputs for expr in o.shape for symbol in expr.symbols}
-    used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
+    sizes = {symbol for o in definition.outputs for expr in o.shape for symbol in expr.symbols}
+    used = symbols_read(definition) | sizes
     for operand in definition.operands:
         where = locate(operand)
         is_read = definition.accesses.get(operand.name) or operand.name in looked_up

@@ -23,6 +23,7 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
     AffineSymbol,
+    addends,
 )
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import (
@@ -172,15 +173,9 @@ def _with_sorted_sums(expr: AffineExpr) -> AffineExpr:
         lhs, rhs = _with_sorted_sums(expr.lhs), _with_sorted_sums(expr.rhs)
         return AffineBinary(expr.kind, lhs, rhs)
     total: AffineExpr = AffineConst(0)
-    for term in sorted(_terms(expr), key=str):
+    for term in sorted(map(_with_sorted_sums, addends(expr)), key=str):
         total = total + term
     return total
-
-
-def _terms(expr: AffineExpr) -> list[AffineExpr]:
-    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
-        return [*_terms(expr.lhs), *_terms(expr.rhs)]
-    return [_with_sorted_sums(expr)]
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:

@@ -267,26 +267,26 @@ class _FunctionAttrDef(_NoElement):
         return apply(self.default, args, type_var=type_var, attribute=self._name)
 
 
-class UnaryFnAttrDef(_FunctionAttrDef):
+class _ElementFnAttrDef(_FunctionAttrDef):
+    """An attribute that chooses a function of elements."""
+
+    def __call__(self, *args: ScalarExpr | float) -> Apply:
+        """The chosen function of as many expressions as it takes."""
+        return self._apply(args)
+
+
+class UnaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a unary function."""
 
     kind = FunctionKind.UNARY
     operand_kind = OperandKind.UNARY_FN_ATTR
 
-    def __call__(self, *args: ScalarExpr | float) -> Apply:
-        """The chosen function of an expression."""
-        return self._apply(args)
 
-
-class BinaryFnAttrDef(_FunctionAttrDef):
+class BinaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a binary function, to apply or to reduce with."""
 
     kind = FunctionKind.BINARY
     operand_kind = OperandKind.BINARY_FN_ATTR
-
-    def __call__(self, *args: ScalarExpr | float) -> Apply:
-        """The chosen function of two expressions."""
-        return self._apply(args)
 
     def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
         """A reduction over dimensions by the chosen function."""
@@ -300,15 +300,11 @@ class BinaryFnAttrDef(_FunctionAttrDef):
         return Reducer(self.default, reduce_dims(dims), self._name)
 
 
-class TernaryFnAttrDef(_FunctionAttrDef):
+class TernaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a ternary function."""
 
     kind = FunctionKind.TERNARY
     operand_kind = OperandKind.TERNARY_FN_ATTR
-
-    def __call__(self, *args: ScalarExpr | float) -> Apply:
-        """The chosen function of three expressions."""
-        return self._apply(args)
 
 
 class TypeFnAttrDef(_FunctionAttrDef):
