@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.bindings import ir
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.scalar import Access, Carried, Lookup
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import (
     ArgumentError,
     DefinitionError,
+    DTypeError,
     NotationError,
     RecognitionError,
     ShapeError,
@@ -409,6 +411,34 @@ def test_maps_are_not_of_what_is_looked_up() -> None:
         rows(table.T.copy(), places, permutation_W=[1, 0])
     with pytest.raises(ArgumentError, match=r"O is the output of a recurrence"):
         sum_so_far(table, permutation_O=[1, 0])
+
+
+def test_there_is_no_compute_type_and_no_generic_recurrence() -> None:
+    x = _random((4,), np.float32)
+    with pytest.raises(ArgumentError, match=r"has no compute type: `W\[I\[n\], e\]` reads at an"):
+        rows(_random((5, 3), np.float32), np.array([1]), compute_type="f64")
+    with pytest.raises(ArgumentError, match=r"has no compute type: .* is a recurrence"):
+        linear_recurrence(x, x, compute_type="f64")
+    expected = np.bincount([1, 1], [0.5, 0.25], 3)
+    found = counted(
+        np.array([1, 1]), np.float16([0.5, 0.25]), init=np.zeros(3, np.float16), compute_type="f32"
+    )
+    np.testing.assert_allclose(found, expected)
+
+
+def test_on_memrefs() -> None:
+    module = lx.parse(
+        "func.func @f(%w: memref<5x3xf64>, %i: memref<4xi64>, %o: memref<4x3xf64>) { return }"
+    )
+    block = module.ir.body.operations[0].regions[0].blocks[0]
+    with module.ir.context, ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
+        table, places, out = block.arguments
+        rows(table, places, outs=[out])
+        with pytest.raises(DTypeError, match=r"sum_so_far is a recurrence, and is called on me"):
+            sum_so_far(table, outs=[table])
+    given, at, result = _random((5, 3)), np.array([4, 0, 9, -1]), np.zeros((4, 3))
+    lx.compile(module)(given, at, result)
+    np.testing.assert_array_equal(result, given[np.clip(at, 0, 4)])
 
 
 def _declared(body: Callable[[Any, Any, Any], None]) -> None:

@@ -11,7 +11,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineBinary
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, why_unmapped
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes
 from linalg_ext.definition.specialization import with_own_types
 from linalg_ext.errors import ArgumentError, DTypeError
@@ -128,12 +128,16 @@ def build(
         return written[0] if len(written) == 1 else written
     if _has_no_points(bound):
         return bound.outputs[0] if len(bound.outputs) == 1 else list(bound.outputs)
+    if compute_type is not None and (reason := why_unmapped(bound.definition)) is not None:
+        raise ArgumentError(
+            f"{bound.definition.name} has no compute type: {reason}",
+            hint="cast the elements in its body: TypeFn.cast_signed(F32, ...)",
+        )
     if bound.definition.recurrence_dims:
-        if emit_generic or compute_type is not None:
+        if emit_generic:
             raise ArgumentError(
-                f"{bound.definition.name} is a recurrence, which becomes linalg_ext.scan",
-                expected="neither emit_generic=True nor compute_type=",
-                hint="cast the operands: TypeFn.cast_signed(F32, ...)",
+                f"{bound.definition.name} is a recurrence, which no linalg.generic is",
+                hint="leave emit_generic away: it becomes linalg_ext.scan",
             )
         return build_recurrence(bound)
     if not emit_generic and compute_type is None:
