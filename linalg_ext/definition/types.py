@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Generic, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +23,24 @@ class TypeVar:
         return f"TypeVar({self.name})"
 
 
-class _TypeVarNamespace:
-    """`TV.name` is the type variable of that name."""
+_Named = typing.TypeVar("_Named")
 
-    def __getattr__(self, name: str) -> TypeVar:
+
+class Namespace(Generic[_Named]):
+    """Objects by their names, each made when it is first asked for: `TV.T`, `D.m`, `S.M`."""
+
+    def __init__(self, make: Callable[[str], _Named]) -> None:
+        self.__make = make
+
+    def __getattr__(self, name: str) -> _Named:
         if name.startswith("__"):
             raise AttributeError(name)
         # One object for each name, as in upstream's OpDSL: the next look-up finds it here.
-        found: TypeVar = vars(self).setdefault(name, TypeVar(name))
+        found: _Named = vars(self).setdefault(name, self.__make(name))
         return found
 
 
-TV = _TypeVarNamespace()
+TV = Namespace(TypeVar)
 
 PREDEFINED = MappingProxyType(
     {

@@ -10,7 +10,7 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, Aff
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Accumulation, Apply, Lookup, ScalarExpr, apply
-from linalg_ext.definition.types import PREDEFINED, TypeVar
+from linalg_ext.definition.types import PREDEFINED, Namespace, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, as_place
 from linalg_ext.opdsl.scalar_functions import OpFunction, Reducer, reduce_dims
@@ -360,26 +360,5 @@ def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr | ScalarExpr, 
     return tuple(indices)
 
 
-class _Dims:
-    """`D.name` is the dimension of that name."""
-
-    def __getattr__(self, name: str) -> AffineDim:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        # One object for each name, as in upstream's OpDSL: the next look-up finds it here.
-        found: AffineDim = vars(self).setdefault(name, AffineDim(name))
-        return found
-
-
-class _Symbols:
-    """`S.name` is the symbol of that name."""
-
-    def __getattr__(self, name: str) -> AffineSymbol:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found: AffineSymbol = vars(self).setdefault(name, AffineSymbol(name))
-        return found
-
-
-D = _Dims()
-S = _Symbols()
+D = Namespace(AffineDim)
+S = Namespace(AffineSymbol)
