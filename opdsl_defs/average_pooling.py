@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ._poolings import pooling
+from ._windows import pooling
 
 __all__ = [
     "pooling_ncdhw_average",

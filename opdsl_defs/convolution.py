@@ -20,8 +20,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._convolutions import convolution
-from ._values import product
+from ._windows import convolution, product
 
 __all__ = [
     "conv_1d",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ._convolutions import convolution
+from ._windows import convolution
 
 __all__ = [
     "depthwise_conv_1d_ncw_cmw",

@@ -10,7 +10,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import AT_H, AT_W, DILATIONS_1D, DILATIONS_2D, HEIGHT, STRIDES_1D, STRIDES_2D, WIDTH
+from ._windows import AT_H, AT_W, DILATIONS_1D, DILATIONS_2D, HEIGHT, STRIDES_1D, STRIDES_2D, WIDTH
 
 __all__ = [
     "depth_to_space_nchw",

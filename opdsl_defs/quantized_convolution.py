@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ._convolutions import convolution
+from ._windows import convolution
 
 __all__ = [
     "conv_1d_ncw_fcw_q",

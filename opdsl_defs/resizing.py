@@ -13,7 +13,8 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import STRIDES_1D, STRIDES_2D, length, position
+from ._values import length, position
+from ._windows import STRIDES_1D, STRIDES_2D
 
 __all__ = [
     "dilate_nchw",

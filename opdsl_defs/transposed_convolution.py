@@ -19,15 +19,14 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import (
+from ._values import length, position
+from ._windows import (
     DILATIONS_1D,
     DILATIONS_2D,
     DILATIONS_3D,
     STRIDES_1D,
     STRIDES_2D,
     STRIDES_3D,
-    length,
-    position,
     product,
 )
 
