@@ -326,7 +326,7 @@ class OpDefinition:
         The absence of dimensions is not enough: `O[0] = A[0, 0]` has none, and its operands have
         ranks.
         """
-        return not self.dims and not any(
+        return not (self.dims or self.lookups) and not any(
             indices for accesses in self.accesses.values() for indices in accesses
         )
 

@@ -27,7 +27,9 @@ from linalg_ext.errors import (
 from linalg_ext.opdsl import (
     I64,
     BinaryFn,
+    BinaryFnAttrDef,
     D,
+    IndexAttrDef,
     ReduceFn,
     S,
     ScalarDef,
@@ -184,6 +186,37 @@ def pairs(
 
 
 @structured_op
+def element(W=TensorDef(T, S.N), I=TensorDef(U), O=TensorDef(T, output=True)):
+    O[None] = W[I[None]]
+
+
+@structured_op
+def so_far(
+    X=TensorDef(T, S.N),
+    O=TensorDef(T, S.N, output=True),
+    fn=BinaryFnAttrDef(default=BinaryFn.add),
+):
+    O[D.n] = fn(O[D.n - 1], X[D.n])
+
+
+@structured_op
+def combined(
+    I=TensorDef(U, S.N),
+    X=TensorDef(T, S.N),
+    O=TensorDef(T, S.M, output=True),
+    fn=BinaryFnAttrDef(default=BinaryFn.add),
+):
+    O[I[D.n]] = fn[D.n](X[D.n])
+
+
+@structured_op
+def strided(
+    X=TensorDef(T, S.N), O=TensorDef(T, S.N * S.R, output=True), r=IndexAttrDef(S.R, default=[2])
+):
+    O[D.n * S.R] = X[D.n]
+
+
+@structured_op
 def centred(
     W=TensorDef(T, S.V, S.E),
     I=TensorDef(U, S.N),
@@ -326,6 +359,29 @@ def test_a_scatter_behind_another_axis_and_at_two_places() -> None:
     for n in range(3):
         expected[:, i[n], j[n]] += x[:, n]
     _agree(pairs, expected, i, j, x, init=np.zeros((2, 3, 2)))
+
+
+def test_functions_and_strides_that_a_call_chooses() -> None:
+    x, places = np.arange(1.0, 5), np.array([0, 0, 1, 1])
+    np.testing.assert_array_equal(so_far(x), np.cumsum(x))
+    for compute in (so_far, so_far.definition.reference):
+        np.testing.assert_array_equal(compute(x, fn="mul"), np.cumprod(x))
+        np.testing.assert_array_equal(compute(-x, fn="max_signed"), np.maximum.accumulate(-x))
+    for compute in (combined, combined.definition.reference):
+        np.testing.assert_array_equal(compute(places, x, init=np.zeros(2)), [3, 7])
+        np.testing.assert_array_equal(compute(places, x, init=np.ones(2), fn="mul"), [2, 12])
+    for compute in (strided, strided.definition.reference):
+        expected = np.zeros(12)
+        expected[::3] = x
+        np.testing.assert_array_equal(compute(x, r=[3]), expected)
+
+
+def test_an_element_is_looked_up() -> None:
+    x = np.arange(5.0)
+    _agree(element, 3.0, x, np.array(3))
+    assert not element.definition.is_rank_polymorphic
+    with pytest.raises(ShapeError, match=r"operand I is of rank 1"):
+        element(x, np.array([1, 2]))
 
 
 def test_statements_of_all_kinds_in_one_op() -> None:
