@@ -40,36 +40,34 @@ def convolution(module: str, name: str, source: str | None = None) -> Structured
     """
     indices = _Indices(name)
     image, kernel, result = indices.image, indices.kernel, indices.result
-    if indices.is_quantized:
+    image_at, kernel_at = tuple(map(_image_index, image)), tuple(map(_kernel_index, kernel))
+    result_at = tuple(map(_result_index, result))
 
-        def op(
-            I=TensorDef(T1, *map(_image_size, image)),
-            K=TensorDef(T2, *map(_kernel_size, kernel)),
-            IZp=ScalarDef(I32),
-            KZp=ScalarDef(I32),
-            O=TensorDef(U, *map(_result_size, result), output=True),
-            strides=window_attribute("S", indices.axes),
-            dilations=window_attribute("D", indices.axes),
-        ):
-            implements(ConvolutionOpInterface)
-            domain(*(getattr(D, dim) for dim in indices.domain))
-            at = tuple(map(_image_index, image)), tuple(map(_kernel_index, kernel))
-            O[tuple(map(_result_index, result))] += shifted_product(I[at[0]], IZp, K[at[1]], KZp)
+    def plain(
+        I=TensorDef(T1, *map(_image_size, image)),
+        K=TensorDef(T2, *map(_kernel_size, kernel)),
+        O=TensorDef(U, *map(_result_size, result), output=True),
+        strides=window_attribute("S", indices.axes),
+        dilations=window_attribute("D", indices.axes),
+    ):
+        implements(ConvolutionOpInterface)
+        domain(*(getattr(D, dim) for dim in indices.domain))
+        O[result_at] += product(I[image_at], K[kernel_at])
 
-    else:
+    def quantized(
+        I=TensorDef(T1, *map(_image_size, image)),
+        K=TensorDef(T2, *map(_kernel_size, kernel)),
+        IZp=ScalarDef(I32),
+        KZp=ScalarDef(I32),
+        O=TensorDef(U, *map(_result_size, result), output=True),
+        strides=window_attribute("S", indices.axes),
+        dilations=window_attribute("D", indices.axes),
+    ):
+        implements(ConvolutionOpInterface)
+        domain(*(getattr(D, dim) for dim in indices.domain))
+        O[result_at] += shifted_product(I[image_at], IZp, K[kernel_at], KZp)
 
-        def op(
-            I=TensorDef(T1, *map(_image_size, image)),
-            K=TensorDef(T2, *map(_kernel_size, kernel)),
-            O=TensorDef(U, *map(_result_size, result), output=True),
-            strides=window_attribute("S", indices.axes),
-            dilations=window_attribute("D", indices.axes),
-        ):
-            implements(ConvolutionOpInterface)
-            domain(*(getattr(D, dim) for dim in indices.domain))
-            at = tuple(map(_image_index, image)), tuple(map(_kernel_index, kernel))
-            O[tuple(map(_result_index, result))] += product(I[at[0]], K[at[1]])
-
+    op = quantized if indices.is_quantized else plain
     op.__name__ = op.__qualname__ = name
     op.__module__ = module
     op.__doc__ = _text_of_convolution(name, indices, source or f"upstream's `linalg.{name}`.")

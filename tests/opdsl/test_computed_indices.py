@@ -477,7 +477,10 @@ def test_there_is_no_compute_type_and_no_generic_recurrence() -> None:
         linear_recurrence(x, x, compute_type="f64")
     expected = np.bincount([1, 1], [0.5, 0.25], 3)
     found = counted(
-        np.array([1, 1]), np.float16([0.5, 0.25]), init=np.zeros(3, np.float16), compute_type="f32"
+        np.array([1, 1]),
+        np.array([0.5, 0.25], np.float16),
+        init=np.zeros(3, np.float16),
+        compute_type="f32",
     )
     np.testing.assert_allclose(found, expected)
 
