@@ -40,13 +40,13 @@ def convolution(module: str, name: str, source: str | None = None) -> Structured
     """
     indices = _Indices(name)
     image, kernel, result = indices.image, indices.kernel, indices.result
-    image_at, kernel_at = tuple(map(_image_index, image)), tuple(map(_kernel_index, kernel))
-    result_at = tuple(map(_result_index, result))
+    image_at, kernel_at = tuple(map(_image_index, image)), tuple(map(kernel_index, kernel))
+    result_at = tuple(map(result_index, result))
 
     def plain(
         I=TensorDef(T1, *map(_image_size, image)),
-        K=TensorDef(T2, *map(_kernel_size, kernel)),
-        O=TensorDef(U, *map(_result_size, result), output=True),
+        K=TensorDef(T2, *map(kernel_size, kernel)),
+        O=TensorDef(U, *map(result_size, result), output=True),
         strides=window_attribute("S", indices.axes),
         dilations=window_attribute("D", indices.axes),
     ):
@@ -56,10 +56,10 @@ def convolution(module: str, name: str, source: str | None = None) -> Structured
 
     def quantized(
         I=TensorDef(T1, *map(_image_size, image)),
-        K=TensorDef(T2, *map(_kernel_size, kernel)),
+        K=TensorDef(T2, *map(kernel_size, kernel)),
         IZp=ScalarDef(I32),
         KZp=ScalarDef(I32),
-        O=TensorDef(U, *map(_result_size, result), output=True),
+        O=TensorDef(U, *map(result_size, result), output=True),
         strides=window_attribute("S", indices.axes),
         dilations=window_attribute("D", indices.axes),
     ):
@@ -90,7 +90,7 @@ class _Indices:
         outer = {"f": "fg"} if self.is_grouped else {}
         self.image = [channels.get(letter, letter) for letter in layouts[-2]]
         self.kernel = [{**channels, **outer}.get(letter, letter) for letter in layouts[-1]]
-        self.axes = [index for index in self.image if _is_axis(index)]
+        self.axes = [index for index in self.image if is_axis(index)]
         written = [outer.get("f", "f")]
         if self.is_depthwise:
             written = ["ic", "cm"] if "cm" in self.kernel else ["ic"]
@@ -98,72 +98,72 @@ class _Indices:
             out for index in self.image for out in (written if index in ("c", "ic") else [index])
         ]
         self.domain = self._domain(written)
-        own = [f"o{index}" if _is_axis(index) else index for index in self.result]
+        own = [f"o{index}" if is_axis(index) else index for index in self.result]
         self.reduced = [dim for dim in self.domain if dim not in own]
 
     def _domain(self, written: list[str]) -> list[str]:
         outer, inner = [f"o{axis}" for axis in self.axes], [f"k{axis}" for axis in self.axes]
         if not self.is_depthwise:
             summed = [
-                f"k{index}" if _is_axis(index) else index
+                f"k{index}" if is_axis(index) else index
                 for index in self.image
-                if _is_axis(index) or index == "c"
+                if is_axis(index) or index == "c"
             ]
-            return [*(f"o{i}" if _is_axis(i) else i for i in self.result), *summed]
+            return [*(f"o{i}" if is_axis(i) else i for i in self.result), *summed]
         if len(self.axes) == 3:  # as upstream has it
             return ["n", *outer, *written[1:], *inner, "ic"]
         return ["n", *outer, *written, *inner]
 
 
-def _is_axis(index: str) -> bool:
+def is_axis(index: str) -> bool:
     return index in ("d", "h", "w")
 
 
-def _symbol(letter: str, axis: str):
+def symbol(letter: str, axis: str):
     return getattr(S, f"{letter}{axis.upper()}")
 
 
 def _image_size(index: str):
-    if not _is_axis(index):
-        return _symbol("", index)
-    return _symbol("O", index) * _symbol("S", index) + _symbol("K", index) * _symbol("D", index)
+    if not is_axis(index):
+        return symbol("", index)
+    return symbol("O", index) * symbol("S", index) + symbol("K", index) * symbol("D", index)
 
 
-def _kernel_size(index: str):
-    return _symbol("K" if _is_axis(index) else "", index)
+def kernel_size(index: str):
+    return symbol("K" if is_axis(index) else "", index)
 
 
-def _result_size(index: str):
-    return _symbol("O" if _is_axis(index) else "", index)
+def result_size(index: str):
+    return symbol("O" if is_axis(index) else "", index)
 
 
 def _image_index(index: str):
-    if not _is_axis(index):
+    if not is_axis(index):
         return getattr(D, index)
     outer, inner = getattr(D, f"o{index}"), getattr(D, f"k{index}")
-    return outer * _symbol("S", index) + inner * _symbol("D", index)
+    return outer * symbol("S", index) + inner * symbol("D", index)
 
 
-def _kernel_index(index: str):
-    return getattr(D, f"k{index}" if _is_axis(index) else index)
+def kernel_index(index: str):
+    return getattr(D, f"k{index}" if is_axis(index) else index)
 
 
-def _result_index(index: str):
-    return getattr(D, f"o{index}" if _is_axis(index) else index)
+def result_index(index: str):
+    return getattr(D, f"o{index}" if is_axis(index) else index)
 
 
-def _listed(place, indices) -> str:
+def listed(place, indices) -> str:
     return ", ".join(str(place(index)) for index in indices)
 
 
 def window_attribute(letter: str, axes: Sequence[str]) -> IndexAttrDef:
     """Strides (`S`) or dilations (`D`) along axes."""
-    return IndexAttrDef(*(_symbol(letter, axis) for axis in axes), default=[1] * len(axes))
+    return IndexAttrDef(*(symbol(letter, axis) for axis in axes), default=[1] * len(axes))
 
 
 def _text_of_convolution(name: str, indices: _Indices, source: str) -> str:
     image = ", ".join(map(str.upper, indices.image))
-    kernel, result = _listed(_kernel_size, indices.kernel), _listed(_result_size, indices.result)
+    kernel, result = listed(kernel_size, indices.kernel), listed(result_size, indices.result)
     before = "the product."
     if indices.is_quantized:
         before = "the difference; the zero\npoints IZp and KZp are int32 scalars."
@@ -175,7 +175,7 @@ def _text_of_convolution(name: str, indices: _Indices, source: str) -> str:
 {fill(f"Shapes: I ({image}), K ({kernel}), O ({result}).", 96)}
 {_without_padding(indices.axes)}
 Dtypes: I and K are cast to that of O, as signed numbers, before {before}
-{_attributes(indices.axes)}
+{attributes_line(indices.axes)}
 Source: {source}"""
 
 
@@ -200,8 +200,8 @@ def _summary_of_convolution(name: str, indices: _Indices) -> str:
 
 
 def _formula_of_convolution(indices: _Indices) -> str:
-    image = _listed(_image_index, indices.image)
-    kernel, result = _listed(_kernel_index, indices.kernel), _listed(_result_index, indices.result)
+    image = listed(_image_index, indices.image)
+    kernel, result = listed(kernel_index, indices.kernel), listed(result_index, indices.result)
     head = f"    O[{result}] += sum over {', '.join(indices.reduced)} of"
     if indices.is_quantized:
         return f"{head}\n        (I[{image}] - IZp)\n        * (K[{kernel}] - KZp)"
@@ -236,16 +236,16 @@ def pooling(module: str, layout: str, kind: str, *, is_upstream: bool = True) ->
         kind: `"sum"`, `"max"`, `"max_unsigned"`, ..., `"weighted"`, `"average"` or `"squares"`.
         is_upstream: whether upstream has a sum or extremum in this layout, too.
     """
-    axes = [axis for axis in layout if _is_axis(axis)]
-    inner = [_kernel_index(axis) for axis in axes]
-    sizes = [_kernel_size(axis) for axis in axes]
-    at, result = tuple(map(_image_index, layout)), tuple(map(_result_index, layout))
+    axes = [axis for axis in layout if is_axis(axis)]
+    inner = [kernel_index(axis) for axis in axes]
+    sizes = [kernel_size(axis) for axis in axes]
+    at, result = tuple(map(_image_index, layout)), tuple(map(result_index, layout))
     is_read = kind == "weighted"
 
     def op(
         I=TensorDef(T1, *map(_image_size, layout)),
         K=TensorDef(T2, *sizes, index_dims=None if is_read else inner),
-        O=TensorDef(U, *map(_result_size, layout), output=True),
+        O=TensorDef(U, *map(result_size, layout), output=True),
         strides=window_attribute("S", axes),
         dilations=window_attribute("D", axes),
     ):
@@ -287,7 +287,7 @@ def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool)
                 _shapes(layout, axes, kind),
                 _without_padding(axes, "H and D" if kind == "average" else "D and H"),
                 f"Dtypes: {dtypes}",
-                _attributes(axes),
+                attributes_line(axes),
                 _source(layout, axes, kind, is_upstream),
             ]
         ),
@@ -297,7 +297,7 @@ def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool)
 
 def _formula_of_pooling(layout: str, axes: list[str], kind: str) -> str:
     what = kind.partition("_")[0]
-    element, result = f"I[{_listed(_image_index, layout)}]", f"O[{_listed(_result_index, layout)}]"
+    element, result = f"I[{listed(_image_index, layout)}]", f"O[{listed(result_index, layout)}]"
     over = ", ".join(f"k{a}" for a in axes)
     match what:
         case "max" | "min":
@@ -331,7 +331,7 @@ def _remarks(layout: str, axes: list[str], kind: str) -> list[str]:
 
 
 def _shapes(layout: str, axes: list[str], kind: str) -> str:
-    result, window = _listed(_result_size, layout), _listed(_kernel_size, axes)
+    result, window = listed(result_size, layout), listed(kernel_size, axes)
     if kind == "weighted":
         use = "."
     elif kind == "average" and len(axes) == 3:
@@ -346,7 +346,7 @@ def _without_padding(axes: list[str], others: str = "D and H") -> str:
     return f"Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1{alike}."
 
 
-def _attributes(axes: list[str]) -> str:
+def attributes_line(axes: list[str]) -> str:
     strides, dilations = (", ".join(f"{letter}{a.upper()}" for a in axes) for letter in ("S", "D"))
     if len(axes) == 1:
         return f"Attributes: strides = [{strides}], dilations = [{dilations}], 1 unless given."
@@ -383,7 +383,5 @@ def shifted_product(x, x_zero_point, y, y_zero_point):
 
 HEIGHT, WIDTH = _image_size("h"), _image_size("w")
 AT_H, AT_W = _image_index("h"), _image_index("w")
-STRIDES_1D, STRIDES_2D, STRIDES_3D = (window_attribute("S", axes) for axes in ("w", "hw", "dhw"))
-DILATIONS_1D, DILATIONS_2D, DILATIONS_3D = (
-    window_attribute("D", axes) for axes in ("w", "hw", "dhw")
-)
+STRIDES_1D, STRIDES_2D = window_attribute("S", "w"), window_attribute("S", "hw")
+DILATIONS_1D, DILATIONS_2D = window_attribute("D", "w"), window_attribute("D", "hw")
