@@ -124,6 +124,9 @@ class ScalarExpr:
         """Return the expression of a ufunc of NumPy's that has a function here."""
         name = ufunc.__name__
         function = _FUNCTIONS_OF_UFUNCS.get(name)
+        if all(isinstance(each, ScalarExpr) and type_of(each) == BOOLEAN for each in operands):
+            # On conditions, and on no other numbers, the logical functions are those of bits.
+            function = function or _FUNCTIONS_OF_UFUNCS.get(name.replace("logical", "bitwise"))
         if method != "__call__" or keywords or function is None:
             used = name if method == "__call__" else f"{name}.{method}"
             raise DefinitionError(
@@ -429,6 +432,7 @@ _FUNCTIONS_OF_UFUNCS = {
             "conjugate": "conj",
             "rint": "roundeven",
             "invert": "not",
+            "bitwise_not": "not",
             "arcsin": "asin",
             "arccos": "acos",
             "arctan": "atan",

@@ -84,6 +84,10 @@ def _op(body: Body) -> Any:
         (lambda a, b: halves(a)[1] + halves(b)[0], lambda a, b: a / 4 + b / 2),
         (lambda a, b: lx.ops.exp(a) + b, lambda a, b: np.exp(a) + b),
         (lambda a, b: np.where(D.n <= 1, a, b), lambda a, b: np.where(np.arange(5) <= 1, a, b)),
+        (
+            lambda a, b: np.where(np.logical_and(a > 0, np.logical_not(b > 0)), a, b),
+            lambda a, b: np.where((a > 0) & ~(b > 0), a, b),
+        ),
         (lambda a, b: np.where(D.n + 1 > 3, a, b), lambda a, b: np.where(np.arange(5) > 2, a, b)),
     ],
 )
@@ -108,6 +112,7 @@ def test_a_shift_by_a_number() -> None:
         (lambda a, b: a >> 2, r"no operator `>>`(.|\n)*divide by a power of two"),
         (lambda a, b: np.sum(a), r"`np\.sum` is no function of elements(.|\n)*ReduceFn\.max"),
         (lambda a, b: np.add.reduce(a), r"`np\.add\.reduce` has no function(.|\n)*\+="),
+        (lambda a, b: np.logical_or(a, b), r"`np\.logical_or` has no function of elements"),
         (lambda a, b: np.logaddexp(a, b), r"`np\.logaddexp` has no function of elements"),
         (lambda a, b: TernaryFn.select(a == b, a, b), r"x == y write BinaryFn\.eq\(x, y\)"),
         (lambda a, b: a * D.n, r"wrap it in index\(D\.x\)"),
