@@ -132,12 +132,15 @@ class Reduction:
         initial: the start of a fold where a call gives none. It is a number, or the function whose
             neutral element it is; None where a call must give it. A reduction by a function starts
             from the neutral element of that function.
+        is_scatter: whether it was declared by writing at computed places, and compares them with
+            the positions of its output. It is then built as `linalg_ext.scatter`.
     """
 
     function: Function | None
     dims: tuple[str, ...]
     attribute: str | None = None
     initial: Function | float | None = None
+    is_scatter: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

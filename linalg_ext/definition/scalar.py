@@ -282,6 +282,7 @@ class Accumulation:
         dims: dimensions to reduce over; None for all that the value reads and the target lacks.
         attribute: the function attribute that chooses the function, or None.
         initial: the start of a fold: a number, or the function whose neutral element it is.
+        is_scatter: whether it is a scatter, see `Reduction`.
     """
 
     function: Function | None
@@ -289,6 +290,7 @@ class Accumulation:
     dims: tuple[str, ...] | None
     attribute: str | None = None
     initial: Function | float | None = None
+    is_scatter: bool = False
 
     def __add__(self, other: object) -> NoReturn:
         self._refuse()

@@ -135,13 +135,13 @@ class OpBuilder:
         function, neutral = value.function, _NEUTRAL.get(str(value.function))
         if function is not None and neutral is not None and value.attribute is None:
             added = apply(TERNARY["select"], (here, new, neutral))
-            self.assign(element, Accumulation(function, added, dims))
+            self.assign(element, Accumulation(function, added, dims, is_scatter=True))
             return
         start = value.initial
         if function is not None:
             new, start = Apply(function, (element, new), attribute=value.attribute), function
         kept = apply(TERNARY["select"], (here, new, element))
-        self.assign(element, Accumulation(None, kept, dims, None, start))
+        self.assign(element, Accumulation(None, kept, dims, None, start, is_scatter=True))
 
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
         """Record `target = value`, or `target += value`."""
@@ -152,10 +152,10 @@ class OpBuilder:
                 dims = _read_dims(value.value, target)
             function, attribute = value.function, value.attribute
             if function is None:
-                reduction = Reduction(None, dims, None, value.initial)
+                reduction = Reduction(None, dims, None, value.initial, value.is_scatter)
                 value = value.value
             else:
-                reduction = Reduction(function, dims, attribute)
+                reduction = Reduction(function, dims, attribute, None, value.is_scatter)
                 value = Apply(function, (target, value.value), attribute=attribute)
         expr = as_operand(value, target.type_var, f"{target} = ...")
         expr = rewrite_expression(expr, lambda part: _carried(part, target))

@@ -573,3 +573,8 @@ def test_other_front_ends_write_plain_dimensions() -> None:
     plain = replace(assignment, target=target, value=Access("X", (D.m, D.n), TypeVar("T")))
     with pytest.raises(DefinitionError, match=r"writes through an index that is no plain dim"):
         check(replace(definition, assignments=(plain,)))
+
+
+def test_a_comparison_of_positions_by_hand_stays_a_reduction() -> None:
+    text = lx.write(lx.ops.segment_sum, "mlir", types={"T": "f32", "T1": "i32"}, generic=False)
+    assert "linalg_ext.scatter" not in text

@@ -246,7 +246,7 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
 def _read_scatter(assignment: Assignment) -> _Scatter | None:
     """The scatter that a reduction is: of values where places are equal to positions."""
     target, value, reduction = assignment.target, assignment.value, assignment.reduction
-    if reduction is None or not isinstance(value, Apply):
+    if reduction is None or not reduction.is_scatter or not isinstance(value, Apply):
         return None
     combined: Apply | None = None
     if reduction.function is None:
