@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, read, to_yaml, write
-    from linalg_ext.notations.tc import tc
-    from linalg_ext.notations.tc_writer import to_tc
+    from linalg_ext.notations.tc import tc, to_tc
     from linalg_ext.opdsl import structured_op
     from linalg_ext.runtime.pool import memory
     from linalg_ext.runtime.threads import threads
@@ -157,7 +156,7 @@ _LAZY = {
     "target": "linalg_ext.target",
     "tc": "linalg_ext.notations.tc:tc",
     "threads": "linalg_ext.runtime.threads:threads",
-    "to_tc": "linalg_ext.notations.tc_writer:to_tc",
+    "to_tc": "linalg_ext.notations.tc:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
     "tuning": "linalg_ext.tuning",

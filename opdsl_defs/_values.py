@@ -3,10 +3,7 @@
 from functools import reduce
 from operator import mul
 
-from linalg_ext.opdsl import I64, TV, BinaryFn, TypeFn, U, UnaryFn, index, size
-
-I1 = TV.I1
-"""The type of conditions."""
+from linalg_ext.opdsl import I64, BinaryFn, TypeFn, U, UnaryFn, index, size
 
 
 def cast(x):

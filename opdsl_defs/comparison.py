@@ -1,15 +1,6 @@
 """Comparisons of two tensors, element by element, at any rank, and choices by them."""
 
-from linalg_ext.opdsl import (
-    T1,
-    T2,
-    BinaryFn,
-    TensorDef,
-    TernaryFn,
-    structured_op,
-)
-
-from ._values import I1
+from linalg_ext.opdsl import I1, T1, T2, BinaryFn, TensorDef, TernaryFn, structured_op
 
 __all__ = [
     "equal",

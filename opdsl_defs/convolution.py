@@ -5,6 +5,8 @@ f output channels, d h w depth, height, width. Like all of linalg, these correla
 not flipped.
 """
 
+from functools import partial
+
 from linalg_ext.opdsl import (
     T1,
     T2,
@@ -18,21 +20,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._windows import (
-    AT_D,
-    AT_H,
-    AT_W,
-    DEPTH,
-    DILATIONS_1D,
-    DILATIONS_2D,
-    DILATIONS_3D,
-    HEIGHT,
-    STRIDES_1D,
-    STRIDES_2D,
-    STRIDES_3D,
-    WIDTH,
-    product,
-)
+from ._windows import convolution, product
 
 __all__ = [
     "conv_1d",
@@ -46,6 +34,8 @@ __all__ = [
     "conv_3d_ncdhw_fcdhw",
     "conv_3d_ndhwc_dhwcf",
 ]
+
+_convolution = partial(convolution, __name__)
 
 
 @structured_op
@@ -108,176 +98,10 @@ def conv_3d(
     O[D.od, D.oh, D.ow] += product(I[D.od + D.kd, D.oh + D.kh, D.ow + D.kw], K[D.kd, D.kh, D.kw])
 
 
-@structured_op
-def conv_1d_nwc_wcf(
-    I=TensorDef(T1, S.N, WIDTH, S.C),
-    K=TensorDef(T2, S.KW, S.C, S.F),
-    O=TensorDef(U, S.N, S.OW, S.F, output=True),
-    strides=STRIDES_1D,
-    dilations=DILATIONS_1D,
-):
-    """1-D convolution over channels, channels last.
-
-        O[n, ow, f] += sum over kw, c of I[n, ow * SW + kw * DW, c] * K[kw, c, f]
-
-    Shapes: I (N, W, C), K (KW, C, F), O (N, OW, F).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = [SW], dilations = [DW], 1 unless given.
-    Source: upstream's `linalg.conv_1d_nwc_wcf`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.ow, D.f, D.kw, D.c)
-    O[D.n, D.ow, D.f] += product(I[D.n, AT_W, D.c], K[D.kw, D.c, D.f])
-
-
-@structured_op
-def conv_1d_ncw_fcw(
-    I=TensorDef(T1, S.N, S.C, WIDTH),
-    K=TensorDef(T2, S.F, S.C, S.KW),
-    O=TensorDef(U, S.N, S.F, S.OW, output=True),
-    strides=STRIDES_1D,
-    dilations=DILATIONS_1D,
-):
-    """1-D convolution over channels, channels first.
-
-        O[n, f, ow] += sum over c, kw of I[n, c, ow * SW + kw * DW] * K[f, c, kw]
-
-    Shapes: I (N, C, W), K (F, C, KW), O (N, F, OW).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = [SW], dilations = [DW], 1 unless given.
-    Source: upstream's `linalg.conv_1d_ncw_fcw`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.f, D.ow, D.c, D.kw)
-    O[D.n, D.f, D.ow] += product(I[D.n, D.c, AT_W], K[D.f, D.c, D.kw])
-
-
-@structured_op
-def conv_2d_nhwc_hwcf(
-    I=TensorDef(T1, S.N, HEIGHT, WIDTH, S.C),
-    K=TensorDef(T2, S.KH, S.KW, S.C, S.F),
-    O=TensorDef(U, S.N, S.OH, S.OW, S.F, output=True),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """2-D convolution over channels, channels last.
-
-        O[n, oh, ow, f] += sum over kh, kw, c of
-            I[n, oh * SH + kh * DH, ow * SW + kw * DW, c]
-            * K[kh, kw, c, f]
-
-    Shapes: I (N, H, W, C), K (KH, KW, C, F), O (N, OH, OW, F).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
-    Source: upstream's `linalg.conv_2d_nhwc_hwcf`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.oh, D.ow, D.f, D.kh, D.kw, D.c)
-    O[D.n, D.oh, D.ow, D.f] += product(I[D.n, AT_H, AT_W, D.c], K[D.kh, D.kw, D.c, D.f])
-
-
-@structured_op
-def conv_2d_nhwc_fhwc(
-    I=TensorDef(T1, S.N, HEIGHT, WIDTH, S.C),
-    K=TensorDef(T2, S.F, S.KH, S.KW, S.C),
-    O=TensorDef(U, S.N, S.OH, S.OW, S.F, output=True),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """2-D convolution over channels, channels last, output channels of the kernel first.
-
-        O[n, oh, ow, f] += sum over kh, kw, c of
-            I[n, oh * SH + kh * DH, ow * SW + kw * DW, c]
-            * K[f, kh, kw, c]
-
-    Shapes: I (N, H, W, C), K (F, KH, KW, C), O (N, OH, OW, F).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
-    Source: upstream's `linalg.conv_2d_nhwc_fhwc`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.oh, D.ow, D.f, D.kh, D.kw, D.c)
-    O[D.n, D.oh, D.ow, D.f] += product(I[D.n, AT_H, AT_W, D.c], K[D.f, D.kh, D.kw, D.c])
-
-
-@structured_op
-def conv_2d_nchw_fchw(
-    I=TensorDef(T1, S.N, S.C, HEIGHT, WIDTH),
-    K=TensorDef(T2, S.F, S.C, S.KH, S.KW),
-    O=TensorDef(U, S.N, S.F, S.OH, S.OW, output=True),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """2-D convolution over channels, channels first.
-
-        O[n, f, oh, ow] += sum over c, kh, kw of
-            I[n, c, oh * SH + kh * DH, ow * SW + kw * DW]
-            * K[f, c, kh, kw]
-
-    Shapes: I (N, C, H, W), K (F, C, KH, KW), O (N, F, OH, OW).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
-    Source: upstream's `linalg.conv_2d_nchw_fchw`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.f, D.oh, D.ow, D.c, D.kh, D.kw)
-    O[D.n, D.f, D.oh, D.ow] += product(I[D.n, D.c, AT_H, AT_W], K[D.f, D.c, D.kh, D.kw])
-
-
-@structured_op
-def conv_3d_ndhwc_dhwcf(
-    I=TensorDef(T1, S.N, DEPTH, HEIGHT, WIDTH, S.C),
-    K=TensorDef(T2, S.KD, S.KH, S.KW, S.C, S.F),
-    O=TensorDef(U, S.N, S.OD, S.OH, S.OW, S.F, output=True),
-    strides=STRIDES_3D,
-    dilations=DILATIONS_3D,
-):
-    """3-D convolution over channels, channels last.
-
-        O[n, od, oh, ow, f] += sum over kd, kh, kw, c of
-            I[n, od * SD + kd * DD, oh * SH + kh * DH, ow * SW + kw * DW, c]
-            * K[kd, kh, kw, c, f]
-
-    Shapes: I (N, D, H, W, C), K (KD, KH, KW, C, F), O (N, OD, OH, OW, F).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, D and H alike.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
-    Source: upstream's `linalg.conv_3d_ndhwc_dhwcf`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.od, D.oh, D.ow, D.f, D.kd, D.kh, D.kw, D.c)
-    O[D.n, D.od, D.oh, D.ow, D.f] += product(
-        I[D.n, AT_D, AT_H, AT_W, D.c], K[D.kd, D.kh, D.kw, D.c, D.f]
-    )
-
-
-@structured_op
-def conv_3d_ncdhw_fcdhw(
-    I=TensorDef(T1, S.N, S.C, DEPTH, HEIGHT, WIDTH),
-    K=TensorDef(T2, S.F, S.C, S.KD, S.KH, S.KW),
-    O=TensorDef(U, S.N, S.F, S.OD, S.OH, S.OW, output=True),
-    strides=STRIDES_3D,
-    dilations=DILATIONS_3D,
-):
-    """3-D convolution over channels, channels first.
-
-        O[n, f, od, oh, ow] += sum over c, kd, kh, kw of
-            I[n, c, od * SD + kd * DD, oh * SH + kh * DH, ow * SW + kw * DW]
-            * K[f, c, kd, kh, kw]
-
-    Shapes: I (N, C, D, H, W), K (F, C, KD, KH, KW), O (N, F, OD, OH, OW).
-    Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, D and H alike.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
-    Source: upstream's `linalg.conv_3d_ncdhw_fcdhw`.
-    """
-    implements(ConvolutionOpInterface)
-    domain(D.n, D.f, D.od, D.oh, D.ow, D.c, D.kd, D.kh, D.kw)
-    O[D.n, D.f, D.od, D.oh, D.ow] += product(
-        I[D.n, D.c, AT_D, AT_H, AT_W], K[D.f, D.c, D.kd, D.kh, D.kw]
-    )
+conv_1d_nwc_wcf = _convolution("conv_1d_nwc_wcf")
+conv_1d_ncw_fcw = _convolution("conv_1d_ncw_fcw")
+conv_2d_nhwc_hwcf = _convolution("conv_2d_nhwc_hwcf")
+conv_2d_nhwc_fhwc = _convolution("conv_2d_nhwc_fhwc")
+conv_2d_nchw_fchw = _convolution("conv_2d_nchw_fchw")
+conv_3d_ndhwc_dhwcf = _convolution("conv_3d_ndhwc_dhwcf")
+conv_3d_ncdhw_fcdhw = _convolution("conv_3d_ncdhw_fcdhw")

@@ -1,6 +1,7 @@
 """Tests and pieces of floating-point numbers, element by element, at any rank."""
 
 from linalg_ext.opdsl import (
+    I1,
     T1,
     BinaryFn,
     ScalarDef,
@@ -10,7 +11,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import I1, is_nan
+from ._values import is_nan
 
 __all__ = [
     "clamp",

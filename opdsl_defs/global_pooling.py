@@ -5,6 +5,7 @@ from linalg_ext.opdsl import (
     D,
     ReduceFn,
     S,
+    StructuredOp,
     TensorDef,
     U,
     domain,
@@ -29,205 +30,57 @@ __all__ = [
 ]
 
 
-@structured_op
-def global_pooling_nwc_average(
-    I=TensorDef(T1, S.N, S.W, S.C),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Mean of each channel of each sequence, channels last.
+def _global_pooling(layout: str, kind: str) -> StructuredOp:
+    """Declare `global_pooling_LAYOUT_KIND`: a mean (`"average"`), or `"max"`."""
+    axes = [axis for axis in layout if axis not in "nc"]
+    dims = [getattr(D, axis) for axis in axes]
+    sizes = [getattr(S, axis.upper()) for axis in axes]
+    at = tuple(getattr(D, axis) for axis in layout)
 
-        O[n, c] += mean over w of I[n, w, c]
+    def op(
+        I=TensorDef(T1, *(getattr(S, axis.upper()) for axis in layout)),
+        O=TensorDef(U, S.N, S.C, output=True),
+    ):
+        domain(D.n, D.c, *dims)
+        if kind == "max":
+            O[D.n, D.c] = ReduceFn.max_signed[dims](cast(I[at]))
+        else:
+            O[D.n, D.c] += cast(I[at]) * mean_weight(*sizes)
 
-    Shapes: I (N, W, C), O (N, C).
-    Dtypes: I any numbers, cast to those of O, as signed; O any float.
-    Source: this library; PyTorch's `torch.nn.AdaptiveAvgPool1d` to one element.
-    """
-    domain(D.n, D.c, D.w)
-    O[D.n, D.c] += cast(I[D.n, D.w, D.c]) * mean_weight(S.W)
+    element, over = f"I[{', '.join(layout)}]", ", ".join(axes)
+    image = {1: "sequence", 2: "image", 3: "volume"}[len(axes)]
+    if kind == "max":
+        summary, formula = (
+            "Largest element",
+            f"= the maximum of O[n, c] and, over {over}, {element}",
+        )
+        dtypes = "floats and integers; I is cast to that of O. A NaN makes its result NaN."
+        source = f"AdaptiveMaxPool{len(axes)}d"
+    else:
+        summary, formula = "Mean", f"+= mean over {over} of {element}"
+        dtypes = "I any numbers, cast to those of O, as signed; O any float."
+        source = f"AdaptiveAvgPool{len(axes)}d"
+    op.__name__ = op.__qualname__ = f"global_pooling_{layout}_{kind}"
+    op.__doc__ = f"""{summary} of each channel of each {image}, channels \
+{"last" if layout.endswith("c") else "first"}.
 
+    O[n, c] {formula}
 
-@structured_op
-def global_pooling_ncw_average(
-    I=TensorDef(T1, S.N, S.C, S.W),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Mean of each channel of each sequence, channels first.
-
-        O[n, c] += mean over w of I[n, c, w]
-
-    Shapes: I (N, C, W), O (N, C).
-    Dtypes: I any numbers, cast to those of O, as signed; O any float.
-    Source: this library; PyTorch's `torch.nn.AdaptiveAvgPool1d` to one element.
-    """
-    domain(D.n, D.c, D.w)
-    O[D.n, D.c] += cast(I[D.n, D.c, D.w]) * mean_weight(S.W)
-
-
-@structured_op
-def global_pooling_nhwc_average(
-    I=TensorDef(T1, S.N, S.H, S.W, S.C),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Mean of each channel of each image, channels last.
-
-        O[n, c] += mean over h, w of I[n, h, w, c]
-
-    Shapes: I (N, H, W, C), O (N, C).
-    Dtypes: I any numbers, cast to those of O, as signed; O any float.
-    Source: this library; PyTorch's `torch.nn.AdaptiveAvgPool2d` to one element.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c] += cast(I[D.n, D.h, D.w, D.c]) * mean_weight(S.H, S.W)
+Shapes: I ({", ".join(layout.upper())}), O (N, C).
+Dtypes: {dtypes}
+Source: this library; PyTorch's `torch.nn.{source}` to one element."""
+    return structured_op(op)
 
 
-@structured_op
-def global_pooling_nchw_average(
-    I=TensorDef(T1, S.N, S.C, S.H, S.W),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Mean of each channel of each image, channels first.
-
-        O[n, c] += mean over h, w of I[n, c, h, w]
-
-    Shapes: I (N, C, H, W), O (N, C).
-    Dtypes: I any numbers, cast to those of O, as signed; O any float.
-    Source: this library; PyTorch's `torch.nn.AdaptiveAvgPool2d` to one element.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c] += cast(I[D.n, D.c, D.h, D.w]) * mean_weight(S.H, S.W)
-
-
-@structured_op
-def global_pooling_ndhwc_average(
-    I=TensorDef(T1, S.N, S.D, S.H, S.W, S.C),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Mean of each channel of each volume, channels last.
-
-        O[n, c] += mean over d, h, w of I[n, d, h, w, c]
-
-    Shapes: I (N, D, H, W, C), O (N, C).
-    Dtypes: I any numbers, cast to those of O, as signed; O any float.
-    Source: this library; PyTorch's `torch.nn.AdaptiveAvgPool3d` to one element.
-    """
-    domain(D.n, D.c, D.d, D.h, D.w)
-    O[D.n, D.c] += cast(I[D.n, D.d, D.h, D.w, D.c]) * mean_weight(S.D, S.H, S.W)
-
-
-@structured_op
-def global_pooling_ncdhw_average(
-    I=TensorDef(T1, S.N, S.C, S.D, S.H, S.W),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Mean of each channel of each volume, channels first.
-
-        O[n, c] += mean over d, h, w of I[n, c, d, h, w]
-
-    Shapes: I (N, C, D, H, W), O (N, C).
-    Dtypes: I any numbers, cast to those of O, as signed; O any float.
-    Source: this library; PyTorch's `torch.nn.AdaptiveAvgPool3d` to one element.
-    """
-    domain(D.n, D.c, D.d, D.h, D.w)
-    O[D.n, D.c] += cast(I[D.n, D.c, D.d, D.h, D.w]) * mean_weight(S.D, S.H, S.W)
-
-
-@structured_op
-def global_pooling_nwc_max(
-    I=TensorDef(T1, S.N, S.W, S.C),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Largest element of each channel of each sequence, channels last.
-
-        O[n, c] = the maximum of O[n, c] and, over w, I[n, w, c]
-
-    Shapes: I (N, W, C), O (N, C).
-    Dtypes: floats and integers; I is cast to that of O. A NaN makes its result NaN.
-    Source: this library; PyTorch's `torch.nn.AdaptiveMaxPool1d` to one element.
-    """
-    domain(D.n, D.c, D.w)
-    O[D.n, D.c] = ReduceFn.max_signed[D.w](cast(I[D.n, D.w, D.c]))
-
-
-@structured_op
-def global_pooling_ncw_max(
-    I=TensorDef(T1, S.N, S.C, S.W),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Largest element of each channel of each sequence, channels first.
-
-        O[n, c] = the maximum of O[n, c] and, over w, I[n, c, w]
-
-    Shapes: I (N, C, W), O (N, C).
-    Dtypes: floats and integers; I is cast to that of O. A NaN makes its result NaN.
-    Source: this library; PyTorch's `torch.nn.AdaptiveMaxPool1d` to one element.
-    """
-    domain(D.n, D.c, D.w)
-    O[D.n, D.c] = ReduceFn.max_signed[D.w](cast(I[D.n, D.c, D.w]))
-
-
-@structured_op
-def global_pooling_nhwc_max(
-    I=TensorDef(T1, S.N, S.H, S.W, S.C),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Largest element of each channel of each image, channels last.
-
-        O[n, c] = the maximum of O[n, c] and, over h, w, I[n, h, w, c]
-
-    Shapes: I (N, H, W, C), O (N, C).
-    Dtypes: floats and integers; I is cast to that of O. A NaN makes its result NaN.
-    Source: this library; PyTorch's `torch.nn.AdaptiveMaxPool2d` to one element.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c] = ReduceFn.max_signed[D.h, D.w](cast(I[D.n, D.h, D.w, D.c]))
-
-
-@structured_op
-def global_pooling_nchw_max(
-    I=TensorDef(T1, S.N, S.C, S.H, S.W),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Largest element of each channel of each image, channels first.
-
-        O[n, c] = the maximum of O[n, c] and, over h, w, I[n, c, h, w]
-
-    Shapes: I (N, C, H, W), O (N, C).
-    Dtypes: floats and integers; I is cast to that of O. A NaN makes its result NaN.
-    Source: this library; PyTorch's `torch.nn.AdaptiveMaxPool2d` to one element.
-    """
-    domain(D.n, D.c, D.h, D.w)
-    O[D.n, D.c] = ReduceFn.max_signed[D.h, D.w](cast(I[D.n, D.c, D.h, D.w]))
-
-
-@structured_op
-def global_pooling_ndhwc_max(
-    I=TensorDef(T1, S.N, S.D, S.H, S.W, S.C),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Largest element of each channel of each volume, channels last.
-
-        O[n, c] = the maximum of O[n, c] and, over d, h, w, I[n, d, h, w, c]
-
-    Shapes: I (N, D, H, W, C), O (N, C).
-    Dtypes: floats and integers; I is cast to that of O. A NaN makes its result NaN.
-    Source: this library; PyTorch's `torch.nn.AdaptiveMaxPool3d` to one element.
-    """
-    domain(D.n, D.c, D.d, D.h, D.w)
-    O[D.n, D.c] = ReduceFn.max_signed[D.d, D.h, D.w](cast(I[D.n, D.d, D.h, D.w, D.c]))
-
-
-@structured_op
-def global_pooling_ncdhw_max(
-    I=TensorDef(T1, S.N, S.C, S.D, S.H, S.W),
-    O=TensorDef(U, S.N, S.C, output=True),
-):
-    """Largest element of each channel of each volume, channels first.
-
-        O[n, c] = the maximum of O[n, c] and, over d, h, w, I[n, c, d, h, w]
-
-    Shapes: I (N, C, D, H, W), O (N, C).
-    Dtypes: floats and integers; I is cast to that of O. A NaN makes its result NaN.
-    Source: this library; PyTorch's `torch.nn.AdaptiveMaxPool3d` to one element.
-    """
-    domain(D.n, D.c, D.d, D.h, D.w)
-    O[D.n, D.c] = ReduceFn.max_signed[D.d, D.h, D.w](cast(I[D.n, D.c, D.d, D.h, D.w]))
+global_pooling_nwc_average = _global_pooling("nwc", "average")
+global_pooling_ncw_average = _global_pooling("ncw", "average")
+global_pooling_nhwc_average = _global_pooling("nhwc", "average")
+global_pooling_nchw_average = _global_pooling("nchw", "average")
+global_pooling_ndhwc_average = _global_pooling("ndhwc", "average")
+global_pooling_ncdhw_average = _global_pooling("ncdhw", "average")
+global_pooling_nwc_max = _global_pooling("nwc", "max")
+global_pooling_ncw_max = _global_pooling("ncw", "max")
+global_pooling_nhwc_max = _global_pooling("nhwc", "max")
+global_pooling_nchw_max = _global_pooling("nchw", "max")
+global_pooling_ndhwc_max = _global_pooling("ndhwc", "max")
+global_pooling_ncdhw_max = _global_pooling("ncdhw", "max")

@@ -1,18 +1,8 @@
 """Logic and bits: element by element at any rank, and over the rows and columns of a matrix."""
 
-from linalg_ext.opdsl import (
-    I64,
-    T1,
-    D,
-    ReduceFn,
-    S,
-    TensorDef,
-    TypeFn,
-    domain,
-    structured_op,
-)
+from linalg_ext.opdsl import I1, I64, T1, D, ReduceFn, S, TensorDef, TypeFn, domain, structured_op
 
-from ._values import I1, truth
+from ._values import truth
 
 __all__ = [
     "bitwise_and",

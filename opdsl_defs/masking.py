@@ -4,6 +4,7 @@ Letters of attention: B batch, H heads, Q queries, K keys, D features.
 """
 
 from linalg_ext.opdsl import (
+    I1,
     I64,
     D,
     S,
@@ -16,7 +17,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-from ._values import I1, length, position
+from ._values import length, position
 
 __all__ = [
     "band",

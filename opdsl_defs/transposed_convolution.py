@@ -6,12 +6,15 @@ whose result is spread (`spread_transposed_convolutions`): no element of the ker
 vain.
 """
 
+from functools import reduce
+from operator import and_
+
 from linalg_ext.opdsl import (
     T1,
     T2,
     BinaryFn,
     D,
-    S,
+    StructuredOp,
     TensorDef,
     TernaryFn,
     U,
@@ -21,13 +24,16 @@ from linalg_ext.opdsl import (
 
 from ._values import length, position
 from ._windows import (
-    DILATIONS_1D,
-    DILATIONS_2D,
-    DILATIONS_3D,
-    STRIDES_1D,
-    STRIDES_2D,
-    STRIDES_3D,
+    attributes_line,
+    is_axis,
+    kernel_index,
+    kernel_size,
+    listed,
     product,
+    result_index,
+    result_size,
+    symbol,
+    window_attribute,
 )
 
 __all__ = [
@@ -38,6 +44,64 @@ __all__ = [
     "transposed_conv_3d_ncdhw_cfdhw",
     "transposed_conv_3d_ndhwc_dhwcf",
 ]
+
+
+def _transposed(name: str) -> StructuredOp:
+    """Declare the transposed convolution of a name, which ends in layouts of image and kernel."""
+    image, kernel = name.split("_")[-2:]
+    result, axes = image.replace("c", "f"), [index for index in image if is_axis(index)]
+
+    def op(
+        I=TensorDef(T1, *(symbol("", index) for index in image)),
+        K=TensorDef(T2, *map(kernel_size, kernel)),
+        O=TensorDef(U, *map(_spread_size, result), output=True),
+        strides=window_attribute("S", axes),
+        dilations=window_attribute("D", axes),
+    ):
+        at = tuple(map(result_index, result))
+        domain(*at, *map(kernel_index, axes), D.c)
+        source = tuple(_source(*_tap(i)) if is_axis(i) else kernel_index(i) for i in image)
+        taken = product(I[source], K[tuple(map(kernel_index, kernel))])
+        is_met = reduce(and_, (_is_met(*_tap(axis)) for axis in axes))
+        O[at] += TernaryFn.select(is_met, taken, 0)
+
+    rank = len(axes)
+    written = [f"{i} * S{i.upper()} + k{i} * D{i.upper()}" if is_axis(i) else i for i in result]
+    alike = {1: "", 2: ", OH alike", 3: ", OH and OD alike"}[rank]
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = f"""\
+Transposed {rank}-D convolution, channels {"last" if image.endswith("c") else "first"}: each \
+element spread by the kernel.
+
+    O[{", ".join(written)}] +=
+        sum over c of I[{", ".join(image)}] * K[{listed(kernel_index, kernel)}], \
+for all {", ".join(axes)} and {listed(kernel_index, axes)}
+
+Shapes: I ({", ".join(image.upper())}), K ({listed(kernel_size, kernel)}), \
+O ({listed(result_size, result)}) with
+OW = (W - 1) * SW + (KW - 1) * DW + 1{alike}: all; the caller cuts off a padding.
+Dtypes: I and K are cast to that of O, as signed numbers, before the product.
+{attributes_line(axes)}
+Source: this library; PyTorch's `torch.nn.ConvTranspose{rank}d`."""
+    return structured_op(op)
+
+
+def _spread_size(index):
+    if not is_axis(index):
+        return symbol("", index)
+    window = (symbol("K", index) - 1) * symbol("D", index)
+    return (symbol("", index) - 1) * symbol("S", index) + window + 1
+
+
+def _tap(axis):
+    """Return the output's and the kernel's dimension of an axis, stride, dilation and size."""
+    return (
+        result_index(axis),
+        kernel_index(axis),
+        symbol("S", axis),
+        symbol("D", axis),
+        symbol("", axis),
+    )
 
 
 def _source(out, tap, stride, dilation, size):
@@ -52,227 +116,9 @@ def _is_met(out, tap, stride, dilation, size):
     return inside & BinaryFn.eq(BinaryFn.rem(offset, length(stride)), 0)
 
 
-@structured_op
-def transposed_conv_1d_nwc_wcf(
-    I=TensorDef(T1, S.N, S.W, S.C),
-    K=TensorDef(T2, S.KW, S.C, S.F),
-    O=TensorDef(U, S.N, (S.W - 1) * S.SW + (S.KW - 1) * S.DW + 1, S.F, output=True),
-    strides=STRIDES_1D,
-    dilations=DILATIONS_1D,
-):
-    """Transposed 1-D convolution, channels last: each element spread by the kernel.
-
-        O[n, w * SW + kw * DW, f] +=
-            sum over c of I[n, w, c] * K[kw, c, f], for all w and kw
-
-    Shapes: I (N, W, C), K (KW, C, F), O (N, OW, F) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1: all; the caller cuts off a padding.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = [SW], dilations = [DW], 1 unless given.
-    Source: this library; PyTorch's `torch.nn.ConvTranspose1d`.
-    """
-    domain(D.n, D.ow, D.f, D.kw, D.c)
-    is_met = _is_met(D.ow, D.kw, S.SW, S.DW, S.W)
-    O[D.n, D.ow, D.f] += TernaryFn.select(
-        is_met, product(I[D.n, _source(D.ow, D.kw, S.SW, S.DW, S.W), D.c], K[D.kw, D.c, D.f]), 0
-    )
-
-
-@structured_op
-def transposed_conv_1d_ncw_cfw(
-    I=TensorDef(T1, S.N, S.C, S.W),
-    K=TensorDef(T2, S.C, S.F, S.KW),
-    O=TensorDef(U, S.N, S.F, (S.W - 1) * S.SW + (S.KW - 1) * S.DW + 1, output=True),
-    strides=STRIDES_1D,
-    dilations=DILATIONS_1D,
-):
-    """Transposed 1-D convolution, channels first: each element spread by the kernel.
-
-        O[n, f, w * SW + kw * DW] +=
-            sum over c of I[n, c, w] * K[c, f, kw], for all w and kw
-
-    Shapes: I (N, C, W), K (C, F, KW), O (N, F, OW) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1: all; the caller cuts off a padding.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = [SW], dilations = [DW], 1 unless given.
-    Source: this library; PyTorch's `torch.nn.ConvTranspose1d`.
-    """
-    domain(D.n, D.f, D.ow, D.kw, D.c)
-    is_met = _is_met(D.ow, D.kw, S.SW, S.DW, S.W)
-    O[D.n, D.f, D.ow] += TernaryFn.select(
-        is_met, product(I[D.n, D.c, _source(D.ow, D.kw, S.SW, S.DW, S.W)], K[D.c, D.f, D.kw]), 0
-    )
-
-
-@structured_op
-def transposed_conv_2d_nhwc_hwcf(
-    I=TensorDef(T1, S.N, S.H, S.W, S.C),
-    K=TensorDef(T2, S.KH, S.KW, S.C, S.F),
-    O=TensorDef(
-        U,
-        S.N,
-        (S.H - 1) * S.SH + (S.KH - 1) * S.DH + 1,
-        (S.W - 1) * S.SW + (S.KW - 1) * S.DW + 1,
-        S.F,
-        output=True,
-    ),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """Transposed 2-D convolution, channels last: each element spread by the kernel.
-
-        O[n, h * SH + kh * DH, w * SW + kw * DW, f] +=
-            sum over c of I[n, h, w, c] * K[kh, kw, c, f], for all h, w and kh, kw
-
-    Shapes: I (N, H, W, C), K (KH, KW, C, F), O (N, OH, OW, F) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all; the caller cuts off a padding.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
-    Source: this library; PyTorch's `torch.nn.ConvTranspose2d`.
-    """
-    domain(D.n, D.oh, D.ow, D.f, D.kh, D.kw, D.c)
-    is_met = _is_met(D.oh, D.kh, S.SH, S.DH, S.H) & _is_met(D.ow, D.kw, S.SW, S.DW, S.W)
-    O[D.n, D.oh, D.ow, D.f] += TernaryFn.select(
-        is_met,
-        product(
-            I[D.n, _source(D.oh, D.kh, S.SH, S.DH, S.H), _source(D.ow, D.kw, S.SW, S.DW, S.W), D.c],
-            K[D.kh, D.kw, D.c, D.f],
-        ),
-        0,
-    )
-
-
-@structured_op
-def transposed_conv_2d_nchw_cfhw(
-    I=TensorDef(T1, S.N, S.C, S.H, S.W),
-    K=TensorDef(T2, S.C, S.F, S.KH, S.KW),
-    O=TensorDef(
-        U,
-        S.N,
-        S.F,
-        (S.H - 1) * S.SH + (S.KH - 1) * S.DH + 1,
-        (S.W - 1) * S.SW + (S.KW - 1) * S.DW + 1,
-        output=True,
-    ),
-    strides=STRIDES_2D,
-    dilations=DILATIONS_2D,
-):
-    """Transposed 2-D convolution, channels first: each element spread by the kernel.
-
-        O[n, f, h * SH + kh * DH, w * SW + kw * DW] +=
-            sum over c of I[n, c, h, w] * K[c, f, kh, kw], for all h, w and kh, kw
-
-    Shapes: I (N, C, H, W), K (C, F, KH, KW), O (N, F, OH, OW) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all; the caller cuts off a padding.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
-    Source: this library; PyTorch's `torch.nn.ConvTranspose2d`.
-    """
-    domain(D.n, D.f, D.oh, D.ow, D.kh, D.kw, D.c)
-    is_met = _is_met(D.oh, D.kh, S.SH, S.DH, S.H) & _is_met(D.ow, D.kw, S.SW, S.DW, S.W)
-    O[D.n, D.f, D.oh, D.ow] += TernaryFn.select(
-        is_met,
-        product(
-            I[D.n, D.c, _source(D.oh, D.kh, S.SH, S.DH, S.H), _source(D.ow, D.kw, S.SW, S.DW, S.W)],
-            K[D.c, D.f, D.kh, D.kw],
-        ),
-        0,
-    )
-
-
-@structured_op
-def transposed_conv_3d_ndhwc_dhwcf(
-    I=TensorDef(T1, S.N, S.D, S.H, S.W, S.C),
-    K=TensorDef(T2, S.KD, S.KH, S.KW, S.C, S.F),
-    O=TensorDef(
-        U,
-        S.N,
-        (S.D - 1) * S.SD + (S.KD - 1) * S.DD + 1,
-        (S.H - 1) * S.SH + (S.KH - 1) * S.DH + 1,
-        (S.W - 1) * S.SW + (S.KW - 1) * S.DW + 1,
-        S.F,
-        output=True,
-    ),
-    strides=STRIDES_3D,
-    dilations=DILATIONS_3D,
-):
-    """Transposed 3-D convolution, channels last: each element spread by the kernel.
-
-        O[n, d * SD + kd * DD, h * SH + kh * DH, w * SW + kw * DW, f] +=
-            sum over c of I[n, d, h, w, c] * K[kd, kh, kw, c, f], for all d, h, w and kd, kh, kw
-
-    Shapes: I (N, D, H, W, C), K (KD, KH, KW, C, F), O (N, OD, OH, OW, F) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all; the caller cuts off a padding.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
-    Source: this library; PyTorch's `torch.nn.ConvTranspose3d`.
-    """
-    domain(D.n, D.od, D.oh, D.ow, D.f, D.kd, D.kh, D.kw, D.c)
-    is_met = (
-        _is_met(D.od, D.kd, S.SD, S.DD, S.D)
-        & _is_met(D.oh, D.kh, S.SH, S.DH, S.H)
-        & _is_met(D.ow, D.kw, S.SW, S.DW, S.W)
-    )
-    O[D.n, D.od, D.oh, D.ow, D.f] += TernaryFn.select(
-        is_met,
-        product(
-            I[
-                D.n,
-                _source(D.od, D.kd, S.SD, S.DD, S.D),
-                _source(D.oh, D.kh, S.SH, S.DH, S.H),
-                _source(D.ow, D.kw, S.SW, S.DW, S.W),
-                D.c,
-            ],
-            K[D.kd, D.kh, D.kw, D.c, D.f],
-        ),
-        0,
-    )
-
-
-@structured_op
-def transposed_conv_3d_ncdhw_cfdhw(
-    I=TensorDef(T1, S.N, S.C, S.D, S.H, S.W),
-    K=TensorDef(T2, S.C, S.F, S.KD, S.KH, S.KW),
-    O=TensorDef(
-        U,
-        S.N,
-        S.F,
-        (S.D - 1) * S.SD + (S.KD - 1) * S.DD + 1,
-        (S.H - 1) * S.SH + (S.KH - 1) * S.DH + 1,
-        (S.W - 1) * S.SW + (S.KW - 1) * S.DW + 1,
-        output=True,
-    ),
-    strides=STRIDES_3D,
-    dilations=DILATIONS_3D,
-):
-    """Transposed 3-D convolution, channels first: each element spread by the kernel.
-
-        O[n, f, d * SD + kd * DD, h * SH + kh * DH, w * SW + kw * DW] +=
-            sum over c of I[n, c, d, h, w] * K[c, f, kd, kh, kw], for all d, h, w and kd, kh, kw
-
-    Shapes: I (N, C, D, H, W), K (C, F, KD, KH, KW), O (N, F, OD, OH, OW) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all; the caller cuts off a padding.
-    Dtypes: I and K are cast to that of O, as signed numbers, before the product.
-    Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
-    Source: this library; PyTorch's `torch.nn.ConvTranspose3d`.
-    """
-    domain(D.n, D.f, D.od, D.oh, D.ow, D.kd, D.kh, D.kw, D.c)
-    is_met = (
-        _is_met(D.od, D.kd, S.SD, S.DD, S.D)
-        & _is_met(D.oh, D.kh, S.SH, S.DH, S.H)
-        & _is_met(D.ow, D.kw, S.SW, S.DW, S.W)
-    )
-    O[D.n, D.f, D.od, D.oh, D.ow] += TernaryFn.select(
-        is_met,
-        product(
-            I[
-                D.n,
-                D.c,
-                _source(D.od, D.kd, S.SD, S.DD, S.D),
-                _source(D.oh, D.kh, S.SH, S.DH, S.H),
-                _source(D.ow, D.kw, S.SW, S.DW, S.W),
-            ],
-            K[D.c, D.f, D.kd, D.kh, D.kw],
-        ),
-        0,
-    )
+transposed_conv_1d_nwc_wcf = _transposed("transposed_conv_1d_nwc_wcf")
+transposed_conv_1d_ncw_cfw = _transposed("transposed_conv_1d_ncw_cfw")
+transposed_conv_2d_nhwc_hwcf = _transposed("transposed_conv_2d_nhwc_hwcf")
+transposed_conv_2d_nchw_cfhw = _transposed("transposed_conv_2d_nchw_cfhw")
+transposed_conv_3d_ndhwc_dhwcf = _transposed("transposed_conv_3d_ndhwc_dhwcf")
+transposed_conv_3d_ncdhw_cfdhw = _transposed("transposed_conv_3d_ncdhw_cfdhw")

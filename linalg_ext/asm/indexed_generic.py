@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 
 from linalg_ext.errors import ParseError
-from linalg_ext.notations.mlir_text.lexer import Reader, Span, Token
+from linalg_ext.notations.mlir_text import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
 _NAME = "linalg.indexed_generic"

@@ -23,7 +23,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.renaming import Renaming
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, VerificationError
-from linalg_ext.notations.mlir_text.lexer import Span
+from linalg_ext.notations.mlir_text import Span
 from linalg_ext.structured.extension import (
     COMPUTE_TYPE,
     ELEMENTWISE,

@@ -25,7 +25,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from linalg_ext.errors import ParseError
-from linalg_ext.notations.mlir_text.lexer import Reader, Span, Token
+from linalg_ext.notations.mlir_text import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
 SUGAR = re.compile(r"(broadcast|permutation|permute|transpose|map)_(\w+)")

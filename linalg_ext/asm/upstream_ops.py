@@ -21,10 +21,9 @@ from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.operand_maps import add_readings
-from linalg_ext.definition.own_types import with_own_types
 from linalg_ext.definition.renaming import Renaming, with_values
 from linalg_ext.definition.scalar import Apply, ScalarExpr
-from linalg_ext.definition.specialization import at_rank
+from linalg_ext.definition.specialization import at_rank, with_own_types
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.definitions import semiring

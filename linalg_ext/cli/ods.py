@@ -42,8 +42,7 @@ def ods(
     names: Names = None,
 ) -> None:
     """Print what `mlir-linalg-ods-gen` is documented to print, for every op of a file."""
-    from linalg_ext.notations.ods import to_ods
-    from linalg_ext.notations.ods_cpp import to_cpp
+    from linalg_ext.notations.ods import to_cpp, to_ods
 
     if not (gen_ods_decl or gen_impl):
         raise ArgumentError(

@@ -25,7 +25,7 @@ def tc(
     names: Names = None,
 ) -> None:
     """Print every op of a file in TC, the notation of `mlir-linalg-ods-gen`."""
-    from linalg_ext.notations.tc_writer import to_tc
+    from linalg_ext.notations.tc import to_tc
 
     chosen = parse_types(types)
     text = "\n".join(to_tc(op, chosen) for op in ops_of_file(file, names))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.call_shapes import Shape
+from linalg_ext.definition.calls import Shape
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType

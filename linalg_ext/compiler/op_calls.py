@@ -12,8 +12,7 @@ import numpy as np
 from linalg_ext.compiler.op_call import OpCall
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.call_inputs import per_output, split_inputs
-from linalg_ext.definition.call_shapes import resolve_shapes
+from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import (
     ArgumentError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linalg_ext.definition import call_dtypes
-from linalg_ext.definition.call_dtypes import common_dtype
+from linalg_ext.definition import calls
+from linalg_ext.definition.calls import common_dtype
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DTypeError
 from linalg_ext.runtime.dtypes import DType, by_dtype
@@ -20,12 +20,12 @@ def resolve_dtypes(
     outputs: Mapping[str, DType],
     dtype: Any = None,
 ) -> dict[str, DType]:
-    """As `definition.call_dtypes.resolve_dtypes`, and every dtype one that MLIR knows.
+    """As `definition.calls.resolve_dtypes`, and every dtype one that MLIR knows.
 
     Raises:
         DTypeError: one is not.
     """
-    dtypes = call_dtypes.resolve_dtypes(definition, inputs, outputs, dtype)
+    dtypes = calls.resolve_dtypes(definition, inputs, outputs, dtype)
     for name, found in dtypes.items():
         try:
             by_dtype(found)

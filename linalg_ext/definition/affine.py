@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from linalg_ext.errors import DefinitionError, caller_location
 
@@ -35,12 +35,37 @@ class AffineKind(Enum):
 class AffineExpr:
     """An affine expression. Operators: `+ - *`, `//` (floordiv), `/` (ceildiv), `%` (mod).
 
+    A comparison, `D.k <= D.n`, is a scalar expression of the positions.
+
     Raises:
         DefinitionError: the result would not be affine (a product of two dimensions, a division by
             a dimension or by zero, a modulus that is not positive).
     """
 
     __slots__ = ()
+
+    as_number: ClassVar[Callable[[AffineExpr], Any]]
+    """Returns the scalar expression of an index; `scalar` sets it, which knows both."""
+
+    def __lt__(self, other: Any) -> Any:
+        return self.as_number() < _as_number(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.as_number() <= _as_number(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.as_number() > _as_number(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.as_number() >= _as_number(other)
+
+    def __index__(self) -> NoReturn:
+        raise DefinitionError(
+            f"`{self}` is used as a number, and has none when the operation is declared",
+            where=caller_location(),
+            hint="name the loop by a dimension in the place of range(...): "
+            "C[D.m] += A[D.m, D.k] runs over all k",
+        )
 
     def __add__(self, other: AffineExpr | int) -> AffineExpr:
         return _add(self, _operand(other))
@@ -242,6 +267,11 @@ def _operand(value: AffineExpr | int) -> AffineExpr:
         where=caller_location(),
         expected="a dimension (D.m), a symbol (S.M), an integer, or sums and products of them",
     )
+
+
+def _as_number(value: Any) -> Any:
+    """Return the scalar expression of an index; any other value as it is."""
+    return value.as_number() if isinstance(value, AffineExpr) else value
 
 
 def _not_affine(what: str, hint: str) -> DefinitionError:
@@ -484,13 +514,52 @@ def left_associated(expr: AffineExpr) -> AffineExpr:
         return expr
     if expr.kind is not AffineKind.ADD:
         return _BUILD[expr.kind](left_associated(expr.lhs), left_associated(expr.rhs))
-    total, *rest = _addends(expr)
+    total, *rest = map(left_associated, addends(expr))
     for addend in rest:
         total = total + addend
     return total
 
 
-def _addends(expr: AffineExpr) -> list[AffineExpr]:
+def addends(expr: AffineExpr) -> list[AffineExpr]:
+    """The terms of a sum, from left to right, as they stand."""
     if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
-        return [*_addends(expr.lhs), *_addends(expr.rhs)]
-    return [left_associated(expr)]
+        return [*addends(expr.lhs), *addends(expr.rhs)]
+    return [expr]
+
+
+def terms_of(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
+    """Return the factors of all terms that are no sums, and the constant.
+
+    A term is a dimension, a symbol, a quotient, a remainder, or a product with a symbol.
+    """
+    value = constant_value(expr)
+    if value is not None:
+        return {}, value
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
+        (left, one), (right, other) = terms_of(expr.lhs), terms_of(expr.rhs)
+        sums = {term: left.get(term, 0) + right.get(term, 0) for term in {**left, **right}}
+        return {term: factor for term, factor in sums.items() if factor}, one + other
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.MUL:
+        by = constant_value(expr.rhs)
+        if by is not None:
+            terms, constant = terms_of(expr.lhs)
+            return {term: factor * by for term, factor in terms.items()}, constant * by
+    return {expr: 1}, 0
+
+
+def linear_terms(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
+    """Return the factors of dimensions, and the constant; None if there is another term."""
+    if isinstance(expr, AffineDim):  # as most are
+        return {expr.name: 1}, 0
+    terms, constant = terms_of(expr)
+    factors = {term.name: factor for term, factor in terms.items() if isinstance(term, AffineDim)}
+    return (factors, constant) if len(factors) == len(terms) else None
+
+
+def factor_of(expr: AffineExpr, dim: str) -> int | None:
+    """Return the factor of one dimension; None if the expression is not linear in it."""
+    if isinstance(expr, AffineDim):
+        return int(expr.name == dim)
+    terms, _ = terms_of(expr)
+    factor = terms.pop(AffineDim(dim), 0)
+    return None if any(dim in term.dims for term in terms) else factor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -14,11 +14,13 @@ from linalg_ext.definition.model import (
     OpDefinition,
     Operand,
     OperandKind,
+    carried_along,
     domain_of,
     is_one_fold,
     read_dims,
+    symbols_read,
 )
-from linalg_ext.definition.scalar import Access, Apply, Index, Size
+from linalg_ext.definition.scalar import Access, Apply, Carried, Index, Lookup, Size
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import DefinitionError, SourceLocation
 
@@ -119,13 +121,7 @@ def _check_operands(definition: OpDefinition, locate: Locate) -> None:
 def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) -> None:
     for dim in _repeated(definition.dims):
         raise DefinitionError(f"domain() names dimension {dim} twice", where=where)
-    used = {
-        dim
-        for indices in definition.accesses.values()
-        for index in indices
-        for expr in index
-        for dim in expr.dims
-    } | definition.reduction_dims
+    used = definition.indexed_dims | definition.reduction_dims
     unknown = sorted(used - set(definition.dims))
     if unknown:
         raise DefinitionError(
@@ -187,6 +183,10 @@ def _check_assignment(
             )
         elif isinstance(expr, Apply):
             _check_type_var(definition, expr, where)
+        elif isinstance(expr, Lookup):
+            _check_lookup(definition, assignment, expr, where)
+        elif isinstance(expr, Carried):
+            _check_recurrence(definition, assignment, expr, where)
     _check_target(definition.operand(target.operand), target, where)
     _check_coverage(definition, assignment, where)
     for expr in assignment.value.walk():
@@ -196,12 +196,84 @@ def _check_assignment(
             raise DefinitionError(
                 f"output {target.operand} is written as `{target}` and read as `{expr}`",
                 where=where,
-                hint="an output is read with the indices that it is written with",
+                hint="an output is read with the indices that it is written with, or one step "
+                "before along one dimension (O[D.n - 1]: a recurrence); a loop that carries more "
+                "is lx.loop under lx.jit, or `scan` of linalg_ext.dialects.linalg_ext in IR",
+            )
+
+
+def _check_lookup(
+    definition: OpDefinition,
+    assignment: Assignment,
+    lookup: Lookup,
+    where: SourceLocation | str | None,
+) -> None:
+    check_access(definition.operand(lookup.operand), lookup.indices, where)
+    if lookup.operand == assignment.target.operand:
+        raise DefinitionError(
+            f"`{assignment}` looks its own output up",
+            where=where,
+            hint="look up an input, or the output of an earlier statement",
+        )
+    for index in lookup.indices:
+        if isinstance(index, AffineExpr) and not isinstance(index, (AffineDim, AffineConst)):
+            raise DefinitionError(
+                f"`{lookup}` has the index `{index}` beside a computed one",
+                where=where,
+                expected="plain dimensions and numbers there, or index(D.x) within a computed one",
+            )
+
+
+def _check_recurrence(
+    definition: OpDefinition,
+    assignment: Assignment,
+    carried: Carried,
+    where: SourceLocation | str | None,
+) -> None:
+    """A recurrence reads its output one step before along one dimension, and reduces nothing."""
+    if not all(isinstance(index, AffineDim) for index in assignment.target.indices):
+        raise DefinitionError(
+            f"`{assignment.target}` is written by a recurrence, and has an index that is no "
+            "plain dimension",
+            where=where,
+            hint="give the output an index D.x for each of its dimensions",
+        )
+    along = carried_along(assignment.target, carried.indices)
+    if carried.operand != assignment.target.operand or along is None:
+        raise DefinitionError(
+            f"`{assignment.target}` reads `{carried}`, which is no element one step before",
+            where=where,
+            expected="the indices of the target, one of them less or more by 1",
+        )
+    if (
+        assignment.reduction is not None
+        or assignment.reads_target
+        or along != assignment.recurrence
+    ):
+        raise DefinitionError(
+            f"`{assignment}` is more than a recurrence along one dimension",
+            where=where,
+            expected=f"`=`, and of {carried.operand} the element one step before alone",
+            hint="write what is reduced to an output of its own, and read that",
+        )
+    for other in definition.assignments:
+        if (
+            other is not assignment
+            and any(
+                isinstance(e, (Access, Lookup)) and e.operand == carried.operand
+                for e in other.value.walk()
+            )
+            and definition.assignments.index(other) < definition.assignments.index(assignment)
+        ):
+            raise DefinitionError(
+                f"`{other}` reads {carried.operand} before its recurrence",
+                where=where,
+                hint=f"put it behind `{assignment}`",
             )
 
 
 def check_access(
-    operand: Operand, indices: tuple[AffineExpr, ...], where: SourceLocation | str | None
+    operand: Operand, indices: Sequence[object], where: SourceLocation | str | None
 ) -> None:
     """Raise unless there is one index for each dimension of the operand."""
     if len(indices) == operand.rank:
@@ -357,18 +429,13 @@ def _check_running(
 
 def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
     applied = definition.applied_attributes
-    used = {
-        symbol
-        for accesses in definition.accesses.values()
-        for indices in accesses
-        for expr in indices
-        for symbol in expr.symbols
-    }
-    used |= {symbol for o in definition.outputs for expr in o.shape for symbol in expr.symbols}
-    used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
+    looked_up = {lookup.operand for lookup in definition.lookups}
+    sizes = {symbol for o in definition.outputs for expr in o.shape for symbol in expr.symbols}
+    used = symbols_read(definition) | sizes
     for operand in definition.operands:
         where = locate(operand)
-        if operand.kind.is_tensor and not definition.accesses[operand.name]:
+        is_read = definition.accesses.get(operand.name) or operand.name in looked_up
+        if operand.kind.is_tensor and not is_read:
             raise DefinitionError(
                 f"input {operand.name} is never used",
                 where=where,

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import (
     AffineBinary,
     AffineConst,
@@ -24,6 +23,7 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
     AffineSymbol,
+    addends,
 )
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import (
@@ -31,6 +31,7 @@ from linalg_ext.definition.model import (
     OpDefinition,
     Operand,
     Reduction,
+    accumulation,
     runs_with,
     symbols_read,
 )
@@ -150,6 +151,8 @@ def _with_shape_of_indices(definition: OpDefinition, operand: Operand) -> Operan
     sizes: dict[AffineExpr, AffineExpr | int] = {
         AffineDim(dim): AffineSymbol(f"size_{dim}") for dim in definition.dims
     }
+    if not definition.accesses[operand.name]:
+        return operand  # it is only looked up
     derived = tuple(expr.substitute(sizes) for expr in definition.accesses[operand.name][0])
     if len(derived) != operand.rank:
         return replace(operand, shape=derived)
@@ -170,15 +173,9 @@ def _with_sorted_sums(expr: AffineExpr) -> AffineExpr:
         lhs, rhs = _with_sorted_sums(expr.lhs), _with_sorted_sums(expr.rhs)
         return AffineBinary(expr.kind, lhs, rhs)
     total: AffineExpr = AffineConst(0)
-    for term in sorted(_terms(expr), key=str):
+    for term in sorted(map(_with_sorted_sums, addends(expr)), key=str):
         total = total + term
     return total
-
-
-def _terms(expr: AffineExpr) -> list[AffineExpr]:
-    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
-        return [*_terms(expr.lhs), *_terms(expr.rhs)]
-    return [_with_sorted_sums(expr)]
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:

@@ -7,15 +7,30 @@ output, as in upstream's structured ops (`linalg.generic`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
-from linalg_ext.definition.functions import Function
-from linalg_ext.definition.scalar import Access, Apply, Index, ScalarExpr, ScalarOperand, Size
+from linalg_ext.definition.affine import (
+    AffineDim,
+    AffineExpr,
+    AffineMap,
+    AffineSymbol,
+    linear_terms,
+)
+from linalg_ext.definition.functions import REDUCTIONS, Function
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Carried,
+    Index,
+    Lookup,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+)
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.utils import hooks
 
@@ -117,19 +132,23 @@ class Reduction:
         initial: the start of a fold where a call gives none. It is a number, or the function whose
             neutral element it is; None where a call must give it. A reduction by a function starts
             from the neutral element of that function.
+        is_scatter: whether it was declared by writing at computed places, and compares them with
+            the positions of its output. It is then built as `linalg_ext.scatter`.
     """
 
     function: Function | None
     dims: tuple[str, ...]
     attribute: str | None = None
     initial: Function | float | None = None
+    is_scatter: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """`target = value` at every point of the iteration space.
 
-    For a reduction, `value` reads `target` through the reduction's function.
+    For a reduction, `value` reads `target` through the reduction's function; for a recurrence, it
+    reads the element before by a `Carried`.
     """
 
     target: Access
@@ -144,8 +163,36 @@ class Assignment:
             for expr in self.value.walk()
         )
 
+    @property
+    def recurrence(self) -> tuple[str, bool] | None:
+        """The dimension of a recurrence, and whether it runs backwards; None if it is none."""
+        for expr in self.value.walk():
+            if isinstance(expr, Carried):
+                return carried_along(self.target, expr.indices)
+        return None
+
     def __str__(self) -> str:
         return f"{self.target} = {self.value}"
+
+
+def carried_along(target: Access, indices: tuple[AffineExpr, ...]) -> tuple[str, bool] | None:
+    """Return the dimension along which indices are one step before those of a target.
+
+    Returns:
+        The dimension, and whether the recurrence runs backwards: `O[n + 1]` read for `O[n]`. None
+        where anything else differs.
+    """
+    moved = [
+        (index, linear_terms(read))
+        for index, read in zip(target.indices, indices, strict=True)
+        if index != read
+    ]
+    if len(moved) != 1:
+        return None
+    ((index, terms),) = moved
+    if not isinstance(index, AffineDim) or terms is None or terms[0] != {index.name: 1}:
+        return None
+    return (index.name, terms[1] == 1) if terms[1] in (-1, 1) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +266,7 @@ class OpDefinition:
     @cached_property
     def steps(self) -> tuple[OpDefinition, ...]:
         """The structured ops that this is, one after the other, see `steps`; mostly one."""
-        if len(self.assignments) == 1:
+        if len(self.assignments) == 1 and not self.lookups:
             return (self,)
         return steps(self)
 
@@ -263,11 +310,16 @@ class OpDefinition:
         )
 
     @cached_property
+    def recurrence_dims(self) -> frozenset[str]:
+        """Dimensions along which some assignment is a recurrence."""
+        return frozenset(a.recurrence[0] for a in self.assignments if a.recurrence is not None)
+
+    @cached_property
     def iterator_types(self) -> tuple[IteratorType, ...]:
-        """One for each dimension."""
+        """One for each dimension; that of a recurrence has an order, as a reduction has."""
+        ordered = self.reduction_dims | self.recurrence_dims
         return tuple(
-            IteratorType.REDUCTION if dim in self.reduction_dims else IteratorType.PARALLEL
-            for dim in self.dims
+            IteratorType.REDUCTION if dim in ordered else IteratorType.PARALLEL for dim in self.dims
         )
 
     @cached_property
@@ -277,7 +329,7 @@ class OpDefinition:
         The absence of dimensions is not enough: `O[0] = A[0, 0]` has none, and its operands have
         ranks.
         """
-        return not self.dims and not any(
+        return not (self.dims or self.lookups) and not any(
             indices for accesses in self.accesses.values() for indices in accesses
         )
 
@@ -301,7 +353,8 @@ class OpDefinition:
     def accesses(self) -> dict[str, tuple[tuple[AffineExpr, ...], ...]]:
         """For each tensor operand, the different index tuples it is accessed by.
 
-        A tensor that is never accessed has its `index_dims` for the only one.
+        A tensor that is never accessed has its `index_dims` for the only one. One that is only
+        looked up has none.
         """
         found: dict[str, dict[tuple[AffineExpr, ...], None]] = {
             operand.name: {} for operand in self.operands if operand.kind.is_tensor
@@ -316,6 +369,11 @@ class OpDefinition:
                 found[expr.operand][expr.indices] = None
         return {name: tuple(indices) for name, indices in found.items()}
 
+    @cached_property
+    def lookups(self) -> tuple[Lookup, ...]:
+        """The different reads at computed indices, in order."""
+        return tuple(dict.fromkeys(e for e in self.expressions() if isinstance(e, Lookup)))
+
     @property
     def indexed_dims(self) -> frozenset[str]:
         """The dimensions that some index of some operand has: those whose sizes are known."""
@@ -325,7 +383,7 @@ class OpDefinition:
             for indices in accesses
             for index in indices
             for dim in index.dims
-        )
+        ).union(*(lookup.dims for lookup in self.lookups))
 
     def indexing_map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
         """The map from the iteration space to an operand that is accessed by `indices`."""
@@ -451,7 +509,8 @@ def steps(definition: OpDefinition, *, by_reductions: bool = True) -> tuple[OpDe
             groups[-1].append(assignment)
         else:
             groups.append([assignment])
-    if len(groups) == 1:
+    parts: list[Assignment | Operand] = [*definition.assignments, *definition.inputs]
+    if len(groups) == 1 and not _ranged(definition, definition.dims, parts):
         return (definition,)
     return tuple(_step(definition, group) for group in groups)
 
@@ -464,17 +523,20 @@ def domain_of(assignment: Assignment) -> frozenset[str]:
 
 def read_dims(assignment: Assignment) -> frozenset[str]:
     """The dimensions that a statement's value reads an element by, or asks the position along."""
-    return frozenset(
-        dim
-        for expr in assignment.value.walk()
-        for dim in (
-            [d for index in expr.indices for d in index.dims]
-            if isinstance(expr, Access)
-            else [expr.dim]
-            if isinstance(expr, Index)
-            else []
-        )
-    )
+    return frozenset(dim for expr in assignment.value.walk() for dim in dims_of(expr))
+
+
+def dims_of(expr: ScalarExpr) -> tuple[str, ...]:
+    """The dimensions that an expression itself is indexed by, its operands left aside."""
+    match expr:
+        case Access(indices=indices) | Carried(indices=indices):
+            return tuple(dim for index in indices for dim in index.dims)
+        case Lookup():
+            return expr.dims
+        case Index(dim=dim):
+            return (dim,)
+        case _:
+            return ()
 
 
 def is_one_fold(one: Assignment, other: Assignment) -> bool:
@@ -569,8 +631,18 @@ def why_several(definition: OpDefinition) -> str | None:
     return f"the statements are {len(found)} ops, one after the other"
 
 
+def why_unmapped(definition: OpDefinition) -> str | None:
+    """Why no indexing maps say what a definition reads; None where they do."""
+    for assignment in definition.assignments:
+        if assignment.recurrence is not None:
+            return f"`{assignment}` is a recurrence: it reads what it wrote one step before"
+    for lookup in definition.lookups:
+        return f"`{lookup}` reads at an index that is computed"
+    return None
+
+
 def _share_an_op(one: Assignment, other: Assignment, *, by_reductions: bool) -> bool:
-    if domain_of(one) != domain_of(other):
+    if domain_of(one) != domain_of(other) or one.recurrence or other.recurrence:
         return False
     if by_reductions and _reduced(one) != _reduced(other):
         return False
@@ -582,14 +654,14 @@ def _reduced(assignment: Assignment) -> set[str]:
 
 
 def _reads(assignment: Assignment) -> set[str]:
-    return {expr.operand for expr in assignment.value.walk() if isinstance(expr, Access)}
+    return {e.operand for e in assignment.value.walk() if isinstance(e, (Access, Lookup))}
 
 
 def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition:
     """The definition of some statements: their operands, and what they read of the others'."""
     domain = frozenset().union(*map(domain_of, group))
     expressions = [expr for assignment in group for expr in assignment.value.walk()]
-    read = {e.operand for e in expressions if isinstance(e, (Access, ScalarOperand))}
+    read = {e.operand for e in expressions if isinstance(e, (Access, Lookup, ScalarOperand))}
     written = {assignment.target.operand for assignment in group}
     inputs = [o for o in definition.inputs if o.name in read or _says_size(o, domain)]
     inputs += [
@@ -598,8 +670,6 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
         if output.name in read - written
     ]
     outputs = [output for output in definition.outputs if output.name in written]
-    ranged = domain & _indexed([*definition.assignments, *definition.inputs])
-    ranged -= _indexed([*group, *inputs])
     inputs += [
         Operand(
             range_of(dim),
@@ -608,8 +678,7 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
             (AffineSymbol(range_of(dim)),),
             (AffineDim(dim),),
         )
-        for dim in definition.dims
-        if dim in ranged
+        for dim in _ranged(definition, domain, [*group, *inputs])
     ]
     return replace(
         definition,
@@ -620,6 +689,15 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
         implements=(),
         defines=(),
     )
+
+
+def _ranged(
+    definition: OpDefinition, domain: Iterable[str], parts: Sequence[Assignment | Operand]
+) -> list[str]:
+    """The dimensions of a domain whose sizes are known, and that no map of some parts says."""
+    known = _indexed([*definition.assignments, *definition.inputs])
+    known = known.union(*(lookup.dims for lookup in definition.lookups)) - _indexed(parts)
+    return [dim for dim in definition.dims if dim in domain and dim in known]
 
 
 def range_of(dim: str) -> str:
@@ -655,3 +733,28 @@ def symbols_read(definition: OpDefinition) -> frozenset[str]:
         for symbol in index.symbols
     }
     return frozenset(indices | {e.symbol for e in definition.expressions() if isinstance(e, Size)})
+
+
+def accumulation(target: Access, value: ScalarExpr, dims: tuple[str, ...]) -> Reduction | None:
+    """Return the reduction that `target = value` performs over dimensions, or None.
+
+    An assignment accumulates where the value reads the target once, and only under applications of
+    one function that may reduce: `C + x`, `x + C`, `(C + x) + y`.
+
+    Args:
+        target: the element that is written.
+        value: the value that is written.
+        dims: the dimensions of the iteration space that the target lacks.
+    """
+    if not isinstance(value, Apply) or value.function not in REDUCTIONS:
+        return None
+    if sum(expr == target for expr in value.walk()) != 1:
+        return None
+    expr: ScalarExpr = value
+    while expr != target:
+        if not isinstance(expr, Apply):
+            return None
+        if (expr.function, expr.attribute) != (value.function, value.attribute):
+            return None
+        expr = next(arg for arg in expr.args if any(part == target for part in arg.walk()))
+    return Reduction(value.function, dims, value.attribute)

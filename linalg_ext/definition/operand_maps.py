@@ -211,6 +211,16 @@ def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
             f"{definition.name}: {operand.name} is no tensor: it has no dimensions to map"
         )
     accesses = definition.accesses[operand.name]
+    if operand.name in {lookup.operand for lookup in definition.lookups}:
+        raise ArgumentError(
+            f"{definition.name}: {operand.name} is looked up at computed indices",
+            hint="transpose or broadcast it before the op",
+        )
+    if any(a.recurrence and a.target.operand == operand.name for a in definition.assignments):
+        raise ArgumentError(
+            f"{definition.name}: {operand.name} is the output of a recurrence",
+            hint="transpose it after the op",
+        )
     if len(accesses) != 1:
         raise ArgumentError(
             f"{definition.name}: {operand.name} is read in {len(accesses)} ways at once",
@@ -256,7 +266,7 @@ def readings(
     """
     ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
     found: list[str] = []
-    if len(ranked.dims) > _MOST_DIMS or any(len(a) > 1 for a in ranked.accesses.values()):
+    if len(ranked.dims) > _MOST_DIMS or any(len(a) != 1 for a in ranked.accesses.values()):
         return []
     inputs = [operand.name for operand in ranked.inputs if operand.name in shapes]
     # One operand otherwise, or else two of them.

@@ -9,25 +9,155 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
-from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.model import IteratorType, OpDefinition
+from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.calls import per_output, resolve_dtypes, resolve_shapes, split_inputs
+from linalg_ext.definition.initial import initial_number, recurrence_start
+from linalg_ext.definition.model import (
+    IteratorType,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    reads_before,
+)
 from linalg_ext.definition.numpy_functions import apply_function, cast_values
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
+    Carried,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
 )
-from linalg_ext.definition.shapes import symbol_sizes
+from linalg_ext.definition.shapes import infer_extents, symbol_sizes
+from linalg_ext.definition.specialization import at_rank
 from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+
+
+def reference(
+    definition: OpDefinition, operands: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> Array | tuple[Array, ...]:
+    """Compute the result of an op for arrays; see `OpDefinition.reference`."""
+    keywords = dict(keywords)
+    init = per_output(definition, "init", keywords.pop("init", None))
+    dtype = _dtype(definition, keywords.pop("dtype", None))
+    given = split_inputs(definition, operands, keywords)
+    attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
+    inputs = {
+        operand.name: _input(definition, operand, value)
+        for operand, value in zip(definition.inputs, given, strict=True)
+    }
+    inits = {name: _array(definition, name, value) for name, value in init.items()}
+    known = {name: array.dtype for name, array in inits.items()}
+    dtypes = resolve_dtypes(definition, inputs, known, dtype)
+    tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
+    shapes = resolve_shapes(
+        definition,
+        {o.name: inputs[o.name].shape for o in tensors},
+        {name: array.shape for name, array in inits.items()},
+        attributes,
+    )
+    call = _Call(definition, dtypes, shapes, attributes)
+    arrays = {o.name: call.converted(o, inputs[o.name]) for o in definition.inputs}
+    for output in definition.outputs:
+        before = inits.get(output.name)
+        arrays[output.name] = (
+            call.initial(output) if before is None else call.converted(output, before)
+        )
+    results = call.evaluate(arrays)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call, its dtypes and shapes known."""
+
+    definition: OpDefinition
+    dtypes: Mapping[str, np.dtype[Any]]
+    shapes: Mapping[str, tuple[int, ...]]
+    attributes: CallAttributes
+
+    def converted(self, operand: Operand, value: Any) -> Array:
+        """An operand in the dtype of its type variable."""
+        array = np.asarray(value)
+        dtype = self.dtypes[str(operand.type_var)]
+        with np.errstate(all="ignore"):
+            converted = array.astype(dtype)
+        if operand.kind is OperandKind.SCALAR and dtype.kind in "iub" and converted != array:
+            raise DTypeError(f"{self.definition.name}: {operand.name}={value!r} is no {dtype}")
+        return converted
+
+    def initial(self, output: Operand) -> Array:
+        """Return the initial value of an output: the neutral element where it accumulates."""
+        assignment = self.definition.assignment_to(output.name)
+        shape, dtype = self.shapes[output.name], self.dtypes[str(output.type_var)]
+        if not reads_before(self.definition, output.name):
+            return np.zeros(shape, dtype)
+        return np.full(shape, initial_number(assignment, self.attributes, dtype), dtype)
+
+    def evaluate(self, arrays: dict[str, Array]) -> list[Array]:
+        """The outputs."""
+        definition = self.definition
+        shapes = dict(self.shapes)
+        if definition.is_rank_polymorphic:
+            shape = shapes[definition.outputs[0].name]
+            definition = at_rank(definition, len(shape))
+            for operand in definition.operands:
+                if operand.kind.is_tensor:
+                    arrays[operand.name] = np.broadcast_to(arrays[operand.name], shape)
+                    shapes[operand.name] = shape
+        extents = infer_extents(definition, shapes, self.attributes.symbols)
+        missing = [dim for dim in definition.dims if dim not in extents]
+        if missing:
+            raise ShapeError(
+                f"{definition.name}: the size of dimension {', '.join(missing)} does not follow "
+                "from the operands",
+                hint="give init=, which has the shape of the output",
+            )
+        return evaluate(definition, arrays, extents, self.dtypes, self.attributes)
+
+
+def _dtype(definition: OpDefinition, value: Any) -> np.dtype[Any] | None:
+    try:
+        return None if value is None else np.dtype(value)
+    except TypeError:
+        raise DTypeError(f"{definition.name}: dtype={value!r} is no dtype") from None
+
+
+def _input(definition: OpDefinition, operand: Operand, value: Any) -> Any:
+    """An array, or for a scalar a number: Python's take part in dtypes as weakly as in NumPy."""
+    if operand.kind is not OperandKind.SCALAR:
+        return _array(definition, operand.name, value)
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return value
+    array = _array(definition, operand.name, value)
+    if array.ndim:
+        raise ShapeError(
+            f"{definition.name}: {operand.name} is a scalar, but an array of shape {array.shape} "
+            "is given",
+            expected="a number",
+        )
+    return array[()]
+
+
+def _array(definition: OpDefinition, name: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{definition.name}: {name} is no array", notes=[str(error)]) from None
+    if array.dtype.kind in "OSUMm":
+        raise DTypeError(f"{definition.name}: {name} is an array of {array.dtype}, not of numbers")
+    return array
+
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -69,8 +199,19 @@ def _evaluate_step(
     spaces = {kind: _axes(definition, kind) for kind in IteratorType}
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
-    sizes = [range(extents[dim]) for dim in spaces[IteratorType.REDUCTION]]
+    backwards = {
+        a.recurrence[0] for a in definition.assignments if a.recurrence and a.recurrence[1]
+    }
+    sizes = [
+        range(extents[dim])[:: -1 if dim in backwards else 1]
+        for dim in spaces[IteratorType.REDUCTION]
+    ]
     scope = _Scope(dtypes, attributes, symbols, tuple(parallel))
+    scope.starts = {
+        a.target.operand: recurrence_start(a, attributes, dtypes[str(a.target.type_var)])
+        for a in definition.assignments
+        if a.recurrence
+    }
     for point in itertools.product(*sizes):
         position = {
             **grid,
@@ -105,15 +246,41 @@ class _Scope:
         self.attributes = attributes
         self.symbols = symbols
         self.shape = tuple(shape)
+        self.starts: Mapping[str, complex] = {}
 
-    def indices(self, access: Access, position: Mapping[str, Any]) -> tuple[Array, ...]:
+    def indices(self, access: Access | Carried, position: Mapping[str, Any]) -> tuple[Array, ...]:
         """Index arrays of an access at one position of the reduction space."""
+        return tuple(self._index(index, position) for index in access.indices)
+
+    def _index(self, index: AffineExpr, position: Mapping[str, Any]) -> Array:
         leaves: dict[AffineExpr, Any] = {AffineDim(dim): grid for dim, grid in position.items()}
         leaves.update(self.symbols)
-        return tuple(
-            np.broadcast_to(np.asarray(index.evaluate(leaves)), self.shape)
-            for index in access.indices
-        )
+        return np.broadcast_to(np.asarray(index.evaluate(leaves)), self.shape)
+
+    def _looked_up(
+        self, lookup: Lookup, position: Mapping[str, Any], arrays: Mapping[str, Array]
+    ) -> Array:
+        """Elements at computed places, each moved to the nearest in range."""
+        table = arrays[lookup.operand]
+        places = [
+            self._index(index, position)
+            if isinstance(index, AffineExpr)
+            else np.clip(self.value(index, position, arrays), 0, size - 1)
+            for index, size in zip(lookup.indices, table.shape, strict=True)
+        ]
+        return np.asarray(table[tuple(np.broadcast_arrays(*places))])
+
+    def _carried(
+        self, carried: Carried, position: Mapping[str, Any], arrays: Mapping[str, Array]
+    ) -> Array:
+        """The elements of one step before; what the recurrence starts from before the first."""
+        output = arrays[carried.operand]
+        places = self.indices(carried, position)
+        inside = [(p >= 0) & (p < size) for p, size in zip(places, output.shape, strict=True)]
+        if not np.logical_and.reduce(inside).all():
+            start = np.asarray(self.starts[carried.operand]).astype(output.dtype)
+            return np.broadcast_to(start, self.shape)
+        return np.asarray(output[places])
 
     def value(
         self, expr: ScalarExpr, position: Mapping[str, Any], arrays: Mapping[str, Array]
@@ -122,6 +289,10 @@ class _Scope:
         match expr:
             case Access():
                 return np.asarray(arrays[expr.operand][self.indices(expr, position)])
+            case Lookup():
+                return self._looked_up(expr, position, arrays)
+            case Carried():
+                return self._carried(expr, position, arrays)
             case ScalarOperand():
                 return np.asarray(arrays[expr.operand])
             case Const(value=value):

@@ -10,8 +10,10 @@ from linalg_ext.definition.model import Assignment, OpDefinition, Operand
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
+    Carried,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
@@ -90,6 +92,17 @@ class Renaming:
         match expr:
             case Access():
                 return self._access(expr)
+            case Carried():
+                renamed = self._access(Access(expr.operand, expr.indices, expr.type_var))
+                return Carried(renamed.operand, renamed.indices, renamed.type_var)
+            case Lookup(operand=name, indices=indices, type_var=type_var):
+                return Lookup(
+                    self.operands.get(name, name),
+                    tuple(
+                        i if isinstance(i, ScalarExpr) else self.indices((i,))[0] for i in indices
+                    ),
+                    self._type_var(type_var) or type_var,
+                )
             case ScalarOperand(operand=name, type_var=type_var):
                 return ScalarOperand(
                     self.operands.get(name, name), self._type_var(type_var) or type_var
@@ -119,6 +132,12 @@ def rewrite_expression(expr: ScalarExpr, change: Callable[[ScalarExpr], ScalarEx
     """An expression with every part replaced, from the inside out."""
     if isinstance(expr, Apply):
         expr = replace(expr, args=tuple(rewrite_expression(arg, change) for arg in expr.args))
+    elif isinstance(expr, Lookup):
+        indices = (
+            rewrite_expression(index, change) if isinstance(index, ScalarExpr) else index
+            for index in expr.indices
+        )
+        expr = replace(expr, indices=tuple(indices))
     return change(expr)
 
 
@@ -143,7 +162,9 @@ def with_indices(
         return tuple(change(expr) for expr in exprs)
 
     def access(expr: ScalarExpr) -> ScalarExpr:
-        return replace(expr, indices=changed(expr.indices)) if isinstance(expr, Access) else expr
+        if isinstance(expr, (Access, Carried)):
+            return replace(expr, indices=changed(expr.indices))
+        return expr
 
     named = with_values(definition, access)
     return replace(

@@ -7,10 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from linalg_ext.definition.affine import AffineExpr
-from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
+import numpy as np
+
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
+from linalg_ext.definition.functions import (
+    BINARY,
+    FUNCTIONS,
+    TERNARY,
+    TYPE,
+    UNARY,
+    Function,
+    FunctionKind,
+)
 from linalg_ext.definition.types import BOOLEAN, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
 
@@ -24,8 +41,9 @@ def _refuse_operator(symbol: str, hint: str) -> NoReturn:
 class ScalarExpr:
     """A scalar expression; `+ - * / **`, `< <= > >=`, `& | ^ ~`, `abs` and minus build larger ones.
 
-    A Python number beside an expression becomes a constant of the expression's type. `==` and `!=`
-    compare trees, as Python's containers need it: elements are compared by `eq` and `ne`.
+    So do NumPy's ufuncs that have a function here, such as `np.exp`, and `x << 3`. A number beside
+    an expression becomes a constant of the expression's type. `==` and `!=` compare trees, as
+    Python's containers need it: elements are compared by `eq` and `ne`.
     """
 
     __slots__ = ()
@@ -69,8 +87,69 @@ class ScalarExpr:
     def __matmul__(self, other: object) -> NoReturn:
         _refuse_operator("@", "write the product of elements, as in C[D.m] += A[D.m, D.k] * B[D.k]")
 
+    def __lshift__(self, other: object) -> ScalarExpr:
+        if isinstance(other, int) and 0 <= other < 63:
+            return _binary("mul", self, 1 << other)
+        _refuse_operator("<<", "shift by a number, as in x << 3; else multiply by a power of two")
+
+    def __rshift__(self, other: object) -> NoReturn:
+        _refuse_operator(">>", "divide by a power of two: x / 8 rounds towards zero")
+
     def __abs__(self) -> ScalarExpr:
         return Apply(UNARY["abs"], (self,))
+
+    def __floor__(self) -> ScalarExpr:
+        return Apply(UNARY["floor"], (self,))
+
+    def __ceil__(self) -> ScalarExpr:
+        return Apply(UNARY["ceil"], (self,))
+
+    def __trunc__(self) -> ScalarExpr:
+        return Apply(UNARY["trunc"], (self,))
+
+    def __round__(self) -> ScalarExpr:
+        return Apply(UNARY["roundeven"], (self,))
+
+    def __float__(self) -> NoReturn:
+        raise DefinitionError(
+            f"`{self}` is used as a number, and has none when the operation is declared",
+            where=caller_location(),
+            hint="write UnaryFn.exp(x) or np.exp(x) in the place of math.exp(x), and so for the "
+            "others: UnaryFn and BinaryFn list what there is",
+        )
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
+        """Return the expression of a ufunc of NumPy's that has a function here."""
+        name = ufunc.__name__
+        function = _FUNCTIONS_OF_UFUNCS.get(name)
+        if all(isinstance(each, ScalarExpr) and type_of(each) == BOOLEAN for each in operands):
+            # On conditions, and on no other numbers, the logical functions are those of bits.
+            function = function or _FUNCTIONS_OF_UFUNCS.get(name.replace("logical", "bitwise"))
+        if method != "__call__" or keywords or function is None:
+            used = name if method == "__call__" else f"{name}.{method}"
+            raise DefinitionError(
+                f"`np.{used}` has no function of elements",
+                where=caller_location(),
+                expected="a function of UnaryFn, BinaryFn or TernaryFn, or a ufunc of the same "
+                "meaning with its operands alone",
+                hint="reduce by `C[D.m] += A[D.m, D.k]`" if method == "reduce" else None,
+            )
+        return apply(function, operands)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        """Return the expression of `np.where` and `np.clip`; any other function is refused."""
+        chosen = {"where": TERNARY["select"], "clip": TERNARY["clamp"]}.get(function.__name__)
+        if chosen is None or keywords or len(args) != 3:
+            raise DefinitionError(
+                f"`np.{function.__name__}` is no function of elements",
+                where=caller_location(),
+                expected="a function of UnaryFn, BinaryFn or TernaryFn",
+                hint="the body of an op computes one element; sums and maxima are written as "
+                "`C[D.m] += A[D.m, D.k]` and ReduceFn.max[D.k](...)",
+            )
+        return apply(chosen, args)
 
     def __invert__(self) -> ScalarExpr:
         return Apply(UNARY["not"], (self,))
@@ -132,6 +211,66 @@ class Access(ScalarExpr):
         return f"{self.operand}[{', '.join(map(str, self.indices))}]"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Lookup(ScalarExpr):
+    """An element of a tensor at a place that other elements tell: `W[I[D.n], D.e]`.
+
+    A computed index out of range is moved to the nearest in range, as `linalg_ext.gather` does.
+
+    Attributes:
+        operand: the tensor.
+        indices: one for each axis: an affine index, or an expression of integers (int64).
+        type_var: the element type of the tensor.
+    """
+
+    operand: str
+    indices: tuple[AffineExpr | ScalarExpr, ...]
+    type_var: TypeVar
+
+    def __iadd__(self, value: ScalarExpr | float) -> Accumulation:  # type: ignore[override]
+        # `C[m] += x` is C[m].__iadd__(x), then C.__setitem__(m, ...): an accumulation, not a sum.
+        return Accumulation(BINARY["add"], as_operand(value, self.type_var, "+="), None)
+
+    @property
+    def operands(self) -> tuple[ScalarExpr, ...]:
+        """The computed indices."""
+        return tuple(index for index in self.indices if isinstance(index, ScalarExpr))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Dimensions of the affine indices."""
+        return tuple(d for i in self.indices if isinstance(i, AffineExpr) for d in i.dims)
+
+    def __repr__(self) -> str:
+        # Every computed index is cast to int64, which goes without saying.
+        indices = [
+            i.args[0] if isinstance(i, Apply) and i.function.kind is FunctionKind.TYPE else i
+            for i in self.indices
+        ]
+        return f"{self.operand}[{', '.join(map(str, indices))}]"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Carried(ScalarExpr):
+    """The element of the output that a recurrence wrote one step before: `O[D.n - 1]`.
+
+    Before the first step it is the neutral element of the reduction that the recurrence is
+    (`O[n - 1] + X[n]`), else 0.
+
+    Attributes:
+        operand: the output.
+        indices: those of the target, one of them less or more by 1.
+        type_var: the element type of the output.
+    """
+
+    operand: str
+    indices: tuple[AffineExpr, ...]
+    type_var: TypeVar
+
+    def __repr__(self) -> str:
+        return f"{self.operand}[{', '.join(map(str, self.indices))}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Accumulation:
     """An accumulation to assign: `C[...] += value` or `C[...] = ReduceFn.f[dims](value)`.
@@ -143,6 +282,7 @@ class Accumulation:
         dims: dimensions to reduce over; None for all that the value reads and the target lacks.
         attribute: the function attribute that chooses the function, or None.
         initial: the start of a fold: a number, or the function whose neutral element it is.
+        is_scatter: whether it is a scatter, see `Reduction`.
     """
 
     function: Function | None
@@ -150,6 +290,7 @@ class Accumulation:
     dims: tuple[str, ...] | None
     attribute: str | None = None
     initial: Function | float | None = None
+    is_scatter: bool = False
 
     def __add__(self, other: object) -> NoReturn:
         self._refuse()
@@ -237,7 +378,7 @@ class Apply(ScalarExpr):
 
 def type_of(expr: ScalarExpr) -> TypeVar | None:
     """The type variable of an expression; None for bare constants and indices."""
-    if isinstance(expr, (Access, ScalarOperand)):
+    if isinstance(expr, (Access, ScalarOperand, Lookup, Carried)):
         return expr.type_var
     if isinstance(expr, Apply):
         if expr.function.kind is FunctionKind.TYPE:
@@ -278,10 +419,90 @@ def _binary(name: str, lhs: ScalarExpr | float, rhs: ScalarExpr | float) -> Appl
     return apply(BINARY[name], (lhs, rhs))
 
 
+_FUNCTIONS_OF_UFUNCS = {
+    **{
+        name: function
+        for table in FUNCTIONS.values()
+        for name, function in table.items()
+        if function.kind is not FunctionKind.TYPE and isinstance(getattr(np, name, None), np.ufunc)
+    },
+    **{
+        ufunc: UNARY[name]
+        for ufunc, name in {
+            "absolute": "abs",
+            "negative": "negf",
+            "conjugate": "conj",
+            "rint": "roundeven",
+            "invert": "not",
+            "bitwise_not": "not",
+            "arcsin": "asin",
+            "arccos": "acos",
+            "arctan": "atan",
+            "arcsinh": "asinh",
+            "arccosh": "acosh",
+            "arctanh": "atanh",
+        }.items()
+    },
+    **{
+        ufunc: BINARY[name]
+        for ufunc, name in {
+            "subtract": "sub",
+            "multiply": "mul",
+            "divide": "div",
+            "true_divide": "div",
+            "maximum": "max_signed",
+            "minimum": "min_signed",
+            "power": "powf",
+            "fmod": "rem",
+            "arctan2": "atan2",
+            "bitwise_and": "and",
+            "bitwise_or": "or",
+            "bitwise_xor": "xor",
+            "equal": "eq",
+            "not_equal": "ne",
+            "less": "lt",
+            "less_equal": "le",
+            "greater": "gt",
+            "greater_equal": "ge",
+        }.items()
+    },
+}
+"""The function of each ufunc of NumPy's that has one of the same meaning."""
+
+
+def position(expr: AffineExpr) -> ScalarExpr:
+    """Return an index as a number of type index, to compute or to compare with.
+
+    Raises:
+        DefinitionError: it has a quotient or a remainder.
+    """
+    match expr:
+        case AffineDim(name=name):
+            return Index(name)
+        case AffineSymbol(name=name):
+            return Size(name)
+        case AffineConst(value=value):
+            return Const(value)
+        case AffineBinary(kind=AffineKind.ADD, lhs=lhs, rhs=rhs):
+            return Apply(BINARY["add"], (position(lhs), position(rhs)))
+        case AffineBinary(kind=AffineKind.MUL, lhs=lhs, rhs=rhs):
+            return Apply(BINARY["mul"], (position(lhs), position(rhs)))
+    raise DefinitionError(
+        f"the index `{expr}` divides, and is used as a number",
+        where=caller_location(),
+        hint="write it with index(D.x), / and BinaryFn.rem",
+    )
+
+
+AffineExpr.as_number = position
+
+
 def as_operand(value: object, type_var: TypeVar | None, function: str) -> ScalarExpr:
     """`value` as an operand of `function`; a Python number becomes a constant of the type."""
     if isinstance(value, ScalarExpr):
         return value
+    if isinstance(value, np.number) and not isinstance(value, np.complexfloating):
+        value = value.item()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         constant = Const(value)
         if type_var is None:
@@ -306,7 +527,10 @@ def _describe(value: object) -> str:
 
 def _cure_for(value: object) -> str | None:
     if isinstance(value, bool):
-        return "for a number write 1 or 0; `==` compares expressions while the op is declared"
+        return (
+            "for a number write 1 or 0; for x == y write BinaryFn.eq(x, y), for x != y "
+            "BinaryFn.ne(x, y): `==` compares expressions while the op is declared"
+        )
     if isinstance(value, Accumulation):
         return "assign it to an output by itself; compute on the result in an op of its own"
     if isinstance(value, AffineExpr):

@@ -22,8 +22,8 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
     AffineSymbol,
+    linear_terms,
 )
-from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import DefinitionError, ShapeError
 
@@ -294,6 +294,25 @@ def check_shapes(
             _check_reach(definition, term, extents)
     _check_equal_symbols(definition, shapes)
     _check_declared_sizes(definition, shapes, symbols)
+    _check_tables(definition, shapes, extents)
+
+
+def _check_tables(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size | None]],
+    extents: Mapping[str, int],
+) -> None:
+    """A computed index is moved to the nearest in range; an empty axis has none."""
+    for lookup in definition.lookups:
+        for axis, index in enumerate(lookup.indices):
+            shape = shapes.get(lookup.operand, ())
+            is_empty = axis < len(shape) and shape[axis] == 0 and not isinstance(index, AffineExpr)
+            if is_empty and 0 not in extents.values():
+                raise ShapeError(
+                    f"{definition.name}: `{lookup}` looks up in {lookup.operand}, which has size 0 "
+                    f"along axis {axis}",
+                    expected="a size of 1 or more",
+                )
 
 
 def _check_declared_sizes(
@@ -349,7 +368,8 @@ def _check_equal_symbols(
 
 def check_rank(definition: OpDefinition, name: str, rank: int) -> None:
     """Raise unless an operand has the rank that the op indexes it with."""
-    expected = len(definition.accesses[name][0])
+    accesses = definition.accesses[name]
+    expected = len(accesses[0]) if accesses else definition.operand(name).rank
     if rank != expected and not definition.is_rank_polymorphic:
         raise ShapeError(
             f"{definition.name}: operand {name} is of rank {rank}",
@@ -378,12 +398,15 @@ def _index_terms(
         for symbol, size in symbol_sizes(definition, shapes, symbols).items()
         if isinstance(size, int)
     }
+    looked_up: dict[str, list[tuple[object, ...]]] = {}
+    for lookup in definition.lookups:
+        looked_up.setdefault(lookup.operand, []).append(lookup.indices)
     return [
         _IndexTerm(_known_index(definition, index, known), size, name, axis, index)
         for name, shape in shapes.items()
-        for indices in definition.accesses[name]
+        for indices in (*definition.accesses[name], *looked_up.get(name, ()))
         for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
-        if size is not None
+        if size is not None and isinstance(index, AffineExpr)
     ]
 
 

@@ -14,12 +14,18 @@ from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
 from linalg_ext.definition.renaming import Renaming, rewrite_expression
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size, type_of
-from linalg_ext.definition.types import PREDEFINED, TypeVar
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+    type_of,
+)
+from linalg_ext.definition.types import PREDEFINED, PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import DefinitionError
-
-_PREDEFINED_TYPES = {name: name.lower() for name in PREDEFINED}
-"""MLIR's names of the type variables of fixed meaning."""
 
 
 def specialize(
@@ -41,7 +47,7 @@ def specialize(
     Raises:
         DefinitionError: a type variable has no type.
     """
-    known = {**types, **_PREDEFINED_TYPES}
+    known = {**types, **PREDEFINED_ELEMENTS}
     missing = [t.name for t in definition.type_vars if t.name not in known]
     if missing:
         raise DefinitionError(
@@ -52,7 +58,7 @@ def specialize(
     owner = {
         element: f"T{i + 1}" if len(elements) > 1 else "T" for i, element in enumerate(elements)
     }
-    for name, element in _PREDEFINED_TYPES.items():
+    for name, element in PREDEFINED_ELEMENTS.items():
         owner.setdefault(element, name)
     merged = Renaming(
         type_vars={name: owner[element] for name, element in known.items() if element in owner},
@@ -206,7 +212,7 @@ class _Specializer:
     def _element(self, type_var: TypeVar | None) -> str:
         if type_var is None:
             return ""
-        return self.types.get(type_var.name) or _PREDEFINED_TYPES.get(type_var.name, "")
+        return self.types.get(type_var.name) or PREDEFINED_ELEMENTS.get(type_var.name, "")
 
 
 _ON_BOOLEANS = {
@@ -228,3 +234,34 @@ def _is_integer(element: str) -> bool:
 
 def _width(element: str) -> int:
     return 64 if element == "index" else int(element[1:])
+
+
+def with_own_types(definition: OpDefinition) -> OpDefinition:
+    """The definition with a type variable for each operand that shares the result's.
+
+    What is read of it is cast to the type of the result, as the ops of upstream do whose operands
+    have type variables of their own: `add(lhs: T, rhs: T) -> O: T` becomes that of `(T_lhs, T_rhs)
+    -> T`. A definition of several outputs stays as it is.
+    """
+    if len(definition.outputs) != 1:
+        return definition
+    result = definition.outputs[0].type_var
+    if result is None or result.name in PREDEFINED:
+        return definition
+    own = {o.name: TypeVar(f"T_{o.name}") for o in definition.inputs if o.type_var == result}
+
+    def cast(expr: ScalarExpr) -> ScalarExpr:
+        if isinstance(expr, (Access, ScalarOperand)) and expr.operand in own:
+            typed = replace(expr, type_var=own[expr.operand])
+            return Apply(TYPE["cast_signed"], (typed,), result)
+        return expr
+
+    return replace(
+        definition,
+        operands=tuple(
+            replace(o, type_var=own[o.name]) if o.name in own else o for o in definition.operands
+        ),
+        assignments=tuple(
+            replace(a, value=rewrite_expression(a.value, cast)) for a in definition.assignments
+        ),
+    )

@@ -49,7 +49,7 @@ from linalg_ext.structured.mixed import (
     Index,
     mixed_attribute,
 )
-from linalg_ext.structured.op_builders import as_values
+from linalg_ext.structured.operands import as_values
 
 Given: TypeAlias = ir.Value | ir.OpView
 """A value, or an op that has one result."""

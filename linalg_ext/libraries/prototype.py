@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from linalg_ext.definition.element_types import family
+from linalg_ext.definition.types import family
 from linalg_ext.errors import LibraryError
 
 _FORM = "a name and types of MLIR: `add(memref<?x?xf32>, f32, memref<?x?xf32>)`"

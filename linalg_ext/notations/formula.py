@@ -8,22 +8,31 @@ a formula does not say types, so none is read back.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
+    Carried,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
 )
-from linalg_ext.notations.formula_style import ATOM, SUM, Rendered, Style
-from linalg_ext.notations.formula_styles import LATEX, TEXT
 from linalg_ext.notations.registry import Notation, register
 
 
@@ -103,6 +112,13 @@ class _Formula:
         match expr:
             case Access():
                 return Rendered(self._access(expr), ATOM)
+            case Lookup() | Carried():
+                self._said.add(expr.operand)
+                indices = [
+                    self._index(index) if isinstance(index, AffineExpr) else self._expression(index)
+                    for index in expr.indices
+                ]
+                return Rendered(self._style.access(expr.operand, indices), ATOM)
             case ScalarOperand(operand=name):
                 self._said.add(name)
                 return Rendered(style.name(name), ATOM)
@@ -171,3 +187,326 @@ def _without(value: ScalarExpr, target: Access) -> ScalarExpr | None:
             args[position] = rest
             return replace(value, args=tuple(args))
     return None
+
+
+CHOICE, COMPARISON, SUM, QUOTIENT, PRODUCT, NEGATION, POWER, ATOM = range(8)
+"""Precedences of the pieces of a formula, the loosest first."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A piece of a formula and how tightly it holds together."""
+
+    text: str
+    level: int
+
+
+Form = Callable[["Style", Sequence[Rendered]], Rendered]
+"""Writes a function of some arguments."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The spelling of the parts of a formula.
+
+    Attributes:
+        forms: functions that are not written as `f(x, y)`.
+        reductions: the sign of a reduction, by its function.
+        brackets: an opening and a closing bracket.
+        member: the sign between dimensions and the tensor that states their ranges.
+        separator: between assignments.
+        dim, name: spell a dimension or symbol, an operand or function.
+        element: spells an element of a tensor.
+        affine_forms: the forms of operations on indices.
+        reduced: spells the sign of a reduction and its ranges.
+        scientific: spells a number from its `repr`.
+    """
+
+    forms: Mapping[str, Form]
+    reductions: Mapping[str, str]
+    brackets: tuple[str, str]
+    member: str
+    separator: str
+    dim: Callable[[str], str]
+    name: Callable[[str], str]
+    element: Callable[[str, Sequence[str]], str]
+    affine_forms: Mapping[AffineKind, Form]
+    reduced: Callable[[str, str], str]
+    scientific: Callable[[str], str]
+
+    def held(self, piece: Rendered, level: int) -> str:
+        """A piece in brackets, unless it holds together as tightly as a level asks."""
+        opening, closing = self.brackets
+        return piece.text if piece.level >= level else f"{opening}{piece.text}{closing}"
+
+    def call(self, name: str, args: Sequence[Rendered]) -> Rendered:
+        """`name(x, y)`."""
+        opening, closing = self.brackets
+        inside = ", ".join(arg.text for arg in args)
+        return Rendered(f"{self.name(name)}{opening}{inside}{closing}", ATOM)
+
+    def function(self, name: str, args: Sequence[Rendered]) -> Rendered:
+        """A function of the language."""
+        form = self.forms.get(name)
+        return form(self, args) if form is not None else self.call(name, args)
+
+    def reduction(self, name: str, ranges: str, body: Rendered) -> Rendered:
+        """A reduction of a body over ranges."""
+        sign = self.reductions.get(name) or self.name(name)
+        return Rendered(f"{self.reduced(sign, ranges)} {self.held(body, QUOTIENT)}", SUM)
+
+    def access(self, operand: str, indices: Sequence[Rendered]) -> str:
+        """An element of a tensor; of one of rank 0, its name."""
+        if not indices:
+            return self.name(operand)
+        return self.element(self.name(operand), [index.text for index in indices])
+
+    def number(self, value: complex) -> Rendered:
+        """A constant."""
+        text = self.scientific(repr(value))
+        return Rendered(text, NEGATION if text.startswith("-") else ATOM)
+
+    def affine(self, expr: AffineExpr) -> Rendered:
+        """An index."""
+        if isinstance(expr, AffineDim | AffineSymbol):
+            return Rendered(self.dim(expr.name), ATOM)
+        if isinstance(expr, AffineConst):
+            return self.number(expr.value)
+        if not isinstance(expr, AffineBinary):
+            return Rendered(str(expr), SUM)
+        if expr.kind is AffineKind.ADD and (taken := _taken_away(expr.rhs)) is not None:
+            minus = infix(" - ", SUM, grouped=True)
+            return minus(self, [self.affine(expr.lhs), self.affine(taken)])
+        if expr.kind is AffineKind.MUL and expr.rhs == AffineConst(-1):
+            return negation(self, [self.affine(expr.lhs)])
+        form = self.affine_forms[expr.kind]
+        return form(self, [self.affine(expr.lhs), self.affine(expr.rhs)])
+
+
+def infix(sign: str, level: int, *, grouped: bool = False) -> Form:
+    """`x sign y`; `grouped` where a right side of the same level needs brackets."""
+
+    def form(style: Style, args: Sequence[Rendered]) -> Rendered:
+        left, right = args
+        text = f"{style.held(left, level)}{sign}{style.held(right, level + grouped)}"
+        return Rendered(text, level)
+
+    return form
+
+
+def quotient(sign: str) -> Form:
+    """`x sign y` for divisions, which no product may come near without brackets."""
+
+    def form(style: Style, args: Sequence[Rendered]) -> Rendered:
+        left, right = args
+        text = f"{style.held(left, PRODUCT)}{sign}{style.held(right, NEGATION)}"
+        return Rendered(text, QUOTIENT)
+
+    return form
+
+
+def negation(style: Style, args: Sequence[Rendered]) -> Rendered:
+    """`-x`."""
+    return Rendered(f"-{style.held(args[0], POWER)}", NEGATION)
+
+
+def around(opening: str, closing: str) -> Form:
+    """`|x|` and the like: brackets of its own."""
+    return lambda style, args: Rendered(f"{opening}{args[0].text}{closing}", ATOM)
+
+
+def power_of(exponent: str) -> Form:
+    """A fixed power, as a superscript."""
+    return lambda style, args: Rendered(f"{style.held(args[0], ATOM)}{exponent}", POWER)
+
+
+def _taken_away(expr: AffineExpr) -> AffineExpr | None:
+    """x, where an expression is -x."""
+    if isinstance(expr, AffineConst):
+        return AffineConst(-expr.value) if expr.value < 0 else None
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.MUL:
+        factor = expr.rhs
+        if isinstance(factor, AffineConst) and factor.value < 0:
+            return expr.lhs * -factor.value
+    return None
+
+
+def _named(name: str) -> Form:
+    return lambda style, args: style.call(name, args)
+
+
+def _comparisons(spellings: Mapping[str, str]) -> dict[str, Form]:
+    return {name: infix(f" {sign} ", COMPARISON, grouped=True) for name, sign in spellings.items()}
+
+
+_SIGNED: dict[str, Form] = {
+    f"{name}{suffix}": _named(name)
+    for name in ("max", "min")
+    for suffix in ("_signed", "_unsigned")
+}
+
+
+def _text_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
+    condition, x, y = (style.held(arg, COMPARISON) for arg in args)
+    return Rendered(f"{x} if {condition} else {y}", CHOICE)
+
+
+def _text_reciprocal(style: Style, args: Sequence[Rendered]) -> Rendered:
+    return Rendered(f"1 / {style.held(args[0], POWER)}", QUOTIENT)
+
+
+TEXT = Style(
+    forms={
+        **_SIGNED,
+        **_comparisons({"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}),
+        "add": infix(" + ", SUM),
+        "sub": infix(" - ", SUM, grouped=True),
+        "mul": infix(" * ", PRODUCT),
+        "div": quotient(" / "),
+        "div_unsigned": quotient(" / "),
+        "powf": infix(" ** ", POWER, grouped=True),
+        "negf": negation,
+        "square": power_of("²"),
+        "abs": around("|", "|"),
+        "floor": around("⌊", "⌋"),
+        "ceil": around("⌈", "⌉"),
+        "reciprocal": _text_reciprocal,
+        "rsqrt": lambda style, args: Rendered(f"1 / sqrt({args[0].text})", QUOTIENT),
+        "select": _text_choice,
+    },
+    reductions={
+        "add": "Σ",
+        "mul": "Π",
+        "max_signed": "max",
+        "max_unsigned": "max",
+        "min_signed": "min",
+        "min_unsigned": "min",
+    },
+    brackets=("(", ")"),
+    member="∈",
+    separator="; ",
+    dim=str,
+    name=str,
+    element=lambda name, indices: f"{name}[{', '.join(indices)}]",
+    affine_forms={
+        AffineKind.ADD: infix(" + ", SUM),
+        AffineKind.MUL: infix(" * ", PRODUCT),
+        AffineKind.MOD: quotient(" mod "),
+        AffineKind.FLOORDIV: quotient(" floordiv "),
+        AffineKind.CEILDIV: quotient(" ceildiv "),
+    },
+    reduced=lambda sign, ranges: f"{sign}_{{{ranges}}}",
+    scientific=str,
+)
+
+
+def _latex_name(name: str) -> str:
+    """`A`, `d_{0}`, `\\mathrm{strides}`: what is longer than a letter stands upright."""
+    if found := re.fullmatch(r"([A-Za-z])(\d+)", name):
+        return f"{found[1]}_{{{found[2]}}}"
+    if len(name) == 1:
+        return name
+    return rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
+
+
+def _latex_dim(name: str) -> str:
+    if found := re.fullmatch(r"([A-Za-z])(\d+)", name):
+        return f"{found[1]}_{{{found[2]}}}"
+    return name if len(name) == 1 else rf"\mathit{{{name.replace('_', chr(92) + '_')}}}"
+
+
+def _latex_element(name: str, indices: Sequence[str]) -> str:
+    """`C_{mn}`; with commas where an index is more than a letter."""
+    apart = "" if all(len(index) == 1 for index in indices) else ", "
+    # A name that has a subscript already, such as d_{0}, gets no second one beside it.
+    base = f"{{{name}}}" if "_{" in name else name
+    return f"{base}_{{{apart.join(indices)}}}"
+
+
+def _latex_product(style: Style, args: Sequence[Rendered]) -> Rendered:
+    left, right = (style.held(arg, PRODUCT) for arg in args)
+    sign = r" \cdot " if right[:1].isdigit() or left[-1:].isdigit() else " "
+    return Rendered(f"{left}{sign}{right}", PRODUCT)
+
+
+def _latex_fraction(style: Style, args: Sequence[Rendered]) -> Rendered:
+    return Rendered(rf"\frac{{{args[0].text}}}{{{args[1].text}}}", ATOM)
+
+
+def _latex_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
+    condition, x, y = (arg.text for arg in args)
+    cases = rf"{x} & \text{{if }} {condition} \\ {y} & \text{{otherwise}}"
+    return Rendered(rf"\begin{{cases}} {cases} \end{{cases}}", ATOM)
+
+
+def _latex_root(style: Style, args: Sequence[Rendered]) -> Rendered:
+    return Rendered(rf"\sqrt{{{args[0].text}}}", ATOM)
+
+
+def _latex_power(style: Style, args: Sequence[Rendered]) -> Rendered:
+    return Rendered(f"{style.held(args[0], ATOM)}^{{{args[1].text}}}", POWER)
+
+
+def _latex_operator(name: str) -> Form:
+    def form(style: Style, args: Sequence[Rendered]) -> Rendered:
+        opening, closing = style.brackets
+        inside = ", ".join(arg.text for arg in args)
+        return Rendered(rf"\{name}{opening}{inside}{closing}", ATOM)
+
+    return form
+
+
+def _latex_number(text: str) -> str:
+    mantissa, exponent, power = text.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if exponent else text
+
+
+LATEX = Style(
+    forms={
+        **{name: _latex_operator(name.partition("_")[0]) for name in _SIGNED},
+        **{name: _latex_operator(name) for name in ("exp", "log", "tanh", "sin", "cos", "tan")},
+        **_comparisons({"eq": "=", "ne": r"\ne", "lt": "<", "le": r"\le", "gt": ">", "ge": r"\ge"}),
+        "add": infix(" + ", SUM),
+        "sub": infix(" - ", SUM, grouped=True),
+        "mul": _latex_product,
+        "div": _latex_fraction,
+        "div_unsigned": _latex_fraction,
+        "powf": _latex_power,
+        "negf": negation,
+        "square": power_of("^{2}"),
+        "sqrt": _latex_root,
+        "rsqrt": lambda style, args: Rendered(rf"\frac{{1}}{{\sqrt{{{args[0].text}}}}}", ATOM),
+        "reciprocal": lambda style, args: Rendered(rf"\frac{{1}}{{{args[0].text}}}", ATOM),
+        "abs": around(r"\left|", r"\right|"),
+        "floor": around(r"\lfloor ", r" \rfloor"),
+        "ceil": around(r"\lceil ", r" \rceil"),
+        "select": _latex_choice,
+    },
+    reductions={
+        "add": r"\sum",
+        "mul": r"\prod",
+        "max_signed": r"\max",
+        "max_unsigned": r"\max",
+        "min_signed": r"\min",
+        "min_unsigned": r"\min",
+    },
+    brackets=(r"\left(", r"\right)"),
+    member=r"\in",
+    separator=r";\quad ",
+    dim=_latex_dim,
+    name=_latex_name,
+    element=_latex_element,
+    affine_forms={
+        AffineKind.ADD: infix(" + ", SUM),
+        AffineKind.MUL: _latex_product,
+        AffineKind.MOD: quotient(r" \bmod "),
+        AffineKind.FLOORDIV: lambda style, args: Rendered(
+            rf"\lfloor {_latex_fraction(style, args).text} \rfloor", ATOM
+        ),
+        AffineKind.CEILDIV: lambda style, args: Rendered(
+            rf"\lceil {_latex_fraction(style, args).text} \rceil", ATOM
+        ),
+    },
+    reduced=lambda sign, ranges: f"{sign}_{{{ranges}}}",
+    scientific=_latex_number,
+)

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, NotationError
-from linalg_ext.notations.subject import definition_of
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.utils.discovery import import_all
 
@@ -249,3 +248,18 @@ def _check_options(
                 f"the notation {chosen.name} has no option {name!r}",
                 expected=f"one of {', '.join(known)}" if known else "none",
             )
+
+
+def definition_of(op: object) -> OpDefinition:
+    """The definition of an op, or the definition itself.
+
+    Raises:
+        NotationError: the object is neither.
+    """
+    definition = getattr(op, "definition", op)
+    if not isinstance(definition, OpDefinition):
+        raise NotationError(
+            f"{op!r} is no op: it cannot be written down",
+            expected="an op declared with @structured_op, or its definition",
+        )
+    return definition

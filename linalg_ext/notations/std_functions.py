@@ -8,13 +8,25 @@ are named by the same rule, as `std_sexti32` is for sign extension to 32 bits.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
-from linalg_ext.definition.model import OpDefinition
-from linalg_ext.definition.scalar import Apply, Const, Index, type_of
+from linalg_ext.definition.model import Assignment, OpDefinition
+from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Carried,
+    Const,
+    Index,
+    Lookup,
+    ScalarExpr,
+    ScalarOperand,
+    type_of,
+)
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import NotationError
+from linalg_ext.errors import ArgumentError, NotationError
 
 ELEMENT_TYPES = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 """The element types of TC, as MLIR spells them; `I8` and so on are their type variables."""
@@ -234,3 +246,59 @@ def arity_of(function: StdFunction) -> int:
 def is_cast(function: StdFunction) -> bool:
     """Return whether it changes the element type."""
     return function.function.kind is FunctionKind.TYPE
+
+
+def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) -> OpDefinition:
+    """The definition with its type variables replaced; casts to the same type fall away.
+
+    Args:
+        definition: the op.
+        types: the element type of each type variable, as MLIR spells it; one for all of them; or
+            None, which leaves the definition as it is.
+
+    Raises:
+        ArgumentError: a type is none of TC's, or a name none of the op's type variables.
+    """
+    if not types:
+        return definition
+    free = [v.name for v in definition.all_type_vars if element_of(v) is None]
+    chosen = dict.fromkeys(free, types) if isinstance(types, str) else dict(types)
+    for name, element in chosen.items():
+        if element not in ELEMENT_TYPES:
+            raise ArgumentError(
+                f"{element!r} is no element type of TC",
+                expected=f"one of {', '.join(ELEMENT_TYPES)}",
+            )
+        if name not in free:
+            raise ArgumentError(
+                f"{definition.name} has no type variable {name!r}",
+                expected=f"one of {', '.join(free) or 'none: every type is fixed'}",
+            )
+    variables = {TypeVar(name): type_var(element) for name, element in chosen.items()}
+
+    def substituted(expr: ScalarExpr) -> ScalarExpr:
+        match expr:
+            case Access() | ScalarOperand() | Lookup() | Carried():
+                return replace(expr, type_var=variables.get(expr.type_var, expr.type_var))
+            case Apply(type_var=TypeVar() as old):
+                target = variables.get(old, old)
+                if type_of(expr.args[0]) == target and expr.attribute is None:
+                    return expr.args[0]
+                return replace(expr, type_var=target)
+            case _:
+                return expr
+
+    def assignment(each: Assignment) -> Assignment:
+        target = replace(
+            each.target, type_var=variables.get(each.target.type_var, each.target.type_var)
+        )
+        return replace(each, target=target, value=rewrite_expression(each.value, substituted))
+
+    return replace(
+        definition,
+        operands=tuple(
+            replace(o, type_var=variables.get(o.type_var, o.type_var)) if o.type_var else o
+            for o in definition.operands
+        ),
+        assignments=tuple(map(assignment, definition.assignments)),
+    )

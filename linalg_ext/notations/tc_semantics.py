@@ -6,30 +6,42 @@ Dimensions and symbols are discovered as they are met, in the order of the text,
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
-from linalg_ext.definition.checks import check
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.checks import RESERVED_ATTRIBUTES, check
+from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
+    AttributeType,
     Interface,
     OpDefinition,
     Operand,
     OperandKind,
     Reduction,
 )
-from linalg_ext.definition.scalar import Access, ScalarExpr
+from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.notations.std_functions import type_var
-from linalg_ext.notations.tc_expressions import Expressions, cast_cure, element_type
-from linalg_ext.notations.tc_scope import attribute_type, element_name, one_of
+from linalg_ext.notations.std_functions import (
+    ELEMENT_TYPES,
+    STD_FUNCTIONS,
+    StdFunction,
+    arity_of,
+    element_of,
+    is_cast,
+    near,
+    std_function,
+    type_var,
+)
 from linalg_ext.notations.tc_syntax import (
     AttributeDecl,
     Comprehension,
     Definition,
+    Name,
     TensorDecl,
     Term,
 )
@@ -44,8 +56,21 @@ def build(syntax: Definition, source: SourceText) -> OpDefinition:
     return _Builder(syntax, source).build()
 
 
-class _Builder(Expressions):
-    """Reads the comprehensions of one `def`."""
+class _Builder:
+    """Reads one `def`: names and sizes, expressions, and the comprehensions."""
+
+    def __init__(self, syntax: Definition, source: SourceText) -> None:
+        self.syntax = syntax
+        self.source = source
+        self.tensors = {decl.name.text: decl for decl in (*syntax.inputs, *syntax.outputs)}
+        self.outputs = {decl.name.text for decl in syntax.outputs}
+        self.attributes = {decl.name.text: decl for decl in syntax.attributes}
+        self.symbols: set[str] = set()
+        self.read: dict[str, set[tuple[int, ...]]] = {name: set() for name in self.attributes}
+        self.dims: list[str] = []
+        self.reduced: list[str] = []
+        self.used: set[str] = set()
+        self.begin()
 
     def build(self) -> OpDefinition:
         syntax = self.syntax
@@ -249,6 +274,379 @@ class _Builder(Expressions):
         decl = self.syntax.outputs[0]
         return f"{decl.name}({', '.join('ijklmn'[: len(decl.shape)])})"
 
+    def access(self, term: Term) -> Access:
+        """An element of a tensor, at its indices."""
+        decl = self.tensors[term.head]
+        if term.reduction is not None:
+            raise self.error(
+                f"tensor {term.head} has angle brackets",
+                term,
+                hint="a reduction belongs to a function: `std_addf<k>(A(m, k))`",
+            )
+        if len(term.args) != len(decl.shape):
+            raise self.error(
+                f"`{self.text(term)}` has {len(term.args)} index(es), but {term.head} is of rank "
+                f"{len(decl.shape)}",
+                term,
+                expected=f"one index for each dimension of "
+                f"`{self.part(decl.name.start, decl.element.end)}(...)`",
+            )
+        indices = tuple(self.affine(arg, self.dimension) for arg in term.args)
+        self.used.add(term.head)
+        first = self.uses.setdefault(term.head, (indices, term))
+        if first[0] != indices:
+            raise self.error(
+                f"{term.head} is used with two different indices, `{self.text(first[1])}` and "
+                f"`{self.text(term)}`",
+                term,
+                hint=f"declare {term.head} as two operands, and give the same tensor twice"
+                if term.head not in self.outputs
+                else "read an output with the indices that it is written with",
+            )
+        return Access(term.head, indices, type_var(decl.element.text))
+
+    def value(self, target: Access, term: Term) -> tuple[ScalarExpr, Reduction | None]:
+        """The expression of one update; its outermost function may reduce."""
+        if term.kind == "call" and term.head not in self.tensors and term.reduction:
+            return self._reduction(target, term)
+        return self._expression(term), None
+
+    def _reduction(self, target: Access, term: Term) -> tuple[ScalarExpr, Reduction]:
+        function = self._function(term)
+        reducing = [f.name for f in STD_FUNCTIONS.values() if f.function in REDUCTIONS]
+        if function.name not in reducing:
+            raise self.error(
+                f"{function.name} cannot reduce: it has no neutral element or an order",
+                term,
+                expected=f"one of {', '.join(reducing)}",
+            )
+        dims = []
+        for name in term.reduction or ():
+            if name.text in self.symbols or name.text in self.tensors:
+                kind = "a symbol of the shapes" if name.text in self.symbols else "a tensor"
+                raise self.error(
+                    f"{name} is {kind}, and a reduction is over dimensions",
+                    name,
+                    hint="name the dimension otherwise, in lower case for example",
+                )
+            if name.text in dims:
+                raise self.error(f"dimension {name} is reduced twice", name)
+            if AffineDim(name.text) in target.indices:
+                raise self.error(
+                    f"dimension {name} is reduced, but output {target.operand} is indexed by it",
+                    name,
+                    hint=f"take {name} out of the angle brackets, or out of the indices of "
+                    f"{target.operand}",
+                )
+            dims.append(name.text)
+            self.meet(name.text)
+        self.reduced.extend(dim for dim in dims if dim not in self.reduced)
+        # The accumulator may be written out, as upstream's later texts do, or be understood.
+        args = [self._expression(arg) for arg in term.args]
+        if len(args) == 1:
+            args.insert(0, target)
+        elif len(args) == 2 and target in args:
+            args.remove(target)
+            args.insert(0, target)
+        else:
+            raise self.error(
+                f"{function.name} reduces {len(args)} values",
+                term,
+                hint=f"give it the value to accumulate, `{function.name}<{', '.join(dims)}>(x)`, "
+                f"or that after `{self._written(target)}`",
+            )
+        self._check_operands(function, args, [term, term])
+        value = Apply(function.function, tuple(args))
+        return value, Reduction(function.function, tuple(dims))
+
+    def _expression(self, term: Term) -> ScalarExpr:
+        if term.kind != "call":
+            raise self._no_element(term)
+        if term.head in self.tensors:
+            return self.access(term)
+        function = self._function(term)
+        if term.reduction is not None:
+            raise self.error(
+                f"{term.head}<> names no dimension to reduce over"
+                if not term.reduction
+                else "a reduction stands inside a larger expression",
+                term,
+                hint="leave the angle brackets out"
+                if not term.reduction
+                else "reduce in the outermost function of an update; compute on the result in an "
+                "op of its own",
+            )
+        if len(term.args) != arity_of(function):
+            raise self.error(
+                f"{term.head} takes {arity_of(function)} operand(s), not {len(term.args)}",
+                term,
+                hint=self._accumulates(function, term),
+            )
+        args = [self._expression(arg) for arg in term.args]
+        self._check_operands(function, args, term.args)
+        return Apply(function.function, tuple(args), function.type_var)
+
+    def _no_element(self, term: Term) -> NotationError:
+        if term.kind == "name" and term.head in self.tensors:
+            names = ", ".join("ijklmn"[: len(self.tensors[term.head].shape)])
+            return self.error(
+                f"tensor {term.head} stands without indices",
+                term,
+                hint=f"index it: `{term.head}({names})`",
+            )
+        if term.kind == "integer":
+            return self.error(
+                f"{term.head} stands among elements, and TC has no constants there",
+                term,
+                hint="give it as a tensor of rank 0, `c: f32()`, read as `c()`",
+            )
+        if term.kind in ("name", "element"):
+            return self.error(
+                f"`{self.text(term)}` is no element of a tensor",
+                term,
+                expected="a tensor with its indices, or a function of such",
+            )
+        functions = {"add": "add", "subtract": "sub", "multiply": "mul", "negate": "neg"}
+        name = functions.get(term.kind)
+        return self.error(
+            f"`{self.text(term)}` uses an operator on elements",
+            term,
+            hint=f"write `std_{name}f(...)` (floats): operators are for indices"
+            if name
+            else "operators are for indices; elements have functions such as `std_divf(x, y)`",
+        )
+
+    def _function(self, term: Term) -> StdFunction:
+        found = STD_FUNCTIONS.get(term.head)
+        if found is not None:
+            return found
+        close = near(term.head)
+        raise self.error(
+            f"{term.head} is neither a tensor nor a function of TC",
+            (term.start, term.start + len(term.head)),
+            expected=f"a tensor ({', '.join(self.tensors)}), or a function such as std_addf",
+            hint=f"did you mean {' or '.join(close)}?"
+            if close
+            else "see docs: reference/tc_functions lists them all",
+        )
+
+    def _accumulates(self, function: StdFunction, term: Term) -> str | None:
+        if function.function not in REDUCTIONS or len(term.args) != 1:
+            return None
+        return f"to accumulate, name the dimensions: `{function.name}<k>(...)`"
+
+    def _check_operands(
+        self, function: StdFunction, args: Sequence[ScalarExpr], terms: Sequence[Term]
+    ) -> None:
+        """Types are concrete in TC: operands of one type, and of one that the function takes."""
+        elements = [element_type(arg) for arg in args]
+        compared = list(zip(elements, terms, strict=True))
+        if function.function.kind is FunctionKind.TERNARY:
+            if elements[0] != "i1":
+                raise self.error(
+                    f"the condition of {function.name} is of {elements[0]}",
+                    terms[0],
+                    expected="i1",
+                )
+            compared = compared[1:]
+        for element, term in compared:
+            if element not in function.operands:
+                other = std_function(function.function, element, function.result)
+                raise self.error(
+                    f"{function.name} is applied to {element}",
+                    term,
+                    expected=f"one of {', '.join(function.operands)}",
+                    hint=f"use {other.name}" if other is not None else None,
+                )
+        if len({element for element, _ in compared}) > 1:
+            (first, _), (second, term) = compared
+            raise self.error(
+                f"{function.name} is applied to {first} and {second}",
+                term,
+                expected="operands of one element type",
+                hint=cast_cure(second, first),
+            )
+
+    def _written(self, access: Access) -> str:
+        return f"{access.operand}({', '.join(map(str, access.indices))})"
+
+    def begin(self) -> None:
+        """Begin a comprehension: nothing is met in it yet."""
+        self.met: list[str] = []
+        self.uses: dict[str, tuple[tuple[AffineExpr, ...], Term]] = {}
+
+    def meet(self, dim: str) -> None:
+        """Note a dimension, new or known, of the comprehension."""
+        for dims in (self.dims, self.met):
+            if dim not in dims:
+                dims.append(dim)
+
+    def error(
+        self,
+        what: str,
+        place: Term | Name | tuple[int, int],
+        *,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> NotationError:
+        """The error for a part of the text."""
+        start, end = place if isinstance(place, tuple) else (place.start, place.end)
+        return NotationError(
+            what, where=self.source.place(start, end), expected=expected, hint=hint
+        )
+
+    def check_names(self) -> None:
+        """Raise for names that are declared twice, and for types that TC does not have."""
+        seen: set[str] = set()
+        syntax = self.syntax
+        tensors = (*syntax.inputs, *syntax.outputs)
+        for name in (*(t.name for t in tensors), *(a.name for a in syntax.attributes)):
+            if name.text in seen:
+                raise self.error(
+                    f"{name} is declared twice", name, hint="give each operand its own name"
+                )
+            seen.add(name.text)
+        if not syntax.outputs:
+            raise self.error(
+                f"{syntax.name} has no output",
+                syntax.name,
+                hint="declare one after the arrow: `-> (C: f32(M))`",
+            )
+        for tensor in self.tensors.values():
+            if tensor.element.text not in ELEMENT_TYPES:
+                raise self.error(
+                    f"{tensor.name} is of element type {tensor.element}, which TC does not have",
+                    tensor.element,
+                    expected=f"one of {', '.join(ELEMENT_TYPES)}",
+                )
+        for attribute in syntax.attributes:
+            self._check_attribute(attribute)
+
+    def _check_attribute(self, decl: AttributeDecl) -> None:
+        if decl.name.text in RESERVED_ATTRIBUTES:
+            raise self.error(
+                f"attribute {decl.name} has the name of a method of structured ops",
+                decl.name,
+                hint=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
+            )
+        if decl.element.text not in _ATTRIBUTE_ELEMENTS:
+            raise self.error(
+                f"attribute {decl.name} is of type {decl.element}",
+                decl.element,
+                expected=f"one of {', '.join(_ATTRIBUTE_ELEMENTS)}",
+            )
+        if decl.is_list and decl.sizes:
+            raise self.error(
+                f"attribute {decl.name} is both an array of fixed size and a list",
+                decl.element,
+                hint=f"write `{decl.element}[]` for a list of any length, "
+                f"`{decl.sizes[0]}x{decl.element}` for an array",
+            )
+        if decl.sizes and not 0 < math.prod(decl.sizes) <= _MOST_VALUES:
+            raise self.error(
+                f"attribute {decl.name} has {math.prod(decl.sizes)} values",
+                decl.name,
+                expected=f"1 to {_MOST_VALUES}",
+            )
+
+    def affine(self, term: Term, resolve: Callable[[Term], AffineExpr]) -> AffineExpr:
+        """An index or a size; `resolve` says what a bare name stands for."""
+        match term.kind:
+            case "integer":
+                if int(term.head) >= 2**63:
+                    raise self.error(f"{term.head} is too large for an index", term)
+                return AffineConst(int(term.head))
+            case "name" | "element":
+                if term.head in self.attributes:
+                    return self._attribute_use(term)
+                if term.kind == "element":
+                    raise self.error(
+                        f"{term.head} is no attribute of {self.syntax.name}",
+                        term,
+                        expected=one_of(self.attributes, "an attribute", "the op has none"),
+                        hint=f"declare it after the outputs: `attr({term.head}: "
+                        f"{max(term.numbers) + 1}xi32)`",
+                    )
+                return resolve(term)
+            case "call":
+                what = "is read" if term.head in self.tensors else "is called"
+                raise self.error(
+                    f"{term.head} {what} inside an index",
+                    term,
+                    expected="sums and products of dimensions, symbols, attributes and integers",
+                )
+            case "negate":
+                return -self.affine(term.args[0], resolve)
+            case _:
+                lhs, rhs = (self.affine(arg, resolve) for arg in term.args)
+                try:
+                    return _AFFINE[term.kind](lhs, rhs)
+                except DefinitionError as error:
+                    raise self.error(
+                        error.what,
+                        term,
+                        hint="multiply and divide by integers, symbols and attributes only",
+                    ) from None
+
+    def symbol(self, term: Term) -> AffineExpr:
+        """A name in a shape: a symbol, new or known."""
+        if term.head in self.tensors:
+            raise self.error(
+                f"{term.head} is a tensor and stands in a shape", term, hint="name the size"
+            )
+        self.symbols.add(term.head)
+        return AffineSymbol(term.head)
+
+    def dimension(self, term: Term) -> AffineExpr:
+        """A name in an index: a symbol that a shape has, else a dimension, new or known."""
+        if term.head in self.symbols:
+            return AffineSymbol(term.head)
+        if term.head in self.tensors:
+            raise self.error(
+                f"{term.head} is a tensor and stands in an index",
+                term,
+                hint="name the dimension otherwise than the tensors",
+            )
+        self.meet(term.head)
+        return AffineDim(term.head)
+
+    def _attribute_use(self, term: Term) -> AffineExpr:
+        decl = self.attributes[term.head]
+        rank = 1 if decl.is_list else len(decl.sizes)
+        if decl.element.text == "f32":
+            raise self.error(
+                f"attribute {decl.name} holds floats and stands in an index",
+                term,
+                expected="an attribute of i32 or i64",
+            )
+        if len(term.numbers) != rank:
+            indices = ", ".join(["0"] * rank)
+            raise self.error(
+                f"attribute {decl.name} is of type {attribute_type(decl)} and is used with "
+                f"{len(term.numbers)} indices",
+                term,
+                hint=f"write {decl.name}[{indices}]" if rank else f"write {decl.name}",
+            )
+        for number, size in zip(term.numbers, decl.sizes, strict=False):
+            if number >= size:
+                raise self.error(
+                    f"attribute {decl.name} has no element {list(term.numbers)}",
+                    term,
+                    expected=f"an index below {size}: it is declared as {attribute_type(decl)}",
+                )
+        if decl.is_list and term.numbers[0] >= _MOST_VALUES:
+            raise self.error(f"{decl.name} is read beyond element {_MOST_VALUES - 1}", term)
+        self.read[term.head].add(term.numbers)
+        return AffineSymbol(element_name(term.head, term.numbers))
+
+    def text(self, term: Term) -> str:
+        """A part of an expression as it was written, on one line."""
+        return " ".join(self.part(term.start, term.end).split())
+
+    def part(self, start: int, end: int) -> str:
+        """A part of the text."""
+        return self.source.text[start:end]
+
 
 def _positions(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
     positions: list[tuple[int, ...]] = [()]
@@ -263,3 +661,53 @@ def _callers() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linalg_ext"):
         frame, depth = frame.f_back, depth + 1
     return depth
+
+
+def element_type(expr: ScalarExpr) -> str:
+    """The element type of an expression of TC; each has one."""
+    if isinstance(expr, Access):
+        return element_of(expr.type_var) or ""
+    if isinstance(expr, Apply):
+        if expr.function.is_predicate:
+            return "i1"
+        return element_of(expr.type_var) if expr.type_var else element_type(expr.args[-1])  # type: ignore[return-value]
+    raise TypeError(f"{expr!r} is no expression of TC")
+
+
+def cast_cure(source: str, target: str) -> str | None:
+    """Return the hint for an element of the wrong type: the casts that exist, or None."""
+    casts = [
+        f.name
+        for f in STD_FUNCTIONS.values()
+        if is_cast(f) and f.result == target and source in f.operands
+    ]
+    return f"cast it: {' or '.join(f'{name}(...)' for name in casts)}" if casts else None
+
+
+_ATTRIBUTE_ELEMENTS = ("i32", "i64", "f32")
+_MOST_VALUES = 1024
+
+_AFFINE: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
+    "add": lambda lhs, rhs: lhs + rhs,
+    "subtract": lambda lhs, rhs: lhs - rhs,
+    "multiply": lambda lhs, rhs: lhs * rhs,
+    "floordiv": lambda lhs, rhs: lhs // rhs,
+    "ceildiv": lambda lhs, rhs: lhs / rhs,
+    "mod": lambda lhs, rhs: lhs % rhs,
+}
+
+
+def attribute_type(decl: AttributeDecl) -> AttributeType:
+    """The type that an attribute is declared with."""
+    return AttributeType(decl.element.text, decl.sizes, decl.is_list, decl.is_optional)
+
+
+def element_name(name: str, position: tuple[int, ...]) -> str:
+    """The symbol of one value of an attribute, spelled as the text spells it."""
+    return f"{name}[{', '.join(map(str, position))}]" if position else name
+
+
+def one_of(names: Iterable[str], kind: str, empty: str) -> str:
+    """Return the names of a kind that were expected, or that there are none, for a message."""
+    listed = ", ".join(sorted(names))
+    return f"{kind}: {listed}" if listed else f"{kind}: {empty}"

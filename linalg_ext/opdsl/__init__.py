@@ -16,11 +16,12 @@ from linalg_ext.opdsl.builder import (
     domain,
     implements,
 )
-from linalg_ext.opdsl.names import D, S
 from linalg_ext.opdsl.op import StructuredOp, linalg_structured_op, structured_op
 from linalg_ext.opdsl.operands import (
     BinaryFnAttrDef,
+    D,
     IndexAttrDef,
+    S,
     ScalarDef,
     TensorDef,
     TernaryFnAttrDef,
@@ -39,17 +40,31 @@ from linalg_ext.opdsl.scalar_functions import (
     size,
 )
 
-I32, I64, F32, F64 = TV.I32, TV.I64, TV.F32, TV.F64
+I1, I8, I16, I32, I64 = TV.I1, TV.I8, TV.I16, TV.I32, TV.I64
+U8, U16, U32, U64 = TV.U8, TV.U16, TV.U32, TV.U64
+F16, BF16, F32, F64 = TV.F16, TV.BF16, TV.F32, TV.F64
+C64, C128 = TV.C64, TV.C128
 T, T1, T2, U, V = TV.T, TV.T1, TV.T2, TV.U, TV.V
 
 __all__ = [
+    "BF16",
+    "C64",
+    "C128",
+    "F16",
     "F32",
     "F64",
+    "I1",
+    "I8",
+    "I16",
     "I32",
     "I64",
     "T1",
     "T2",
     "TV",
+    "U8",
+    "U16",
+    "U32",
+    "U64",
     "AffineExprDef",
     "BinaryFn",
     "BinaryFnAttrDef",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import threading
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import TypeVar as PyTypeVar
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineKind
 from linalg_ext.definition.checks import check, check_access
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
     Interface,
@@ -20,17 +22,28 @@ from linalg_ext.definition.model import (
     OperandKind,
     OpMethod,
     Reduction,
+    carried_along,
+    dims_of,
     runs_with,
 )
+from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import (
     Access,
     Accumulation,
     Apply,
+    Carried,
+    Const,
+    Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
+    Size,
+    apply,
     as_operand,
+    position,
+    type_of,
 )
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.types import TV, TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 
 _T = PyTypeVar("_T")
@@ -45,13 +58,14 @@ class OpBuilder:
     """
 
     def __init__(self, code: CodeType, *, upstream: bool = False) -> None:
-        self._code = code
+        self.code = code
         self.is_open = True
         self._upstream = upstream
         self.operands: list[Operand] = []
         self.domain: list[str] = []
         self.implements: list[Interface] = []
         self.defines: list[OpMethod] = []
+        self._scattered: list[str] = []
         self._assignments: list[Assignment] = []
         self._assigned_at: list[SourceLocation | None] = []
         self._declared_at: dict[str, SourceLocation | None] = {}
@@ -59,12 +73,12 @@ class OpBuilder:
     @property
     def location(self) -> SourceLocation:
         """The line of `def`: looked for when an error needs it."""
-        first = line = self._code.co_firstlineno
-        while text := linecache.getline(self._code.co_filename, line):
+        first = line = self.code.co_firstlineno
+        while text := linecache.getline(self.code.co_filename, line):
             if text.lstrip().startswith(("def ", "async def ")):
-                return SourceLocation(self._code.co_filename, line, self._code.co_name)
+                return SourceLocation(self.code.co_filename, line, self.code.co_name)
             line += 1
-        return SourceLocation(self._code.co_filename, first, self._code.co_name)
+        return SourceLocation(self.code.co_filename, first, self.code.co_name)
 
     def declare(self, operand: Operand, location: SourceLocation | None) -> None:
         """Add an operand, declared at a line."""
@@ -75,7 +89,7 @@ class OpBuilder:
         """Return the expression that stands for a scalar operand in the body."""
         return ScalarOperand(name, type_var)
 
-    def check_access(self, operand: Operand, indices: tuple[AffineExpr, ...]) -> None:
+    def check_access(self, operand: Operand, indices: Sequence[object]) -> None:
         """Raise where indices and sizes do not match; `finish` sees to an upstream op's outputs."""
         if not (self._upstream and operand.kind is OperandKind.OUTPUT_TENSOR):
             check_access(operand, indices, caller_location())
@@ -92,6 +106,43 @@ class OpBuilder:
                     hint="write `//`, which rounds down; (D.m + 1) // 2 rounds up",
                 )
 
+    def scatter(self, target: Access | Lookup, value: ScalarExpr | Accumulation | float) -> None:
+        """Record `O[places] = value`, or `O[places] += value`, at places that are computed.
+
+        It is a reduction at each element of the output, over the dimensions of the places, of what
+        is written to that element. What is written outside of the output is left out.
+        """
+        indices: list[AffineExpr] = []
+        conditions: list[ScalarExpr] = []
+        for axis, index in enumerate(target.indices):
+            if isinstance(index, AffineDim) and index not in indices:
+                indices.append(index)
+                continue
+            dim = AffineDim(f"{target.operand}_{axis}")
+            self._scattered.append(dim.name)
+            indices.append(dim)
+            conditions.append(apply(BINARY["eq"], (as_place(index), as_place(dim))))
+        here = functools.reduce(lambda x, y: apply(BINARY["and"], (x, y)), conditions)
+        element = Access(target.operand, tuple(indices), target.type_var)
+        if not isinstance(value, Accumulation):
+            value = Accumulation(
+                None, as_operand(value, target.type_var, f"{target} = ..."), None, None, 0
+            )
+        new = rewrite_expression(value.value, lambda part: element if part == target else part)
+        dims = value.dims
+        if dims is None:
+            dims = _read_dims(apply(TERNARY["select"], (here, new, new)), element)
+        function, neutral = value.function, _NEUTRAL.get(str(value.function))
+        if function is not None and neutral is not None and value.attribute is None:
+            added = apply(TERNARY["select"], (here, new, neutral))
+            self.assign(element, Accumulation(function, added, dims, is_scatter=True))
+            return
+        start = value.initial
+        if function is not None:
+            new, start = Apply(function, (element, new), attribute=value.attribute), function
+        kept = apply(TERNARY["select"], (here, new, element))
+        self.assign(element, Accumulation(None, kept, dims, None, start, is_scatter=True))
+
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
         """Record `target = value`, or `target += value`."""
         reduction = None
@@ -101,12 +152,13 @@ class OpBuilder:
                 dims = _read_dims(value.value, target)
             function, attribute = value.function, value.attribute
             if function is None:
-                reduction = Reduction(None, dims, None, value.initial)
+                reduction = Reduction(None, dims, None, value.initial, value.is_scatter)
                 value = value.value
             else:
-                reduction = Reduction(function, dims, attribute)
+                reduction = Reduction(function, dims, attribute, None, value.is_scatter)
                 value = Apply(function, (target, value.value), attribute=attribute)
         expr = as_operand(value, target.type_var, f"{target} = ...")
+        expr = rewrite_expression(expr, lambda part: _carried(part, target))
         assignment = Assignment(target, expr, reduction)
         self._assigned_at.append(caller_location())
         self._assignments.append(assignment)
@@ -132,7 +184,7 @@ class OpBuilder:
             cpp_class_name=cpp_class_name,
             doc=doc,
             operands=tuple(self.operands),
-            dims=tuple(self.domain) or self._sorted_dims(),
+            dims=(*self._scattered, *self.domain) if self.domain else self._sorted_dims(),
             assignments=tuple(self._assignments),
             implements=tuple(self.implements),
             defines=tuple(self.defines),
@@ -157,7 +209,44 @@ class OpBuilder:
             for expr in (assignment.target, *assignment.value.walk()):
                 if isinstance(expr, Access):
                     used |= {dim for index in expr.indices for dim in index.dims}
+                elif isinstance(expr, Lookup):
+                    used |= set(expr.dims)
         return tuple(sorted(used))
+
+
+_NEUTRAL = {"add": 0, "mul": 1}
+"""Neutral elements that are one number in all element types."""
+
+
+def _carried(expr: ScalarExpr, target: Access) -> ScalarExpr:
+    """Turn a read of the target one step before into what a recurrence carries."""
+    if not isinstance(expr, Access) or expr.operand != target.operand:
+        return expr
+    if len(expr.indices) != len(target.indices) or not carried_along(target, expr.indices):
+        return expr
+    return Carried(expr.operand, expr.indices, expr.type_var)
+
+
+def as_place(index: AffineExpr | ScalarExpr) -> ScalarExpr:
+    """Return a computed index as an expression of int64.
+
+    Where elements meet positions, both become int64 first; else the index is cast as a whole.
+    """
+    expr = position(index) if isinstance(index, AffineExpr) else index
+    if any(isinstance(part, (Index, Size)) for part in expr.walk()):
+        return _widened(expr)
+    return expr if type_of(expr) == TV.I64 else Apply(TYPE["cast_signed"], (expr,), TV.I64)
+
+
+def _widened(expr: ScalarExpr) -> ScalarExpr:
+    if isinstance(expr, Apply) and not expr.function.is_predicate:
+        if expr.function.kind is not FunctionKind.TYPE:
+            is_choice = expr.function == TERNARY["select"]
+            kept = expr.args[:1] if is_choice else ()
+            return replace(expr, args=(*kept, *map(_widened, expr.args[len(kept) :])))
+        if isinstance(expr.args[0], Const):
+            expr = expr.args[0]  # a number beside an element
+    return expr if type_of(expr) == TV.I64 else Apply(TYPE["cast_signed"], (expr,), TV.I64)
 
 
 def _fold_as_reduction(fold: Assignment, others: Sequence[Assignment]) -> Assignment:
@@ -180,23 +269,17 @@ def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:
     """Dimensions that a value reads and its target lacks, as they are met."""
     written = {dim for index in target.indices for dim in index.dims}
     return tuple(
-        dict.fromkeys(
-            dim
-            for expr in value.walk()
-            if isinstance(expr, Access)
-            for index in expr.indices
-            for dim in index.dims
-            if dim not in written
-        )
+        dict.fromkeys(dim for expr in value.walk() for dim in dims_of(expr) if dim not in written)
     )
 
 
 _current = threading.local()
 
 
-def refuse_nesting() -> None:
-    """Raise inside the definition of an op."""
-    if getattr(_current, "builder", None) is not None:
+def refuse_nesting(code: CodeType) -> None:
+    """Raise inside the definition of an op, but for ops of a file that it imports."""
+    outer = getattr(_current, "builder", None)
+    if outer is not None and outer.code.co_filename == code.co_filename:
         raise DefinitionError(
             "an op is defined inside the definition of another",
             where=caller_location(),
@@ -207,11 +290,12 @@ def refuse_nesting() -> None:
 @contextmanager
 def building(builder: OpBuilder) -> Iterator[OpBuilder]:
     """Make a builder the one that `domain`, `implements` and `defines` speak to."""
+    outer = getattr(_current, "builder", None)
     _current.builder = builder
     try:
         yield builder
     finally:
-        _current.builder = None
+        _current.builder = outer
 
 
 def _builder(user: str) -> OpBuilder:

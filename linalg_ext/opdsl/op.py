@@ -4,19 +4,49 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
-from linalg_ext.definition.functions import Function
-from linalg_ext.definition.model import OpDefinition
-from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.definition.affine import AffineDim
+from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.calls import split_inputs
+from linalg_ext.definition.functions import TYPE, Function
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Carried,
+    Index,
+    Lookup,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+    as_operand,
+    type_of,
+)
+from linalg_ext.definition.types import PREDEFINED, TypeVar
+from linalg_ext.errors import DefinitionError, LinalgExtError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
-from linalg_ext.opdsl.calls import kind_of_call
-from linalg_ext.opdsl.help_text import ON_ARRAYS, help_text
 from linalg_ext.opdsl.operands import OperandDef
 from linalg_ext.utils import hooks
+from linalg_ext.utils.hooks import is_dask
 from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
+
+ON_ARRAYS: tuple[tuple[str, str], ...] = (
+    ("out", "the array that the result is written to; a tuple of several results."),
+    ("init", "the start of an accumulation; by default the neutral element."),
+    ("dtype", "the element type of the result; by default NumPy's `result_type` of the inputs."),
+    ("compute_type", "the element type to compute in; by default that of the result."),
+    (
+        "threads",
+        "the number of threads that may work on the call; by default `lx.threads.current()`.",
+    ),
+)
+"""Keywords of every op on arrays besides its own operands; None by default."""
 
 
 @quickly_called
@@ -25,7 +55,7 @@ class StructuredOp:
 
     Call it on NumPy arrays to run it, and on dask arrays to run it on their blocks. Call it on MLIR
     values (inside an insertion point, with `outs=[...]`) to build IR, and on traced values inside
-    `jit` to record it.
+    `jit` to record it. An element-wise op is a function of elements in the body of another op.
 
     Attributes:
         definition: what the op is.
@@ -37,7 +67,7 @@ class StructuredOp:
         self.definition = definition
         self.known_calls: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
         self.__name__ = definition.name
-        self.__doc__ = help_text(definition, self.__signature__)
+        self.__doc__ = _help_text(definition, self.__signature__)
         if function is not None:
             self.__module__ = function.__module__
             self.__qualname__ = function.__qualname__
@@ -67,8 +97,10 @@ class StructuredOp:
             result = self.known_calls(operands, keywords)
             if result is not NotImplemented:
                 return result
-        handle = getattr(hooks.facade("calls"), f"call_on_{kind_of_call(operands, keywords)}")
-        return handle(self, operands, keywords)
+        kind = kind_of_call(operands, keywords)
+        if kind == "elements":
+            return _on_elements(self, operands, keywords)
+        return getattr(hooks.facade("calls"), f"call_on_{kind}")(self, operands, keywords)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -108,6 +140,134 @@ class StructuredOp:
     def _repr_latex_(self) -> str:
         """The op's formula, as a notebook shows it."""
         return self.definition._repr_latex_()
+
+
+def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+    """`"arrays"`, `"dask"`, `"values"`, `"traced"` or `"elements"`, by the operands of a call.
+
+    The code for each kind but the last lives above the language, and needs MLIR, which the language
+    does not: no kind is told by importing the class of its operands.
+    """
+    everything = [*operands, *_flattened(keywords.values())]
+    if any(isinstance(value, ScalarExpr | OperandDef) for value in everything):
+        return "elements"
+    if any(getattr(value, "__linalg_ext_traced__", False) for value in everything):
+        return "traced"
+    if any(is_dask(value) for value in everything):
+        return "dask"
+    if "outs" in keywords or any(_is_ir(value) for value in everything):
+        return "values"
+    return "arrays"
+
+
+def _is_ir(value: object) -> bool:
+    """Return whether this is a value or an op of MLIR."""
+    return any(cls.__name__ in ("Value", "_OperationBase", "OpView") for cls in type(value).__mro__)
+
+
+def _flattened(values: Iterable[object]) -> Iterable[object]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from value
+        else:
+            yield value
+
+
+def _on_elements(
+    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> ScalarExpr | tuple[ScalarExpr, ...]:
+    """An element-wise op as a function of elements, in the body of another op.
+
+    Raises:
+        DefinitionError: the op is not element-wise, or the types of its operands differ.
+        ArgumentError: an operand or attribute does not fit the definition.
+    """
+    definition, keywords = op.definition, dict(keywords)
+    try:
+        values = split_inputs(definition, operands, keywords)
+        attributes = resolve_attributes(definition, keywords)
+    except LinalgExtError as error:
+        error.where = error.where or caller_location()
+        raise
+    if not _is_function_of_elements(definition):
+        raise DefinitionError(
+            f"{definition.name} is used in the body of an op, and is not element-wise: "
+            f"`{definition.assignments[0]}`",
+            where=caller_location(),
+            expected="an op each of whose results is a function of one element of each operand",
+            hint="call it on the arrays before, or write its formula as a statement of this op",
+        )
+    types, elements = _bound_elements(definition, values)
+
+    def replaced(expr: ScalarExpr) -> ScalarExpr:
+        if isinstance(expr, Access | ScalarOperand):
+            return elements[expr.operand]
+        if not isinstance(expr, Apply):
+            return expr
+        function = attributes.functions.get(expr.attribute or "", expr.function)
+        if expr.type_var is None:
+            return replace(expr, function=function, attribute=None)
+        target = types[expr.type_var.name]
+        if type_of(expr.args[0]) == target:
+            return expr.args[0]
+        return Apply(function, expr.args, target)
+
+    for assignment in definition.assignments:
+        elements[assignment.target.operand] = rewrite_expression(assignment.value, replaced)
+    results = tuple(elements[output.name] for output in definition.outputs)
+    return results if len(results) > 1 else results[0]
+
+
+def _is_function_of_elements(definition: OpDefinition) -> bool:
+    """Return whether each result is computed of one element of each operand, and nothing else."""
+    places = {indices for accesses in definition.accesses.values() for indices in accesses} - {()}
+    outputs = {output.name for output in definition.outputs}
+    written: set[str] = set()
+    for assignment in definition.assignments:
+        for part in assignment.value.walk():
+            if isinstance(part, Index | Size | Lookup | Carried):
+                return False
+            if isinstance(part, Access) and part.operand in outputs - written:
+                return False
+        written.add(assignment.target.operand)
+    is_plain = all(isinstance(index, AffineDim) for indices in places for index in indices)
+    return len(places) <= 1 and is_plain and not definition.reduction_dims
+
+
+def _bound_elements(
+    definition: OpDefinition, values: Sequence[Any]
+) -> tuple[dict[str, TypeVar], dict[str, ScalarExpr]]:
+    """The type of each type variable of an op, and the expression of each input."""
+    types = {name: TypeVar(name) for name in PREDEFINED}
+    pairs = list(zip(definition.inputs, values, strict=True))
+    given = {o.name: type_of(v) for o, v in pairs if isinstance(v, ScalarExpr)}
+    for operand, _ in pairs:
+        own, name = given.get(operand.name), str(operand.type_var)
+        if own is not None and name not in PREDEFINED and types.setdefault(name, own) != own:
+            raise DefinitionError(
+                f"{definition.name}: {operand.name} is of {own}, and another operand of type "
+                f"variable {name} of {types[name]}",
+                where=caller_location(),
+                hint=f"cast one of them: TypeFn.cast_signed({types[name]}, ...)",
+            )
+    free = [t for t in definition.all_type_vars if t.name not in types]
+    known = {own for own in given.values() if own is not None}
+    if free and len(known) != 1:
+        raise DefinitionError(
+            f"{definition.name}: no operand tells the type {free[0]}",
+            where=caller_location(),
+            expected="operands of one type variable",
+            hint="cast them: TypeFn.cast_signed(U, ...)",
+        )
+    types.update(dict.fromkeys((t.name for t in free), *known))
+    elements: dict[str, ScalarExpr] = {}
+    for operand, value in pairs:
+        target = types[str(operand.type_var)]
+        expr = as_operand(value, target, definition.name)
+        if type_of(expr) != target:
+            expr = Apply(TYPE["cast_signed"], (expr,), target)
+        elements[operand.name] = expr
+    return types, elements
 
 
 _LIBRARY = "linalg_ext.opdsl_defs."
@@ -229,7 +389,7 @@ def _define(
 ) -> StructuredOp:
     name = op_name or function.__name__
     class_name = op_class_name or f"{''.join(part.title() for part in name.split('_'))}Op"
-    refuse_nesting()
+    refuse_nesting(function.__code__)
     builder = OpBuilder(function.__code__, upstream=upstream)
     bound = _bind_parameters(function, builder)
     with building(builder):
@@ -254,3 +414,52 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> lis
         builder.declare(declaration.operand(name), declaration.location)
         bound.append(declaration.bind(name, builder))
     return bound
+
+
+def _help_text(definition: OpDefinition, signature: inspect.Signature) -> str:
+    """The documentation of an op, in the sections of NumPy's.
+
+    Args:
+        definition: of the op.
+        signature: of a call on arrays.
+    """
+    inputs = [
+        f"{operand.name} : {_kind_of_operand(operand, definition)}" for operand in definition.inputs
+    ]
+    attributes = [f"{operand.name} : {_attribute(operand)}" for operand in definition.attributes]
+    common = [f"{name} : optional\n    {text}" for name, text in ON_ARRAYS]
+    results = [
+        f"{operand.name} : {_kind_of_operand(operand, definition)}"
+        for operand in definition.outputs
+    ]
+    parts = [
+        f"{definition.name}{signature}",
+        definition.doc,
+        _section("Parameters", [*inputs, *attributes, *common]),
+        _section("Returns", results),
+        "The call on values of MLIR builds IR (`outs=[...]` are its destinations); under `lx.jit` "
+        "it is recorded.",
+    ]
+    return "\n\n".join(
+        textwrap.fill(part, 88) if "\n" not in part and " " in part else part
+        for part in parts
+        if part
+    )
+
+
+def _section(title: str, entries: list[str]) -> str:
+    return "\n".join([title, "-" * len(title), *entries]) if entries else ""
+
+
+def _kind_of_operand(operand: Operand, definition: OpDefinition) -> str:
+    if operand.kind is OperandKind.SCALAR:
+        return f"scalar of {operand.type_var}"
+    if definition.is_rank_polymorphic and operand.rank == 0:
+        return f"array of {operand.type_var}, of any shape"
+    sizes = ", ".join(map(str, operand.shape)) + ("," if operand.rank == 1 else "")
+    return f"array of {operand.type_var}, shape ({sizes})"
+
+
+def _attribute(operand: Operand) -> str:
+    default = operand.default.name if isinstance(operand.default, Function) else operand.default
+    return "required" if default is None else f"optional, {default!r} by default"

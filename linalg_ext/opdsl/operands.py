@@ -1,23 +1,21 @@
-"""Operand declarations: what stands as a default in the signature of an op's function."""
+"""Declarations of operands, the defaults of an op's function; names of dimensions and symbols."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
-from linalg_ext.definition.scalar import Access, Accumulation, Apply, ScalarExpr, apply
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.scalar import Access, Accumulation, Apply, Lookup, ScalarExpr, apply
+from linalg_ext.definition.types import PREDEFINED, Namespace, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.opdsl.builder import OpBuilder, as_place
 from linalg_ext.opdsl.scalar_functions import OpFunction, Reducer, reduce_dims
 
-if TYPE_CHECKING:
-    from linalg_ext.opdsl.builder import OpBuilder
-
-Subscript = AffineExpr | int | None | tuple[AffineExpr | int, ...]
+Subscript = AffineExpr | ScalarExpr | int | None | tuple[AffineExpr | ScalarExpr | int, ...]
 
 
 class OperandDef:
@@ -119,15 +117,36 @@ class TensorDef(_NoElement):
         kind = OperandKind.OUTPUT_TENSOR if self.output else OperandKind.INPUT_TENSOR
         return Operand(name, kind, self.type_var, self.shape, self.index_dims)
 
-    def __getitem__(self, subscript: Subscript) -> Access:
+    def __getitem__(self, subscript: Subscript) -> Access | Lookup:
         builder = self._require_builder()
         indices = _indices(subscript, self._name)
-        builder.check_divisions(self._name, indices)
+        affine = tuple(index for index in indices if isinstance(index, AffineExpr))
+        builder.check_divisions(self._name, affine)
         builder.check_access(self.operand(self._name), indices)
-        return Access(self._name, indices, self.type_var)
+        if len(affine) == len(indices):
+            return Access(self._name, affine, self.type_var)
+        places = tuple(i if isinstance(i, AffineExpr) else as_place(i) for i in indices)
+        return Lookup(self._name, places, self.type_var)
 
     def __setitem__(self, subscript: Subscript, value: ScalarExpr | Accumulation | float) -> None:
-        self._require_builder().assign(self[subscript], value)
+        builder, target = self._require_builder(), self[subscript]
+        if self.output and (isinstance(target, Lookup) or self._is_computed(target.indices)):
+            builder.scatter(target, value)
+        elif isinstance(target, Lookup):
+            raise DefinitionError(
+                f"`{target}` is assigned, but {self._name} is an input",
+                where=caller_location(),
+                hint="declare it with TensorDef(..., output=True)",
+            )
+        else:
+            builder.assign(target, value)
+
+    def _is_computed(self, indices: tuple[AffineExpr, ...]) -> bool:
+        """Return whether some index of an output is neither a dimension nor 0 of an axis of 1."""
+        return any(
+            not isinstance(index, AffineDim) and (index, size) != (AffineConst(0), AffineConst(1))
+            for index, size in zip(indices, self.shape, strict=False)
+        )
 
     def __iter__(self) -> NoReturn:
         raise TypeError("a TensorDef is indexed by dimensions (A[D.m]), not iterated over")
@@ -248,26 +267,26 @@ class _FunctionAttrDef(_NoElement):
         return apply(self.default, args, type_var=type_var, attribute=self._name)
 
 
-class UnaryFnAttrDef(_FunctionAttrDef):
+class _ElementFnAttrDef(_FunctionAttrDef):
+    """An attribute that chooses a function of elements."""
+
+    def __call__(self, *args: ScalarExpr | float) -> Apply:
+        """The chosen function of as many expressions as it takes."""
+        return self._apply(args)
+
+
+class UnaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a unary function."""
 
     kind = FunctionKind.UNARY
     operand_kind = OperandKind.UNARY_FN_ATTR
 
-    def __call__(self, *args: ScalarExpr | float) -> Apply:
-        """The chosen function of an expression."""
-        return self._apply(args)
 
-
-class BinaryFnAttrDef(_FunctionAttrDef):
+class BinaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a binary function, to apply or to reduce with."""
 
     kind = FunctionKind.BINARY
     operand_kind = OperandKind.BINARY_FN_ATTR
-
-    def __call__(self, *args: ScalarExpr | float) -> Apply:
-        """The chosen function of two expressions."""
-        return self._apply(args)
 
     def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
         """A reduction over dimensions by the chosen function."""
@@ -281,15 +300,11 @@ class BinaryFnAttrDef(_FunctionAttrDef):
         return Reducer(self.default, reduce_dims(dims), self._name)
 
 
-class TernaryFnAttrDef(_FunctionAttrDef):
+class TernaryFnAttrDef(_ElementFnAttrDef):
     """An attribute that chooses a ternary function."""
 
     kind = FunctionKind.TERNARY
     operand_kind = OperandKind.TERNARY_FN_ATTR
-
-    def __call__(self, *args: ScalarExpr | float) -> Apply:
-        """The chosen function of three expressions."""
-        return self._apply(args)
 
 
 class TypeFnAttrDef(_FunctionAttrDef):
@@ -309,7 +324,7 @@ def _type_var(value: object, user: str) -> TypeVar:
     raise DefinitionError(
         f"{user} got {value!r} where a type variable belongs",
         where=caller_location(),
-        expected="TV.T, one of T, U, V, or I32, I64, F32, F64",
+        expected=f"TV.T, one of T, U, V, or a fixed type: {', '.join(PREDEFINED)}",
     )
 
 
@@ -325,18 +340,25 @@ def _affine(value: object, user: str) -> AffineExpr:
     )
 
 
-def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr, ...]:
+def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr | ScalarExpr, ...]:
     parts = subscript if isinstance(subscript, tuple) else (subscript,)
     if parts in ((), (None,)):
         return ()
-    indices = []
+    indices: list[AffineExpr | ScalarExpr] = []
     for part in parts:
+        if isinstance(part, ScalarExpr):
+            indices.append(part)
+            continue
         if not isinstance(part, AffineExpr) and (not isinstance(part, int) or part is True):
             raise DefinitionError(
                 f"{name}[{', '.join(map(repr, parts))}]: {part!r} is no index",
                 where=caller_location(),
                 expected="dimensions (D.m) and sums, products and quotients with symbols and "
-                "integers; [None] for rank 0",
+                "integers; elements of integers, as in W[I[D.n]]; [None] for rank 0",
             )
         indices.append(_affine(part, "an index"))
     return tuple(indices)
+
+
+D = Namespace(AffineDim)
+S = Namespace(AffineSymbol)

@@ -287,7 +287,13 @@ class _Fold:
 
     For what no reduction function can say, such as the place of a largest element:
 
-        V[D.m] = fold[D.n](select(A[D.m, D.n] > V[D.m], A[D.m, D.n], V[D.m]), init=ReduceFn.max)
+        better = A[D.m, D.n] > V[D.m]
+        place = TypeFn.cast_signed(I64, index(D.n))
+        V[D.m] = fold[D.n](TernaryFn.select(better, A[D.m, D.n], V[D.m]), init=ReduceFn.max)
+        P[D.m] = fold[D.n](TernaryFn.select(better, place, P[D.m]), init=0)
+
+    Neighbouring folds over the same dimensions run together: `better` compares with the maximum so
+    far, for both. Of equal elements the first counts.
     """
 
     def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Folder:

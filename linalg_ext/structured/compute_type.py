@@ -25,9 +25,9 @@ import numpy as np
 from linalg_ext.bindings import ir, linalg, memref
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.compute_type import ComputeForm, StoredOutput, in_compute_type
-from linalg_ext.definition.element_types import family
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.specialization import specialize
+from linalg_ext.definition.types import family
 from linalg_ext.errors import (
     ArgumentError,
     DefinitionError,

@@ -22,8 +22,8 @@ from linalg_ext.bindings import func, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import TYPE, Function
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.ir.context import new_context

@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
-from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, linear_terms
 from linalg_ext.definition.model import Assignment, IteratorType
 from linalg_ext.definition.scalar import Access
 from linalg_ext.errors import ArgumentError, LinalgExtError

@@ -27,7 +27,7 @@ from linalg_ext.definition.equivalence import by_appearance
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.specialization import at_rank, specialize
-from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.definition.types import PREDEFINED_ELEMENTS
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.opdsl import StructuredOp
@@ -304,7 +304,7 @@ def _candidates(signature: _Signature) -> Iterator[tuple[OpDefinition, dict[str,
             (scalar, rank) for scalar, rank, _ in (*signature.inputs, *signature.outputs)
         ]:
             continue
-        types: dict[str, str] = {name: name.lower() for name in PREDEFINED}
+        types = dict(PREDEFINED_ELEMENTS)
         variables = [str(operand.type_var) for operand in (*ranked.inputs, *ranked.outputs)]
         if all(
             types.setdefault(variable, element) == element

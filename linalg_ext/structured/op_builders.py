@@ -7,7 +7,6 @@ else one of ours, on tensors. Its definition is compared with what was asked for
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,15 @@ import numpy as np
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineBinary, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.calls import split_inputs
 from linalg_ext.definition.equivalence import canonical
 from linalg_ext.definition.functions import Function, FunctionKind
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, symbols_read
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, why_unmapped
 from linalg_ext.definition.operand_maps import with_indices_of
-from linalg_ext.definition.own_types import with_own_types
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes
-from linalg_ext.definition.specialization import at_rank, specialize
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.definition.specialization import at_rank, specialize, with_own_types
+from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
@@ -46,12 +44,20 @@ from linalg_ext.structured.extension import (
     elementwise_definition,
     segments,
 )
+from linalg_ext.structured.indexed_forms import build_recurrence, build_scattered
 from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
 from linalg_ext.structured.named_forms import build_named
-from linalg_ext.structured.operands import BoundOp, bind, predefined_types, static_sizes
-from linalg_ext.structured.outputs import all_or_nothing, empty_tensor, make_outputs
-from linalg_ext.structured.payload import build_generic, shapes_of, symbol_size
+from linalg_ext.structured.operands import (
+    BoundOp,
+    bind,
+    predefined_types,
+    single_value,
+    static_sizes,
+)
+from linalg_ext.structured.outputs import all_or_nothing, make_outputs
+from linalg_ext.structured.payload import build_generic
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.steps import bound_step, operand_values
 
 
 def build_mapped(bound: BoundOp) -> ir.Operation | None:
@@ -290,17 +296,11 @@ def build(
         compute_type: the type to compute in, where it is not that of the result.
     """
     steps = bound.definition.steps
-    if len(steps) > 1:
-        values = dict(
-            zip(
-                (o.name for o in (*bound.definition.inputs, *bound.definition.outputs)),
-                (*bound.inputs, *bound.outputs),
-                strict=True,
-            )
-        )
+    if steps != (bound.definition,):
+        values = operand_values(bound)
         for step in steps:
             built: Built = build(
-                _bound_step(bound, step, values),
+                bound_step(bound, step, values),
                 emit_generic=emit_generic,
                 mapped=mapped,
                 compute_type=compute_type,
@@ -309,9 +309,28 @@ def build(
                 names = [output.name for output in step.outputs]
                 values.update(zip(names, results_of(built), strict=True))
         on_memrefs = isinstance(bound.outputs[0].type, ir.MemRefType)
-        return built if on_memrefs else [values[o.name] for o in bound.definition.outputs]
+        if on_memrefs:
+            return built
+        written = [values[o.name] for o in bound.definition.outputs]
+        return written[0] if len(written) == 1 else written
     if _has_no_points(bound):
         return bound.outputs[0] if len(bound.outputs) == 1 else list(bound.outputs)
+    if compute_type is not None and (reason := why_unmapped(bound.definition)) is not None:
+        raise ArgumentError(
+            f"{bound.definition.name} has no compute type: {reason}",
+            hint="cast the elements in its body: TypeFn.cast_signed(F32, ...)",
+        )
+    if bound.definition.recurrence_dims:
+        if emit_generic:
+            raise ArgumentError(
+                f"{bound.definition.name} is a recurrence, which no linalg.generic is",
+                hint="leave emit_generic away: it becomes linalg_ext.scan",
+            )
+        return build_recurrence(bound)
+    if not emit_generic and compute_type is None:
+        scattered = build_scattered(bound)
+        if scattered is not None:
+            return scattered
     emit_generic = emit_generic or bool(narrowed_axes(bound.definition))
     operation = None if emit_generic else build_named(bound)
     if operation is None and mapped and not emit_generic:
@@ -324,28 +343,6 @@ def build(
     if len(results) == 0:
         return operation
     return results[0] if len(results) == 1 else results
-
-
-def _ranges(
-    bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]
-) -> dict[str, ir.Value]:
-    """Empty tensors as long as the dimensions of a step that none of its operands has."""
-    missing = [operand for operand in step.inputs if operand.name not in values]
-    if not missing:
-        return {}
-    extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
-    found: dict[str, ir.Value] = {}
-    for operand in missing:
-        (dim,) = operand.index_dims or ()
-        if any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
-            raise ShapeError(
-                f"{bound.definition.name}: no operand of `{step.assignments[0]}` is as long as "
-                f"dimension {dim}",
-                hint="call it on tensors, or read an operand that has the dimension",
-            )
-        element = bound.types[str(operand.type_var)]
-        found[operand.name] = empty_tensor([extents[str(dim)]], element)
-    return found
 
 
 def _has_no_points(bound: BoundOp) -> bool:
@@ -369,26 +366,6 @@ def _has_no_points(bound: BoundOp) -> bool:
         if operand.kind.is_tensor
     }
     return 0 in infer_extents(definition, shapes, bound.attributes.symbols).values()
-
-
-def _bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
-    """One step of a bound op, on what its operands are by then."""
-    symbols, sizes = dict(bound.attributes.symbols), {}
-    for symbol in sorted(symbols_read(step) - symbols.keys()):
-        size = symbol_size(bound, symbol)
-        if isinstance(size, int):
-            symbols[symbol] = size
-        else:
-            sizes[symbol] = size
-    values = {**values, **_ranges(bound, step, values)}
-    return replace(
-        bound,
-        definition=step,
-        inputs=tuple(values[o.name] for o in step.inputs),
-        outputs=tuple(values[o.name] for o in step.outputs),
-        attributes=replace(bound.attributes, symbols=symbols),
-        sizes=sizes,
-    )
 
 
 def results_of(built: Built) -> list[ir.Value]:
@@ -486,28 +463,6 @@ def _scalar_type(
     )
 
 
-def as_values(op: str, values: Sequence[Any]) -> list[ir.Value]:
-    """Values, or ops of one result, that are given for the operands of an op."""
-    return [_as_value(f"{op}: operand {i}", value) for i, value in enumerate(values)]
-
-
 def as_value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
     """A value, or the one result of an op; `name` is the operand that it is given for."""
-    return _as_value(f"{definition.name}: {name}", value)
-
-
-def _as_value(subject: str, value: Any) -> ir.Value:
-    if isinstance(value, ir.Value):
-        return value
-    if isinstance(value, (ir.OpView, ir.Operation)):
-        results = value.operation.results
-        if len(results) == 1:
-            return results[0]
-        raise ArityError(
-            f"{subject} is given as {value.operation.name}, which has {len(results)} results",
-            hint="give one of its results",
-        )
-    raise DTypeError(
-        f"{subject} is {value!r}",
-        expected="an MLIR value, as the other operands are",
-    )
+    return single_value(f"{definition.name}: {name}", value)

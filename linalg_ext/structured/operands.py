@@ -22,7 +22,7 @@ from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, Ope
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
-from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.definition.types import PREDEFINED, UNSIGNED
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import mlir_text
 
@@ -176,6 +176,7 @@ def bind(
     _check_count(definition, "output", definition.outputs, outputs)
     operands = (*definition.inputs, *definition.outputs)
     types = bind_types(definition, operands, (*inputs, *outputs))
+    unsigned |= {t.name for t in definition.all_type_vars if t.name in UNSIGNED}
     _check_semantics(definition, inputs, outputs)
     try:
         if definition.is_rank_polymorphic:
@@ -313,7 +314,8 @@ def _element_type(definition: OpDefinition, operand: Operand, value: ir.Value) -
     shape = ir.ShapedType(kind)
     if definition.is_rank_polymorphic:
         return shape.element_type
-    rank = len(definition.accesses[operand.name][0])
+    accesses = definition.accesses[operand.name]
+    rank = len(accesses[0]) if accesses else operand.rank
     if shape.rank != rank:
         raise ShapeError(
             f"{definition.name}: {operand.name} is of rank {shape.rank}: {kind}",
@@ -356,3 +358,26 @@ class _Build(dict[AffineKind, Any]):
 
 
 _BUILD = _Build()
+
+
+def as_values(op: str, values: Sequence[Any]) -> list[ir.Value]:
+    """Values, or ops of one result, that are given for the operands of an op."""
+    return [single_value(f"{op}: operand {i}", value) for i, value in enumerate(values)]
+
+
+def single_value(subject: str, value: Any) -> ir.Value:
+    """A value, or the one result of an op; `subject` names the operand in errors."""
+    if isinstance(value, ir.Value):
+        return value
+    if isinstance(value, (ir.OpView, ir.Operation)):
+        results = value.operation.results
+        if len(results) == 1:
+            return results[0]
+        raise ArityError(
+            f"{subject} is given as {value.operation.name}, which has {len(results)} results",
+            hint="give one of its results",
+        )
+    raise DTypeError(
+        f"{subject} is {value!r}",
+        expected="an MLIR value, as the other operands are",
+    )

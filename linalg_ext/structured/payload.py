@@ -9,10 +9,10 @@ Ops of our own dialect have no body: what one would say follows from their defin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from linalg_ext.bindings import arith, complex, ir, linalg, math, memref, tensor
 from linalg_ext.definition.affine import AffineDim, AffineSymbol
@@ -24,6 +24,7 @@ from linalg_ext.definition.scalar import (
     Apply,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     Size,
@@ -380,6 +381,7 @@ class PayloadScope:
         scalars: the block argument of each scalar operand.
         sizes: the size of each symbol that the body reads the size of: a number, or a value of type
             index that was made before the op.
+        tables: the tensors and memrefs in which elements are looked up, by operand.
     """
 
     definition: OpDefinition
@@ -389,6 +391,19 @@ class PayloadScope:
     elements: Mapping[Access, ir.Value]
     scalars: Mapping[str, ir.Value]
     sizes: Mapping[str, ir.Value | int]
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+
+class Table(NamedTuple):
+    """A tensor or memref that the body of an op looks elements up in.
+
+    Attributes:
+        value: the tensor or memref.
+        sizes: its sizes: numbers, or values of type index that were made before the op.
+    """
+
+    value: ir.Value
+    sizes: Sequence[ir.Value | int]
 
 
 def emit_assignments(scope: PayloadScope) -> list[ir.Value]:
@@ -423,6 +438,8 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
     match expr:
         case Access():
             return Scalar(scope.elements[expr], str(expr.type_var) in scope.unsigned)
+        case Lookup():
+            return Scalar(_looked_up(expr, scope), str(expr.type_var) in scope.unsigned)
         case ScalarOperand():
             return Scalar(scope.scalars[expr.operand], str(expr.type_var) in scope.unsigned)
         case Const(value=value):
@@ -437,6 +454,30 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
             return _emit_function(expr, scope)
         case _:
             raise TypeError(f"unknown scalar expression {type(expr).__name__}")
+
+
+def _looked_up(expr: Lookup, scope: PayloadScope) -> ir.Value:
+    """An element at computed indices, each moved to the nearest in range."""
+    table, sizes = scope.tables[expr.operand]
+    index_type = ir.IndexType.get()
+
+    def number(value: ir.Value | int) -> ir.Value:
+        return integer_constant(index_type, value) if isinstance(value, int) else value
+
+    places: list[ir.Value] = []
+    for index, size in zip(expr.indices, sizes, strict=True):
+        if isinstance(index, ScalarExpr):
+            place = arith.IndexCastOp(index_type, _emit(index, scope).value).result
+            last = size - 1 if isinstance(size, int) else arith.SubIOp(size, number(1)).result
+            place = arith.MinSIOp(place, number(last)).result
+            places.append(arith.MaxSIOp(place, number(0)).result)
+        elif isinstance(index, AffineDim):
+            places.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
+        else:
+            places.append(number(int(str(index))))
+    if isinstance(table.type, ir.MemRefType):
+        return memref.LoadOp(table, places).result
+    return tensor.ExtractOp(table, places).result
 
 
 def _constant(value: int | float) -> ir.Value:
@@ -528,6 +569,12 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         for expr in bound.definition.expressions()
         if isinstance(expr, Size)
     }
+    looked_up = {lookup.operand for lookup in bound.definition.lookups}
+    tables = {
+        operand.name: Table(value, list(map(as_operand, sizes_of(value))))
+        for operand, value in zip(bound.definition.inputs, bound.inputs, strict=True)
+        if operand.name in looked_up
+    }
     inputs = [value for operand, value, _, _ in slots if operand.kind.is_input]
     iterators = [
         ir.Attribute.parse(f"#linalg.iterator_type<{kind.value}>") for kind in bound.iterator_types
@@ -559,6 +606,7 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         elements,
         scalars,
         sizes,
+        tables,
     )
     try:
         with ir.InsertionPoint(block):

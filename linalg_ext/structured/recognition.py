@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
@@ -30,6 +29,7 @@ from linalg_ext.definition.model import (
     Operand,
     OperandKind,
     Reduction,
+    accumulation,
     run_together,
 )
 from linalg_ext.definition.scalar import (
@@ -37,12 +37,13 @@ from linalg_ext.definition.scalar import (
     Apply,
     Const,
     Index,
+    Lookup,
     ScalarExpr,
     ScalarOperand,
     type_of,
 )
 from linalg_ext.definition.specialization import specialize
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.types import PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError, DTypeError, RecognitionError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.affine_text import parse_affine_map
@@ -50,7 +51,7 @@ from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension import OVERWRITE, extension_definition
 from linalg_ext.structured.maps import has_payload, place_of
-from linalg_ext.structured.operands import bind, predefined_types, producer
+from linalg_ext.structured.operands import bind, producer
 from linalg_ext.structured.payload import PayloadScope, emit_expression
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
@@ -231,6 +232,7 @@ class BodyReader:
             ones.
         dims: the iteration space.
         captured: operands for values from outside the body, and those values; grows.
+        look_ups: whether `tensor.extract` of a tensor from outside is read, as a look-up.
     """
 
     op: ir.Operation
@@ -238,6 +240,7 @@ class BodyReader:
     type_vars: dict[str, TypeVar]
     dims: tuple[str, ...]
     captured: dict[ir.Value, Operand]
+    look_ups: bool = False
 
     def __post_init__(self) -> None:
         self._known: dict[ir.Value, ScalarExpr] = {}
@@ -287,7 +290,7 @@ class BodyReader:
         if op is None and value.owner == self._body:
             return self.leaves[ir.BlockArgument(value).arg_number]
         if op is not None:
-            constant = _number(value)
+            constant = number_of(value)
             if constant is not None:
                 return self._cast(TYPE["cast_signed"], Const(constant), value)
             if op.block == self._body:
@@ -295,6 +298,8 @@ class BodyReader:
         return self._capture(value)
 
     def _read_op(self, op: ir.Operation, value: ir.Value) -> ScalarExpr:
+        if op.name == "tensor.extract" and self.look_ups:
+            return self._looked_up(op)
         if op.name == "linalg.index":
             return Index(self.dims[ir.IntegerAttr(op.attributes["dim"]).value])
         if op.name in _CASTS and not attributes_of(op):
@@ -340,6 +345,36 @@ class BodyReader:
             reason = f"{_spelling(op)} is no function that definitions know"
         raise refusal(op, f"the body of {self.op.name} has {_spelling(op)}: {reason}", reason)
 
+    def _looked_up(self, op: ir.Operation) -> ScalarExpr:
+        """Read an element of a tensor from outside, which becomes an operand."""
+        table, *places = op.operands
+        producing = producer(table)
+        if producing is not None and producing.block == self._body:
+            raise refusal(op, "the body looks up in a tensor of its own", "the index is computed")
+        indices = tuple(map(self._place, places))
+        type_var = self._type_var_of(str(ir.ShapedType(table.type).element_type))
+        if table not in self.captured:
+            name = f"table{len(self.captured)}"
+            shape = tuple(
+                AffineSymbol(str(index).upper() if isinstance(index, AffineDim) else f"{name}_{n}")
+                for n, index in enumerate(indices)
+            )
+            self.captured[table] = Operand(name, OperandKind.INPUT_TENSOR, type_var, shape)
+        return Lookup(self.captured[table].name, indices, type_var)
+
+    def _place(self, value: ir.Value) -> AffineExpr | ScalarExpr:
+        """Read an index; that it is moved into range goes without saying."""
+        for name in ("arith.maxsi", "arith.minsi"):
+            value = _through(value, (name,))
+        op = producer(value)
+        if op is not None and op.name == "linalg.index":
+            return AffineDim(self.dims[ir.IntegerAttr(op.attributes["dim"]).value])
+        number = number_of(value)
+        if isinstance(number, int):
+            return AffineConst(number)
+        expr = self._argument(value)
+        return self._cast(TYPE["cast_signed"], expr, value)
+
     def _compared(self, function: Function, op: ir.Operation) -> Apply:
         x, y = (self._argument(operand) for operand in op.operands)
         return Apply(function, (x, y))
@@ -361,7 +396,7 @@ class BodyReader:
         if op.name != "arith.select":
             return None
         condition, x, limit = op.operands
-        number = _number(limit)
+        number = number_of(limit)
         compare = producer(condition)
         if compare is None or compare.name != "arith.cmpf" or number is None:
             return None
@@ -393,7 +428,9 @@ class BodyReader:
         if element == "index" and element not in self.type_vars:
             element = "i64"  # what a position is, once it is a number
         if element not in self.type_vars:
-            predefined = {str(type): name for name, type in predefined_types().items()}
+            predefined: dict[str, str] = {}
+            for name, text in PREDEFINED_ELEMENTS.items():
+                predefined.setdefault(text, name)
             if element not in predefined:
                 raise refusal(
                     producer(value) or self.op,
@@ -414,12 +451,13 @@ class BodyReader:
             )
         if value not in self.captured:
             name = f"scalar{len(self.captured)}"
-            type_var = self.type_vars.setdefault(
-                str(value.type), TypeVar(f"T{len(self.type_vars) + 1}")
-            )
+            type_var = self._type_var_of(str(value.type))
             self.captured[value] = Operand(name, OperandKind.SCALAR, type_var)
         operand = self.captured[value]
         return ScalarOperand(operand.name, self.type_vars[str(value.type)])
+
+    def _type_var_of(self, element: str) -> TypeVar:
+        return self.type_vars.setdefault(element, TypeVar(f"T{len(self.type_vars) + 1}"))
 
 
 _UGT, _ULT, _UNE = 9, 11, 13
@@ -441,7 +479,7 @@ def _opposite(value: ir.Value) -> Function | None:
     return BINARY.get(_OPPOSITES.get(predicate, ""))
 
 
-def _number(value: ir.Value) -> int | float | None:
+def number_of(value: ir.Value) -> int | float | None:
     """The number that a value is; None where it is not `arith.constant` of a scalar."""
     op = producer(value)
     if op is None or op.name != "arith.constant":
@@ -464,7 +502,7 @@ def _tested_for_zero(value: ir.Value) -> ir.Value | None:
         return None
     unequal = _UNE if op.name == "arith.cmpf" else _NE
     x, other = op.operands
-    if ir.IntegerAttr(op.attributes["predicate"]).value != unequal or _number(other) != 0:
+    if ir.IntegerAttr(op.attributes["predicate"]).value != unequal or number_of(other) != 0:
         return None
     return x
 
@@ -484,7 +522,7 @@ def _complex_cast(value: ir.Value) -> ir.Value | None:
     if op is None or op.name != "complex.create":
         return None
     real, imaginary = op.operands
-    if _number(imaginary) == 0:
+    if number_of(imaginary) == 0:
         # To the type of the parts first, where it is of another: one cast of the language.
         return _through(real, _SIGNED_CASTS)
     return _whole(*(_through(part, ("arith.extf", "arith.truncf")) for part in (real, imaginary)))
@@ -594,14 +632,22 @@ class RecognizedOp:
 
 
 def definition_of(
-    op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False
+    op: ir.Operation | ir.OpView,
+    *,
+    name: str | None = None,
+    merge_inputs: bool = False,
+    look_ups: bool = False,
 ) -> OpDefinition:
     """The definition of a structured op; see `recognize`, which tells its operands too."""
-    return recognize(op, name=name, merge_inputs=merge_inputs).definition
+    return recognize(op, name=name, merge_inputs=merge_inputs, look_ups=look_ups).definition
 
 
 def recognize(
-    op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False
+    op: ir.Operation | ir.OpView,
+    *,
+    name: str | None = None,
+    merge_inputs: bool = False,
+    look_ups: bool = False,
 ) -> RecognizedOp:
     """Read a structured op (`linalg.generic`, or a named one) back into a definition.
 
@@ -615,6 +661,8 @@ def recognize(
         name: the definition's name; that of a named op, or `anonymous`, if not given.
         merge_inputs: whether inputs that are one value become one operand, read in several ways;
             else `matmul(x, x)` is a matmul of two operands.
+        look_ups: whether a tensor from outside, of which the body takes elements at computed
+            indices, becomes an operand; else such a body is refused.
 
     Raises:
         ArgumentError: this is no structured op.
@@ -633,7 +681,7 @@ def recognize(
             "an op of linalg_ext",
         )
     with operation.context:
-        return _recognize(operation, name, merge_inputs)
+        return _recognize(operation, name, merge_inputs, look_ups)
 
 
 _known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
@@ -641,14 +689,16 @@ _known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
 _MOST_KNOWN = 4096
 
 
-def _recognize(op: ir.Operation, name: str | None, merge_inputs: bool) -> RecognizedOp:
+def _recognize(
+    op: ir.Operation, name: str | None, merge_inputs: bool, look_ups: bool
+) -> RecognizedOp:
     said = None if merge_inputs else fingerprint(op)
     if said is None:
-        return _Reader(op, merge_inputs).recognized(name)
+        return _Reader(op, merge_inputs, look_ups).recognized(name)
     key = (name, *said)
     known = _known.get(key)  # once: another thread may clear it
     if known is None:
-        read = _Reader(op, merge_inputs).recognized(name)
+        read = _Reader(op, merge_inputs, look_ups).recognized(name)
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[key] = (read.definition, read.types)
@@ -687,8 +737,9 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
 class _Reader:
     """Reads one op."""
 
-    def __init__(self, op: ir.Operation, merge_inputs: bool) -> None:
+    def __init__(self, op: ir.Operation, merge_inputs: bool, look_ups: bool) -> None:
         self._op = op
+        self._look_ups = look_ups
         self._merge_inputs = merge_inputs
         maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
         rank = len(maps[0].dims)
@@ -697,14 +748,14 @@ class _Reader:
         values = list(op.operands)
         inputs = len(values) - len(_yielded(op))
         self._inputs, self._outputs = tuple(values[:inputs]), tuple(values[inputs:])
-        self._type_vars = _type_vars(values)
+        self._type_vars = type_vars_of(values)
 
     def recognized(self, name: str | None) -> RecognizedOp:
         names = self._names()
         values = (*self._inputs, *self._outputs)
         leaves = [self._leaf(*found) for found in zip(names, values, self._indices, strict=True)]
         captured: dict[ir.Value, Operand] = {}
-        body = BodyReader(self._op, leaves, self._type_vars, self._dims, captured)
+        body = BodyReader(self._op, leaves, self._type_vars, self._dims, captured, self._look_ups)
         assigned = body.outputs()
         assignments = run_together(
             [
@@ -755,16 +806,16 @@ class _Reader:
     def _names(self) -> list[str]:
         """A name for each operand; on request one name for all inputs that are one value."""
         if not self._merge_inputs:
-            return _operand_names(len(self._inputs), len(self._outputs))
+            return operand_names(len(self._inputs), len(self._outputs))
         values = list(dict.fromkeys(self._inputs))
-        names = _operand_names(len(values), len(self._outputs))
+        names = operand_names(len(values), len(self._outputs))
         merged = dict(zip(values, names, strict=False))
         return [*(merged[value] for value in self._inputs), *names[len(values) :]]
 
     def _leaf(
         self, name: str, value: ir.Value, indices: tuple[AffineExpr, ...]
     ) -> Access | ScalarOperand:
-        type_var = self._type_vars[_element(value)]
+        type_var = self._type_vars[element_of(value)]
         if isinstance(value.type, ir.ShapedType):
             return Access(name, indices, type_var)
         return ScalarOperand(name, type_var)
@@ -843,21 +894,23 @@ def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
     return index
 
 
-def _element(value: ir.Value) -> str:
+def element_of(value: ir.Value) -> str:
+    """The element type of a shaped value, or the type of a scalar, as MLIR spells it."""
     kind = value.type
     return str(ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind)
 
 
-def _type_vars(values: list[ir.Value]) -> dict[str, TypeVar]:
+def type_vars_of(values: list[ir.Value]) -> dict[str, TypeVar]:
     """A type variable for each element type of the operands."""
-    elements = dict.fromkeys(map(_element, values))
+    elements = dict.fromkeys(map(element_of, values))
     return {element: TypeVar(f"T{i + 1}") for i, element in enumerate(elements)}
 
 
 _LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"
 
 
-def _operand_names(inputs: int, outputs: int) -> list[str]:
+def operand_names(inputs: int, outputs: int) -> list[str]:
+    """Names of inputs, A, B, ..., and of outputs, O or O0, O1, ..."""
     letters = list(_LETTERS) if inputs <= len(_LETTERS) else [f"A{i}" for i in range(inputs)]
     results = ["O"] if outputs == 1 else [f"O{i}" for i in range(outputs)]
     return [*letters[:inputs], *results]

@@ -8,8 +8,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.cli import main
-from linalg_ext.notations.ods import to_ods
-from linalg_ext.notations.ods_cpp import to_cpp
+from linalg_ext.notations.ods import to_cpp, to_ods
 from linalg_ext.notations.yaml import to_yaml
 from tc_texts import BATCHMATMUL_2020, POOLING
 

@@ -14,9 +14,9 @@ import linalg_ext as lx
 from compute_types import dtype_of
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.compute_type import ComputeForm, in_compute_type
-from linalg_ext.definition.element_types import family, has_function, holds
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.specialization import specialize
+from linalg_ext.definition.types import family, has_function, holds
 from linalg_ext.errors import DefinitionError, DTypeError
 from linalg_ext.notations.formula import formula
 from linalg_ext.opdsl import (

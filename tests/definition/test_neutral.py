@@ -12,7 +12,7 @@ import pytest
 
 from core_ops import Array
 from linalg_ext.definition.functions import REDUCTIONS
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.errors import DTypeError
 from linalg_ext.runtime.dtypes import ElementType, element_types, integer_range
 

@@ -16,8 +16,7 @@ from linalg_ext.definition.model import reads_before, why_several
 from linalg_ext.errors import ArgumentError, DefinitionError, NotationError, RecognitionError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations import from_yaml, to_yaml
-from linalg_ext.notations.ods import to_ods
-from linalg_ext.notations.ods_cpp import to_cpp
+from linalg_ext.notations.ods import to_cpp, to_ods
 from linalg_ext.opdsl import (
     TV,
     BinaryFn,

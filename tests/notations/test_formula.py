@@ -6,8 +6,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.definition.affine import AffineDim
-from linalg_ext.notations.formula import formula, latex
-from linalg_ext.notations.formula_styles import LATEX, TEXT
+from linalg_ext.notations.formula import LATEX, TEXT, formula, latex
 from linalg_ext.opdsl import (
     BinaryFn,
     D,

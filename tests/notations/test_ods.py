@@ -8,8 +8,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, NotationError
-from linalg_ext.notations.ods import to_ods
-from linalg_ext.notations.ods_cpp import to_cpp
+from linalg_ext.notations.ods import to_cpp, to_ods
 from linalg_ext.opdsl import D, S, T, TensorDef, TypeFn, const, index, structured_op
 from tc_texts import ATTRIBUTES, BATCHMATMUL_2020, BATCHMATMUL_2024, POOLING, STRIDED_CONVOLUTION
 

@@ -14,8 +14,8 @@ from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.model import OpDefinition, Operand
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import ArgumentError, NotationError
-from linalg_ext.notations.concrete import concrete
-from linalg_ext.notations.tc_writer import to_tc
+from linalg_ext.notations.std_functions import concrete
+from linalg_ext.notations.tc import to_tc
 from linalg_ext.opdsl import (
     BinaryFn,
     D,

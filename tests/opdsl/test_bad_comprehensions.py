@@ -245,11 +245,11 @@ def cast_without_a_target():
         C[D.m] = TypeFn.cast_signed(A[D.m])  # here
 
 
-@wrong("`C[m + 1]` writes through", "plain dimension", "to the indices that are read")
-def arithmetic_in_the_target():
+@wrong("`C[n - 2]`", "read as", "one step before along one dimension", "lx.loop")
+def recurrence_over_two_steps():
     @structured_op
-    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
-        C[D.m + 1] = A[D.m]  # here
+    def op(A=TensorDef(T, S.N), C=TensorDef(T, S.N, output=True)):
+        C[D.n] = A[D.n] + C[D.n - 2]  # here
 
 
 @wrong("`C[m, m]` uses dimension m twice", "diagonal")

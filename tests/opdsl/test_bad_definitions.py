@@ -52,7 +52,11 @@ def symbol_never_bound():
         C[D.ow] = A[D.ow * S.SW]  # here
 
 
-@wrong("type variable V", "no operand's type", "BF16, F16, F32, F64, I1, I16, I32, I64, I8, T, U")
+@wrong(
+    "type variable V",
+    "no operand's type",
+    "BF16, C128, C64, F16, F32, F64, I1, I16, I32, I64, I8, T, U, U16, U32, U64, U8",
+)
 def type_variable_of_no_operand():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(U, S.M, output=True)):

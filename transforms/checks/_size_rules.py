@@ -20,8 +20,8 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineKind,
     AffineMap,
+    linear_terms,
 )
-from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.transforms.analysis.buffers import element_bytes

@@ -18,8 +18,8 @@ from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition.affine import (
     AffineDim,
     AffineExpr,
+    linear_terms,
 )
-from linalg_ext.definition.linear_forms import linear_terms
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.transforms.rewrites._arrangements import expanded, squeezed
 

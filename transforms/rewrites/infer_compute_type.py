@@ -27,10 +27,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.element_types import family, holds, is_integer
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Apply
+from linalg_ext.definition.types import family, holds, is_integer
 from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.compute_type import compute_type_of, set_compute_type

@@ -42,9 +42,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.element_types import family, holds
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.scalar import Apply
+from linalg_ext.definition.types import family, holds
 from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.compute_type import (

@@ -29,8 +29,8 @@ from typing import TypeVar
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap, AffineSymbol
 from linalg_ext.definition.functions import Function
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
-from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.errors import DTypeError, LinalgExtError

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.utils.logs import quick_logger

@@ -14,7 +14,7 @@ from linalg_ext.errors import ArgumentError, ArityError, ShapeError
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum import Semiring, parse
 from linalg_ext.notations.einsum.subscripts import LETTERS
-from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.opdsl.op import kind_of_call
 
 
 def contract(

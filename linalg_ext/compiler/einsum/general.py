@@ -18,9 +18,14 @@ from linalg_ext.compiler.einsum.request import Request, is_known, resolve
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, LayoutError, ShapeError
 from linalg_ext.executable.arguments import overlaps_itself, share_memory
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
-from linalg_ext.notations.einsum import Contraction, Shape, parse, parse_interleaved
+from linalg_ext.notations.einsum import (
+    Contraction,
+    Shape,
+    parse,
+    parse_interleaved,
+)
 from linalg_ext.notations.einsum.plan import Path, find_path
-from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.opdsl.op import kind_of_call
 from linalg_ext.runtime import backends
 from linalg_ext.runtime.threads import using
 from linalg_ext.utils import hooks

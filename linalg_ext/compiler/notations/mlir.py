@@ -18,10 +18,10 @@ from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import NotationError
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
-from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.registry import Notation, register
-from linalg_ext.notations.std_functions import element_of, no_element_type
+from linalg_ext.notations.std_functions import concrete, element_of, no_element_type
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.structured.indexed_forms import SCAN, recurrence_of
 from linalg_ext.structured.recognition import definition_of
 from linalg_ext.structured.structured_interface import is_structured
 
@@ -34,21 +34,25 @@ def read_mlir(text: str, *, filename: str | None = None) -> tuple[OpDefinition, 
         ParseError: it is not MLIR.
         RecognitionError: no definition says what one of its ops does.
     """
-    definitions: list[OpDefinition] = []
+    ops: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_structured(op):
-            definitions.append(definition_of(op))
+        if is_structured(op) or op.name == SCAN:
+            ops.append(op)
         return ir.WalkResult.ADVANCE
 
-    Module.parse(text, filename=filename or "MLIR text").ir.operation.walk(visit)
-    if not definitions:
+    module = Module.parse(text, filename=filename or "MLIR text")
+    module.ir.operation.walk(visit)  # an error in there would arrive as a RuntimeError
+    if not ops:
         raise NotationError(
             "the text has no structured op",
             where=filename,
             expected="linalg.generic, or a named op of linalg",
         )
-    return tuple(definitions)
+    with module.ir.context:
+        return tuple(
+            recurrence_of(op) if op.name == SCAN else definition_of(op, look_ups=True) for op in ops
+        )
 
 
 def write_mlir(
@@ -81,6 +85,7 @@ def write_mlir(
         with ir.InsertionPoint(block):
             values = list(block.arguments)
             inputs, outs = values[: len(definition.inputs)], values[len(definition.inputs) :]
+            generic = generic and not definition.recurrence_dims  # which is no linalg.generic
             built = StructuredOp(definition)(*inputs, outs=outs, emit_generic=generic)
             func.ReturnOp([built] if isinstance(built, ir.Value) else list(built))
         return str(module)

@@ -62,6 +62,22 @@ left out. `cast = #linalg.type_fn<cast_unsigned>` casts the inputs to the type o
 unsigned integers, and `linalg_ext.compute_type = f32` says in what the op computes.
 """
 
+from linalg_ext.dialects.linalg_ext.destination_style import (
+    ConcatenateOp,
+    DynamicBroadcastInDimOp,
+    GatherOp,
+    ReverseOp,
+    ScanOp,
+    ScatterOp,
+    SortOp,
+    concatenate,
+    dynamic_broadcast_in_dim,
+    gather,
+    reverse,
+    scan,
+    scatter,
+    sort,
+)
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, YieldOp
 from linalg_ext.dialects.linalg_ext.grouping import (
     GroupOp,
@@ -69,17 +85,6 @@ from linalg_ext.dialects.linalg_ext.grouping import (
     IsolatedGroupOp,
     group,
 )
-from linalg_ext.dialects.linalg_ext.indexed import GatherOp, ScatterOp, gather, scatter
-from linalg_ext.dialects.linalg_ext.movement import (
-    ConcatenateOp,
-    DynamicBroadcastInDimOp,
-    ReverseOp,
-    concatenate,
-    dynamic_broadcast_in_dim,
-    reverse,
-)
-from linalg_ext.dialects.linalg_ext.scanning import ScanOp, scan
-from linalg_ext.dialects.linalg_ext.sorting import SortOp, sort
 from linalg_ext.dialects.linalg_ext.structured import (
     ContractOp,
     ElementwiseOp,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.errors import ArgumentError, LinalgExtError
+from linalg_ext.structured.operands import as_values
 
 Outs: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value | ir.OpView]
 
@@ -46,3 +47,30 @@ def is_verified(op: ir.OpView, check: Callable[[ir.Operation], None]) -> bool:
 def listed(outs: Outs) -> Sequence[ir.Value | ir.OpView]:
     """Destinations as a sequence."""
     return outs if isinstance(outs, Sequence) else [outs]
+
+
+def tensors(name: str, values: Sequence[ir.Value | ir.OpView]) -> list[ir.Value]:
+    """Operands as values, each of them a ranked tensor.
+
+    Raises:
+        ArgumentError: one is not; names it.
+    """
+    found = as_values(name, values)
+    for number, value in enumerate(found):
+        if not isinstance(value.type, ir.RankedTensorType):
+            raise ArgumentError(
+                f"{name}: operand {number} is of type {value.type}", expected="a ranked tensor"
+            )
+    return found
+
+
+def destination(name: str, outs: Outs) -> ir.Value:
+    """The one destination that a caller gave.
+
+    Raises:
+        ArgumentError: there is none, or there are several, or it is no tensor.
+    """
+    given = tensors(name, listed(outs))
+    if len(given) != 1:
+        raise ArgumentError(f"{name}: outs= has {len(given)} destinations", expected="one")
+    return given[0]

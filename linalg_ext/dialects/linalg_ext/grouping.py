@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.builders import tensors
-from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified, tensors
 from linalg_ext.errors import ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.extension import SEGMENTS
@@ -24,7 +23,7 @@ from linalg_ext.structured.group import (
     TILING,
     check_group,
 )
-from linalg_ext.structured.op_builders import as_values
+from linalg_ext.structured.operands import as_values
 
 _Values: TypeAlias = Sequence[ir.Value | ir.OpView]
 

@@ -25,8 +25,7 @@ from linalg_ext.structured.extension import (
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.op_builders import as_values
-from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.structured.operands import as_values, to_ir_map
 from linalg_ext.structured.outputs import make_outputs
 from linalg_ext.structured.structured_checks import check_extension_op
 

@@ -12,7 +12,7 @@ from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
-from linalg_ext.structured.op_builders import as_values
+from linalg_ext.structured.operands import as_values
 from linalg_ext.structured.outputs import all_or_nothing
 from linalg_ext.structured.views import (
     ViewReader,

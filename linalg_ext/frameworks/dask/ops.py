@@ -11,8 +11,7 @@ from linalg_ext.compiler.op_calls import dtype_of_keyword
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
-from linalg_ext.definition.call_inputs import per_output, split_inputs
-from linalg_ext.definition.call_shapes import Shape, resolve_shapes
+from linalg_ext.definition.calls import Shape, per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
@@ -21,13 +20,14 @@ from linalg_ext.definition.model import (
     OperandKind,
     are_independent,
     domain_of,
+    why_unmapped,
 )
 from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import LinalgExtError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.frameworks.dask.blocks import (
     Given,
@@ -298,6 +298,11 @@ def split(
         shapes: the shape of every tensor operand.
         attributes: the attributes of the call.
     """
+    if (reason := why_unmapped(definition)) is not None:
+        raise ArgumentError(
+            f"{definition.name} does not come apart in blocks: {reason}",
+            hint="compute the operands first, or call it on each block with map_blocks",
+        )
     if definition.is_rank_polymorphic:
         # Each operand has all axes, or none.
         ranked = at_rank(definition, max(map(len, shapes.values())))

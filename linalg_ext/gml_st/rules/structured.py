@@ -24,7 +24,7 @@ from linalg_ext.definition.affine import (
     constant_value,
 )
 from linalg_ext.definition.functions import Function
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.gml_st.rules.bodies import (
     as_generic,

@@ -23,7 +23,7 @@ from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, NotationError
 from linalg_ext.notations.einsum.subscripts import LETTERS, parse
 from linalg_ext.notations.registry import Notation, register
-from linalg_ext.notations.subject import definition_of as subject_of
+from linalg_ext.notations.registry import definition_of as subject_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

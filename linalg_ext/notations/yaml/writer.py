@@ -11,9 +11,16 @@ from typing import Any
 
 import yaml
 
-from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.functions import Function
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, why_several
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    accumulation,
+    why_several,
+    why_unmapped,
+)
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -26,7 +33,7 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
-from linalg_ext.notations.subject import definition_of
+from linalg_ext.notations.registry import definition_of
 from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
@@ -117,6 +124,12 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 def _check(definition: OpDefinition) -> None:
     """Refuse by name what the format or the enumerations of upstream cannot hold."""
+    if (reason := why_unmapped(definition)) is not None:
+        raise NotationError(
+            f"{definition.name} has no form in upstream's YAML, whose operands have indexing maps: "
+            f"{reason}",
+            hint=_BEYOND,
+        )
     if (reason := why_several(definition)) is not None:
         raise NotationError(
             f"{definition.name} is several structured ops, and a document of upstream's YAML is "

@@ -29,8 +29,8 @@ from linalg_ext.definition.affine import (
     AffineMap,
     AffineSymbol,
     constant_value,
+    terms_of,
 )
-from linalg_ext.definition.linear_forms import terms_of
 from linalg_ext.errors import SubsetError, caller_location
 from linalg_ext.symbolic.index_sets.relations import (
     Progression,

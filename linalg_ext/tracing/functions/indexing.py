@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.shaping import as_shape, flip, ravel, reshape, with_axes_of_one

@@ -7,8 +7,7 @@ from typing import Any
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.call_inputs import per_output, split_inputs
-from linalg_ext.definition.call_shapes import resolve_shapes
+from linalg_ext.definition.calls import per_output, resolve_shapes, split_inputs
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType

@@ -10,8 +10,8 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.definition.element_types import has_function
 from linalg_ext.definition.functions import FUNCTIONS, FunctionKind
+from linalg_ext.definition.types import has_function
 from linalg_ext.errors import ArgumentError, DTypeError, VerificationError
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module

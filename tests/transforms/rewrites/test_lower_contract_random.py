@@ -14,7 +14,7 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.compiler import compile
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import neutral_element
 from linalg_ext.definition.numpy_functions import cast_values
 from linalg_ext.dialects.linalg_ext import contract
 from linalg_ext.ir.context import new_context

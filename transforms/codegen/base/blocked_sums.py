@@ -36,7 +36,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from linalg_ext.bindings import arith, complex, ir, memref, scf
-from linalg_ext.definition.linear_forms import factor_of
+from linalg_ext.definition.affine import factor_of
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.ir_utils.arithmetic import constant, dim, index, part_along
 from linalg_ext.transforms.ir_utils.generics import (

@@ -62,8 +62,13 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.definition.affine import AffineBinary, AffineDim, AffineExpr, AffineMap
-from linalg_ext.definition.linear_forms import linear_terms
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineDim,
+    AffineExpr,
+    AffineMap,
+    linear_terms,
+)
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
 from linalg_ext.transforms.codegen.base.index_conditions import (

@@ -1,0 +1,116 @@
+"""Parts of a bound op: its steps, and tensors of what an expression of it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim, AffineSymbol
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, symbols_read
+from linalg_ext.definition.scalar import Access, Lookup, ScalarExpr, ScalarOperand
+from linalg_ext.definition.shapes import infer_extents, narrowed_axes
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import ShapeError
+from linalg_ext.structured.operands import BoundOp, static_sizes
+from linalg_ext.structured.outputs import RuntimeSize, empty_tensor
+from linalg_ext.structured.payload import build_generic, shapes_of, symbol_size
+
+
+def bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
+    """One step of a bound op, on the values that its operands have by then."""
+    symbols, sizes = dict(bound.attributes.symbols), {}
+    for symbol in sorted(symbols_read(step) - symbols.keys()):
+        size = symbol_size(bound, symbol)
+        if isinstance(size, int):
+            symbols[symbol] = size
+        else:
+            sizes[symbol] = size
+    values = {**values, **_ranges(bound, step, values)}
+    return replace(
+        bound,
+        definition=step,
+        inputs=tuple(values[o.name] for o in step.inputs),
+        outputs=tuple(values[o.name] for o in step.outputs),
+        attributes=replace(bound.attributes, symbols=symbols),
+        sizes=sizes,
+    )
+
+
+def _ranges(
+    bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]
+) -> dict[str, ir.Value]:
+    """Empty tensors as long as the dimensions of a step that none of its operands has."""
+    missing = [operand for operand in step.inputs if operand.name not in values]
+    if not missing:
+        return {}
+    extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
+    found: dict[str, ir.Value] = {}
+    for operand in missing:
+        (dim,) = operand.index_dims or ()
+        if any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
+            raise ShapeError(
+                f"{bound.definition.name}: no operand of `{step.assignments[0]}` is as long as "
+                f"dimension {dim}",
+                hint="call it on tensors, or read an operand that has the dimension",
+            )
+        element = bound.types[str(operand.type_var)]
+        found[operand.name] = empty_tensor([extents[str(dim)]], element)
+    return found
+
+
+def operand_values(bound: BoundOp) -> dict[str, ir.Value]:
+    """The values of the operands, by name."""
+    operands = (*bound.definition.inputs, *bound.definition.outputs)
+    return dict(zip((o.name for o in operands), (*bound.inputs, *bound.outputs), strict=True))
+
+
+def computed(
+    bound: BoundOp,
+    dims: Mapping[str, RuntimeSize | int],
+    expr: ScalarExpr,
+    type_var: TypeVar,
+) -> ir.Value:
+    """Build a tensor of what an expression of a bound op is at each point of some dimensions.
+
+    Args:
+        bound: the op.
+        dims: the dimensions of the tensor, and their sizes.
+        expr: reads inputs of the op, and nothing else.
+        type_var: of the expression.
+    """
+    values = operand_values(bound)
+    if isinstance(expr, Access) and _is_whole(bound, expr, dims):
+        return values[expr.operand]
+    read = {e.operand for e in expr.walk() if isinstance(e, (Access, Lookup, ScalarOperand))}
+    target = Access("computed", tuple(map(AffineDim, dims)), type_var)
+    shape = tuple(AffineSymbol(f"size of {dim}") for dim in dims)
+    part = replace(
+        bound.definition,
+        cpp_class_name="",
+        operands=(
+            *(o for o in bound.definition.inputs if o.name in read),
+            Operand(target.operand, OperandKind.OUTPUT_TENSOR, type_var, shape),
+            *bound.definition.attributes,
+        ),
+        dims=tuple(dims),
+        assignments=(Assignment(target, expr),),
+        implements=(),
+        defines=(),
+    )
+    empty = empty_tensor(list(dims.values()), bound.types[str(type_var)])
+    return build_generic(bound_step(bound, part, {**values, target.operand: empty})).results[0]
+
+
+def _is_whole(bound: BoundOp, access: Access, dims: Mapping[str, RuntimeSize | int]) -> bool:
+    """Return whether an access reads all of a tensor, in the order of some dimensions."""
+    if access.indices != tuple(map(AffineDim, dims)) or narrowed_axes(bound.definition):
+        return False
+    sizes = static_sizes(operand_values(bound)[access.operand])
+    return sizes == [size if isinstance(size, int) else None for size in dims.values()]
+
+
+def extents_of(bound: BoundOp, dims: Sequence[str]) -> dict[str, RuntimeSize | int]:
+    """The sizes of dimensions of a bound op."""
+    extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
+    return {dim: extents[dim] for dim in dims}
