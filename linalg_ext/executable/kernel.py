@@ -60,8 +60,7 @@ from linalg_ext.runtime.vectorcall import Records, caller
 from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.target import Target, host
 from linalg_ext.utils import hooks
-from linalg_ext.utils.display import Shown
-from linalg_ext.utils.hooks import is_dask
+from linalg_ext.utils.hooks import Shown, is_dask
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
@@ -248,7 +247,7 @@ class Kernel(Shown, shown_as="kernel"):
 
         def record(world: int) -> Record | None:
             # Only now: a first call needs none of it.
-            from linalg_ext.executable.native_call import kernel_record
+            from linalg_ext.executable.known_calls import kernel_record
 
             return kernel_record(direct, world)
 

@@ -24,7 +24,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.transforms.ir_utils.walking import select
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 from ._catalogue import all_steps, similar
 from ._focus import MARK, Spot, collect, find

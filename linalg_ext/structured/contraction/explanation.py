@@ -32,7 +32,7 @@ from linalg_ext.structured.contraction.steps import (
 from linalg_ext.structured.extension.attributes import CONTRACT
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.recognition.contraction_form import find_contraction
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 Labels = tuple[str, ...]
 
