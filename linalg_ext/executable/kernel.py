@@ -223,7 +223,7 @@ class Kernel(Shown, shown_as="kernel"):
         results: list[Any] = [None] * len(self._slots)
         for slot in self._destinations:
             results[slot.position] = slot.prepare(outs[slot.position])
-        arrays = (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
+        arrays = [v for v in (*prepared, *results) if v is not None] if self.shared else []
         frame = self._layout.take()
         try:
             for argument, value in zip(self._arguments, prepared, strict=True):
