@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -53,55 +53,6 @@ def kernel_record(call: DirectCall, world: int) -> Record | None:
         for argument in call.arguments
     ]
     return record_of(call.callee, world, entries)
-
-
-def known_record(
-    call: DirectCall,
-    world: int,
-    operands: Sequence[Any],
-    dtypes: Sequence[DType | None] | None = None,
-    out: Any = ...,
-    settings: Sequence[Setting] = (),
-    keywords: Mapping[str, Any] = MappingProxyType({}),
-    by_name: Mapping[str, int] = MappingProxyType({}),
-) -> Record | None:
-    """Return the record by which native code runs calls that resolve as one call did.
-
-    None where such calls go through Python.
-
-    Args:
-        call: the short way into the kernel of that call.
-        world: of the native caller.
-        operands: of that call: arrays, which others must be like, and numbers of whose types
-            others must be.
-        dtypes: for each number what it is converted to first, if to anything.
-        out: where the result of that call went, or None for a call without `out=`. Other calls must
-            do the same. By default both fit.
-        settings: variables, and what they must be.
-        keywords: of the call, but for `out`, in order: others must give the same, but for operands.
-        by_name: which operands came as keywords.
-    """
-    entries, spare = entries_of(call, operands, dtypes)
-    results = [
-        _result(slot, (out.dtype,) if isinstance(out, ndarray) else _dtypes(slot))
-        for slot in call.callee.slots
-    ]
-    ordered: list[Expected | None] = [
-        entry for at, entry in enumerate(entries) if at not in by_name.values()
-    ]
-    for name, value in keywords.items():
-        ordered.append(entries[by_name[name]] if name in by_name else constant(value))
-    return record_of(
-        call.callee,
-        world,
-        ordered,
-        results,
-        makes=out is None or out is ...,
-        takes=out is not None,
-        settings=settings,
-        spare=spare,
-        names=tuple(keywords),
-    )
 
 
 def entries_of(
@@ -408,15 +359,30 @@ class KnownCalls:
         libraries: Libraries,
     ) -> None:
         def make(world: int) -> Record | None:
-            return known_record(
-                direct,
+            by_name, out = known.by_name, keywords.get("out")
+            values = [*operands, *(keywords[name] for name in by_name)]
+            entries, spare = entries_of(direct, values, known.dtypes)
+            expected: list[Expected | None] = [
+                entry for at, entry in enumerate(entries) if at not in by_name.values()
+            ]
+            # Others must give the same keywords, but for operands.
+            named = {name: value for name, value in keywords.items() if name != "out"}
+            for name, value in named.items():
+                expected.append(entries[by_name[name]] if name in by_name else constant(value))
+            results = [
+                _result(slot, (out.dtype,) if isinstance(out, ndarray) else _dtypes(slot))
+                for slot in direct.callee.slots
+            ]
+            return record_of(
+                direct.callee,
                 world,
-                [*operands, *(keywords[name] for name in known.by_name)],
-                known.dtypes,
-                keywords.get("out"),
-                (setting(),),
-                keywords={name: value for name, value in keywords.items() if name != "out"},
-                by_name=known.by_name,
+                expected,
+                results,
+                makes=out is None,
+                takes=out is not None,
+                settings=(setting(),),
+                spare=spare,
+                names=tuple(named),
             )
 
         known.records.install(native, self._op, situation(direct.callee), make, libraries)
