@@ -30,7 +30,7 @@ from linalg_ext.executable.arguments import (
     split_out,
 )
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
-from linalg_ext.executable.explanation import Stage, stage_of
+from linalg_ext.executable.explanation import Explanation, Row, Stage, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -66,7 +66,6 @@ from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.explanation import Explanation, Row
     from linalg_ext.runtime.vectorcall_record import Record
 
 
