@@ -177,7 +177,7 @@ install_renamed()
 
 def _public(name: str) -> Any:
     if name == "__version__":
-        from linalg_ext.utils.version import library_version
+        from linalg_ext.utils import library_version
 
         value: Any = library_version()
     elif name in _LAZY:

@@ -31,7 +31,7 @@ from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, o
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting
 from linalg_ext.utils import hooks, other_libraries
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
 """A module in any form that the transformations accept."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linalg_ext.cli._files import AsJson
+from linalg_ext.cli._files import AsJson, waiting, write_text
 from linalg_ext.cli._options import Output
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def target(
     """
     import json
 
-    from linalg_ext.cli._files import write_text
     from linalg_ext.target import to_data
 
     shown = _chosen(name, file, calibrate)
@@ -54,7 +53,6 @@ def target(
 
 def _chosen(name: str | None, file: Path | None, calibrate: bool) -> Target:
     from linalg_ext import target as targets
-    from linalg_ext.cli._files import waiting
 
     if sum((name is not None, file is not None, calibrate)) > 1:
         raise typer.BadParameter(_USAGE)

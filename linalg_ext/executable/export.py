@@ -42,8 +42,7 @@ from linalg_ext.runtime.object_file import (
 from linalg_ext.target import Target, host, to_data
 from linalg_ext.target.features import SPELLINGS, UNNAMED
 from linalg_ext.target.linux import flags as flags_of_this_machine
-from linalg_ext.utils import hooks
-from linalg_ext.utils.version import library_version
+from linalg_ext.utils import hooks, library_version
 
 _OTHERS_WRITE = 0o022
 

@@ -30,7 +30,7 @@ from linalg_ext.executable.arguments import (
     split_out,
 )
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
-from linalg_ext.executable.explanation import Stage, stage_of
+from linalg_ext.executable.explanation import Explanation, Row, Stage, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -60,14 +60,12 @@ from linalg_ext.runtime.vectorcall import Records, caller
 from linalg_ext.runtime.workspace import intermediates
 from linalg_ext.target import Target, host
 from linalg_ext.utils import hooks
-from linalg_ext.utils.display import Shown
-from linalg_ext.utils.hooks import is_dask
+from linalg_ext.utils.hooks import Shown, is_dask
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.recent import Arrivals
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.explanation import Explanation, Row
     from linalg_ext.runtime.vectorcall_record import Record
 
 
@@ -224,7 +222,7 @@ class Kernel(Shown, shown_as="kernel"):
         results: list[Any] = [None] * len(self._slots)
         for slot in self._destinations:
             results[slot.position] = slot.prepare(outs[slot.position])
-        arrays = (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
+        arrays = [v for v in (*prepared, *results) if v is not None] if self.shared else []
         frame = self._layout.take()
         try:
             for argument, value in zip(self._arguments, prepared, strict=True):
@@ -248,7 +246,7 @@ class Kernel(Shown, shown_as="kernel"):
 
         def record(world: int) -> Record | None:
             # Only now: a first call needs none of it.
-            from linalg_ext.executable.native_call import kernel_record
+            from linalg_ext.executable.known_calls import kernel_record
 
             return kernel_record(direct, world)
 

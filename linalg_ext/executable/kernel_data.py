@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from linalg_ext.executable.explanation import Stage, decisions_data, told_of
+from linalg_ext.executable.explanation import Explanation, Stage, decisions_data, told_of
 from linalg_ext.executable.parallel_variant import Work
 from linalg_ext.executable.signature import (
     ArrayType,
@@ -19,9 +19,6 @@ from linalg_ext.executable.signature import (
 from linalg_ext.runtime.dtypes import ElementType, by_mlir
 from linalg_ext.target import Target
 
-if TYPE_CHECKING:
-    from linalg_ext.executable.explanation import Explanation
-
 Data = dict[str, Any]
 
 
@@ -30,12 +27,12 @@ def signature_data(signature: Signature) -> Data:
     return {
         "name": signature.name,
         "parameters": [
-            {**_type_data(each.type), "is_written": each.is_written}
-            for each in signature.parameters
+            {**_type_data(parameter.type), "is_written": parameter.is_written}
+            for parameter in signature.parameters
         ],
         "results": [
-            {**_type_data(each.type), "is_unsigned": each.dtype == each.type.element.unsigned}
-            for each in signature.results
+            {**_type_data(result.type), "is_unsigned": result.dtype == result.type.element.unsigned}
+            for result in signature.results
         ],
     }
 
@@ -62,7 +59,7 @@ def entry_of(data: Mapping[str, Any]) -> Entry:
 
 def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
     """Stages as plain data, and what is to be shown of all of them, one after the other."""
-    contents = [each.bytecode or each.kept_text.encode() for each in stages]
+    contents = [stage.bytecode or stage.kept_text.encode() for stage in stages]
     data = [
         {**stage.data(stage.kept_count), "bytes": len(content)}
         for stage, content in zip(stages, contents, strict=True)
@@ -91,8 +88,6 @@ def explanation_data(explanation: Explanation) -> Data:
 
 def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
     """Rebuild an explanation from the result of `explanation_data`."""
-    from linalg_ext.executable.explanation import Explanation
-
     return Explanation(
         data["signature"],
         target,

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.utils.discovery import import_all
+from linalg_ext.utils.hooks import import_all
 
 _PACKAGES = ("linalg_ext.notations", "linalg_ext.compiler.notations")
 # The second is named, not imported: it lies above this room.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from linalg_ext.errors import ArgumentError
-from linalg_ext.utils.discovery import import_all, public_modules
+from linalg_ext.utils.hooks import import_all, public_modules
 from linalg_ext.utils.locks import Lock
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linalg_ext.executable.explanation import Decision
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module

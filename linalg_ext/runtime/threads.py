@@ -43,113 +43,6 @@ if TYPE_CHECKING:
     from linalg_ext.runtime.vectorcall_record import Setting
 
 
-AWAKE = 50e-6
-"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
-
-_CONTEXT_WORDS = 7
-_SHARE, _HELPERS = 0, 2
-"""Words of a context, which `thread_pool.mlir` lists."""
-
-_ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
-
-
-class _Code:
-    """The compiled functions of `thread_pool.mlir`.
-
-    `share` and `share_in_team` are the addresses of functions that share a loop among a crew, and
-    among a team of OpenMP's. A wait of `AWAKE` seconds takes `rounds` of a loop.
-    """
-
-    def __init__(self) -> None:
-        engine = own_code("thread_pool")
-        # Threads are in it for ever, at the interpreter's end too.
-        _keep_for_ever(engine)
-        addresses = Block(2)
-        NativeCall(engine.function("addresses"), [addresses.address])()
-        self.share, self.share_in_team = addresses.words
-        self.help = engine.function("help")
-        rounds, word = 2000, Block(1)
-        wait = NativeCall(engine.function("wait"), [word.address, rounds])
-        start = time.perf_counter()
-        wait()
-        self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
-
-
-_code = functools.cache(_Code)
-
-
-def _keep_for_ever(thing: object) -> None:
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
-
-
-class Crew:
-    """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
-
-    def __init__(self, processors: int) -> None:
-        """A crew without threads yet, on a number of `processors`.
-
-        With more threads than that, none waits awake: another might need the processor.
-        """
-        self._processors = processors
-        self._starting = threading.Lock()
-        self._count = 0
-        self._contexts: dict[tuple[int, int], Block] = {}
-        self._memory = Block(_CREW_BYTES // 8)
-        _keep_for_ever(self._memory)
-        system = ctypes.CDLL(None)
-        for place, initialize in (
-            (_MUTEX, system.pthread_mutex_init),
-            (_AWAITS_JOB, system.pthread_cond_init),
-            (_AWAITS_END, system.pthread_cond_init),
-        ):
-            initialize(ctypes.c_void_p(self._memory.address + place), None)
-
-    def context(self, threads: int, team: int = 0) -> int:
-        """The address of the context by which compiled code has loops shared by `threads` threads.
-
-        The caller's is among them: with one, or where no thread can be started, it does it all.
-        `team` is the address of OpenMP's function that has a team call another, to have a team
-        share the loops as long as it comes in time; 0 for threads of this crew alone.
-        """
-        key = threads, team
-        try:
-            return self._contexts[key].address
-        except KeyError:
-            pass
-        with self._starting:
-            if key not in self._contexts:
-                self._start(threads - 1)
-                helpers = min(threads - 1, self._count)
-                share = _code().share_in_team if team else _code().share
-                block = Block(_CONTEXT_WORDS)
-                block.words[:] = [share, self._memory.address, helpers, team, threads, 0, 0]
-                _keep_for_ever(block)
-                self._contexts[key] = block
-            return self._contexts[key].address
-
-    def leave(self) -> None:
-        """In a forked process: have each caller with a context of this crew work alone."""
-        for block in self._contexts.values():
-            block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
-
-    def _start(self, count: int) -> None:
-        if self._count >= count:
-            return
-        rounds = _code().rounds if count < self._processors else 0
-        self._memory.words[_ROUNDS // 8] = rounds
-        while self._count < count:
-            thread = threading.Thread(
-                target=NativeCall(_code().help, [self._memory.address, rounds]),
-                name=f"linalg_ext-{self._count + 1}",
-                daemon=True,
-            )
-            try:
-                thread.start()
-            except RuntimeError:  # none to be had, or the interpreter is at its end
-                return
-            self._count += 1
-
-
 VARIABLE = "LINALG_EXT_NUM_THREADS"
 """The environment variable that says how many threads a call may use; read once."""
 
@@ -298,6 +191,113 @@ def context(threads: int, slices: int | None = None) -> int:
     if (team := _team.get()) and not _is_forked:
         return _crew.context(threads, team)
     return _crew.context(threads if slices is None else min(threads, slices))
+
+
+AWAKE = 50e-6
+"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
+
+_CONTEXT_WORDS = 7
+_SHARE, _HELPERS = 0, 2
+"""Words of a context, which `thread_pool.mlir` lists."""
+
+_ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
+
+
+class _Code:
+    """The compiled functions of `thread_pool.mlir`.
+
+    `share` and `share_in_team` are the addresses of functions that share a loop among a crew, and
+    among a team of OpenMP's. A wait of `AWAKE` seconds takes `rounds` of a loop.
+    """
+
+    def __init__(self) -> None:
+        engine = own_code("thread_pool")
+        # Threads are in it for ever, at the interpreter's end too.
+        _keep_for_ever(engine)
+        addresses = Block(2)
+        NativeCall(engine.function("addresses"), [addresses.address])()
+        self.share, self.share_in_team = addresses.words
+        self.help = engine.function("help")
+        rounds, word = 2000, Block(1)
+        wait = NativeCall(engine.function("wait"), [word.address, rounds])
+        start = time.perf_counter()
+        wait()
+        self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
+
+
+_code = functools.cache(_Code)
+
+
+def _keep_for_ever(thing: object) -> None:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+class Crew:
+    """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
+
+    def __init__(self, processors: int) -> None:
+        """A crew without threads yet, on a number of `processors`.
+
+        With more threads than that, none waits awake: another might need the processor.
+        """
+        self._processors = processors
+        self._starting = threading.Lock()
+        self._count = 0
+        self._contexts: dict[tuple[int, int], Block] = {}
+        self._memory = Block(_CREW_BYTES // 8)
+        _keep_for_ever(self._memory)
+        system = ctypes.CDLL(None)
+        for place, initialize in (
+            (_MUTEX, system.pthread_mutex_init),
+            (_AWAITS_JOB, system.pthread_cond_init),
+            (_AWAITS_END, system.pthread_cond_init),
+        ):
+            initialize(ctypes.c_void_p(self._memory.address + place), None)
+
+    def context(self, threads: int, team: int = 0) -> int:
+        """The address of the context by which compiled code has loops shared by `threads` threads.
+
+        The caller's is among them: with one, or where no thread can be started, it does it all.
+        `team` is the address of OpenMP's function that has a team call another, to have a team
+        share the loops as long as it comes in time; 0 for threads of this crew alone.
+        """
+        key = threads, team
+        try:
+            return self._contexts[key].address
+        except KeyError:
+            pass
+        with self._starting:
+            if key not in self._contexts:
+                self._start(threads - 1)
+                helpers = min(threads - 1, self._count)
+                share = _code().share_in_team if team else _code().share
+                block = Block(_CONTEXT_WORDS)
+                block.words[:] = [share, self._memory.address, helpers, team, threads, 0, 0]
+                _keep_for_ever(block)
+                self._contexts[key] = block
+            return self._contexts[key].address
+
+    def leave(self) -> None:
+        """In a forked process: have each caller with a context of this crew work alone."""
+        for block in self._contexts.values():
+            block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
+
+    def _start(self, count: int) -> None:
+        if self._count >= count:
+            return
+        rounds = _code().rounds if count < self._processors else 0
+        self._memory.words[_ROUNDS // 8] = rounds
+        while self._count < count:
+            thread = threading.Thread(
+                target=NativeCall(_code().help, [self._memory.address, rounds]),
+                name=f"linalg_ext-{self._count + 1}",
+                daemon=True,
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # none to be had, or the interpreter is at its end
+                return
+            self._count += 1
 
 
 _crew = Crew(_default)

@@ -20,7 +20,6 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
 from linalg_ext.runtime.libraries import Libraries, in_force, watch
 from linalg_ext.runtime.machine_code import Code, NativeCall
-from linalg_ext.runtime.vectorcall_record import ALIGNED, CONTIGUOUS, WRITABLE
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.vectorcall import AVAILABLE, quickly_called
 
@@ -200,6 +199,8 @@ class _Probe:
 
 def is_as_expected() -> bool:
     """Return whether each thing that is read lies where it is looked for, asked of some objects."""
+    # Only now: most programs end before calls come so often.
+    from linalg_ext.runtime.vectorcall_record import ALIGNED, CONTIGUOUS, WRITABLE
 
     def word(of: Any, offset: int) -> int:
         return ctypes.c_int64.from_address(id(of) + offset).value

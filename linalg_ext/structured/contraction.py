@@ -55,7 +55,7 @@ from linalg_ext.structured.op_builders import build
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 USUAL_SIZE = 64
 """The size that stands for a dynamic one where a contraction order is chosen."""

@@ -14,7 +14,7 @@ import numpy as np
 from linalg_ext.errors import TargetError
 from linalg_ext.target.features import BASELINE, DOT_PRODUCTS, DotProduct, check_features, without
 from linalg_ext.target.text import bytes_text, table
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 if TYPE_CHECKING:
     from linalg_ext.target.performance import Figures

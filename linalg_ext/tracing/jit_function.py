@@ -44,8 +44,7 @@ from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.unsupported import refuse
 from linalg_ext.tuning import Tuning
 from linalg_ext.utils import hooks, other_libraries
-from linalg_ext.utils.display import Shown
-from linalg_ext.utils.hooks import is_dask
+from linalg_ext.utils.hooks import Shown, is_dask
 from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.recent import Arrivals, CallCache
 from linalg_ext.utils.vectorcall import quickly_called

@@ -19,7 +19,7 @@ from linalg_ext.errors import (
     caller_location,
 )
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.native_call import constant, entries_of, record_of, situation
+from linalg_ext.executable.known_calls import constant, entries_of, record_of, situation
 from linalg_ext.module import Module
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType

@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 from linalg_ext.cache.checked import Rule, make_folders, read_file
 from linalg_ext.target import Target, to_data
 from linalg_ext.target.stored import replace_file
-from linalg_ext.utils.version import library_version
+from linalg_ext.utils import library_version
 
 _ENVIRONMENT = "LINALG_EXT_TUNING"
 """Names another file."""

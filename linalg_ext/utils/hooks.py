@@ -1,16 +1,21 @@
-"""Facades by which lower rooms reach higher ones, loaded when used.
+"""Modules that are loaded when used: facades of higher rooms, lazy names, files that are there.
 
 The language has ops and no MLIR. A call of an op on arrays must reach the compiler all the same. So
 a room above has a file of functions for those below, its facade, which imports what it needs when a
-function is called. `docs/design.md` lists the facades, under Hooks.
+function is called. `docs/design.md` lists the facades, under Hooks. By one of them a class shows
+more of itself in notebooks and terminals than its text.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 _FACADES: dict[str, str] = {}
 
@@ -45,3 +50,44 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 def is_dask(value: object) -> bool:
     """Return whether a value is one of dask's collections, which have handlers of their own."""
     return hasattr(type(value), "__dask_graph__")
+
+
+class Shown:
+    """A class of things that notebooks and `rich` show by the views of a kind.
+
+    class Module(Shown, shown_as="module"): ...   # `module_html`, `module_rich` of the views
+    """
+
+    __slots__ = ()
+    _kind = ""
+
+    def __init_subclass__(cls, *, shown_as: str = "") -> None:
+        super().__init_subclass__()
+        if shown_as:
+            cls._kind = shown_as
+
+    def _repr_html_(self) -> str:
+        """The object as HTML, for a notebook."""
+        return str(getattr(facade("views"), f"{self._kind}_html")(self))
+
+    def __rich__(self) -> RenderableType:
+        return cast("RenderableType", getattr(facade("views"), f"{self._kind}_rich")(self))
+
+
+def public_modules(package: str) -> Iterator[str]:
+    """Return the full names of all modules below a package; only the folders are imported.
+
+    Modules whose names begin with `_` are left out.
+    """
+    import pkgutil
+
+    root = import_module(package)
+    for info in pkgutil.walk_packages(root.__path__, prefix=package + "."):
+        if not info.name.rpartition(".")[2].startswith("_"):
+            yield info.name
+
+
+def import_all(package: str) -> None:
+    """Import every module below a package, so that they register what they make."""
+    for name in public_modules(package):
+        import_module(name)

@@ -27,7 +27,7 @@ from linalg_ext.errors import (
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.rewriting.registry import Catalogue
 from linalg_ext.transforms.ir_utils.walking import select
-from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import Shown
 
 from ._step_methods import StepMethods
 from .step import (

@@ -63,6 +63,44 @@ class Labelled:
         return abs(self.array.strides[self.labels.index(label)])
 
 
+def evaluate(
+    contraction: Contraction,
+    path: Path,
+    arrays: Sequence[Array],
+    algebra: Algebra,
+    out: Array | None = None,
+) -> Array:
+    """The result of an einsum; a view of its operand where it is one.
+
+    Operands have the dtype of the algebra. `out` is contiguous memory for the result, which no
+    operand shares; it may be left unused.
+    """
+    if 0 in contraction.sizes.values():
+        return np.full(contraction.shape, algebra.zero, algebra.dtype)
+    operands = [
+        diagonal(array, labels) for array, labels in zip(arrays, contraction.inputs, strict=True)
+    ]
+    distributes = not algebra.kind.needs_non_negative or all(
+        x.array.dtype.kind in "bu" or bool((x.array >= 0).all()) for x in operands
+    )
+    if out is not None:
+        out = out.reshape([size for size in contraction.shape if size != 1])
+    inputs = tuple(operand.labels for operand in operands)
+    output = tuple(label for label in contraction.output if contraction.sizes[label] != 1)
+    steps = steps_along(path, inputs, output, distributes=distributes)
+
+    def apply(group: list[Labelled], step: Step) -> Labelled:
+        if len(group) == 1:
+            return reduce(group[0], step.output, algebra)
+        a, b = group
+        return combine(a, b, step.output, algebra, out=out if step is steps[-1] else None)
+
+    result = contract_along(steps, operands, apply)
+    axes = [axis for axis, size in enumerate(contraction.shape) if size == 1]
+    array = result.transposed(output)
+    return np.expand_dims(array, axes) if axes else array
+
+
 def diagonal(array: Array, labels: Sequence[str]) -> Labelled:
     """The view on which each label is once, without the axes of size 1.
 
@@ -302,41 +340,3 @@ def _inner(a: Array, b: Array, algebra: Algebra, products: int) -> Array:
     if whole == depth:
         return result
     return np.asarray(algebra.add(result, algebra.contract(a[:, :, whole:], b[:, whole:])))
-
-
-def evaluate(
-    contraction: Contraction,
-    path: Path,
-    arrays: Sequence[Array],
-    algebra: Algebra,
-    out: Array | None = None,
-) -> Array:
-    """The result of an einsum; a view of its operand where it is one.
-
-    Operands have the dtype of the algebra. `out` is contiguous memory for the result, which no
-    operand shares; it may be left unused.
-    """
-    if 0 in contraction.sizes.values():
-        return np.full(contraction.shape, algebra.zero, algebra.dtype)
-    operands = [
-        diagonal(array, labels) for array, labels in zip(arrays, contraction.inputs, strict=True)
-    ]
-    distributes = not algebra.kind.needs_non_negative or all(
-        x.array.dtype.kind in "bu" or bool((x.array >= 0).all()) for x in operands
-    )
-    if out is not None:
-        out = out.reshape([size for size in contraction.shape if size != 1])
-    inputs = tuple(operand.labels for operand in operands)
-    output = tuple(label for label in contraction.output if contraction.sizes[label] != 1)
-    steps = steps_along(path, inputs, output, distributes=distributes)
-
-    def apply(group: list[Labelled], step: Step) -> Labelled:
-        if len(group) == 1:
-            return reduce(group[0], step.output, algebra)
-        a, b = group
-        return combine(a, b, step.output, algebra, out=out if step is steps[-1] else None)
-
-    result = contract_along(steps, operands, apply)
-    axes = [axis for axis, size in enumerate(contraction.shape) if size == 1]
-    array = result.transposed(output)
-    return np.expand_dims(array, axes) if axes else array

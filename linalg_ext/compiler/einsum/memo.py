@@ -18,7 +18,7 @@ import numpy as np
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.arguments import share_memory
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.native_call import record_of, situation
+from linalg_ext.executable.known_calls import record_of, situation
 from linalg_ext.runtime import backends, kernel_cache
 from linalg_ext.runtime.calling_convention import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
