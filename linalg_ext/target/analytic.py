@@ -82,7 +82,7 @@ def analytic(target: Target, *, is_here: bool = False) -> Figures:
 
 
 def bytes_per_cycle(target: Target, footprint: int) -> float:
-    """Return the bytes per cycle that a nest reads from the first cache of `footprint` bytes."""
+    """Return the bytes per cycle that nests read from the nearest cache of `footprint` bytes."""
     for cache in target.caches:
         if footprint <= cache.size:
             return _NEST_BYTES_PER_CYCLE.get(cache.level, _NEST_MEMORY_BYTES_PER_CYCLE)

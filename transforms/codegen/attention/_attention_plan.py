@@ -11,6 +11,8 @@ normalizer calculation for softmax", 2018, for the keys that come in blocks:
             their maximum and exponentials, row by row
             sums = sums * (what the maximum grew by) + exponentials * values
         result = sums / totals
+
+Of more keys than `LONG`, sums and totals of blocks are added with compensation.
 """
 
 from __future__ import annotations

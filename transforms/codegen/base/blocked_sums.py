@@ -21,7 +21,7 @@ after, in blocks of 512:
 Added up one after another, n numbers lose up to n / 2 units in the last place of their sum; so, no
 more than those of a block do, whatever n is. What a block costs beyond its rounds is nine
 operations for each of its sums. All that adds up floats is built on this: loops over vectors, rows
-added to a row, inner products, contractions, running sums, and loops over scalars.
+added to a row, inner products, contractions, attention, running sums, and loops over scalars.
 
 Source: W. Kahan, Further Remarks on Reducing Truncation Errors, Communications of the ACM 8 (1965);
 D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (what a sum of two rounds away is a

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report
+from linalg_ext.transforms.ir_utils.walking import functions
 
 PARAMETER = "linalg_ext.parameter"
 """The attribute of an argument that is the same for many calls."""
@@ -13,35 +16,53 @@ FACTORS = "linalg_ext.factors"
 """The attribute of one that has factors of Winograd's algorithm behind the filters."""
 
 
-def parameters(function: Any) -> list[int]:
-    """The numbers of the arguments that are said to be parameters."""
-    return [number for number, each in enumerate(_said(function)) if PARAMETER in each]
+def change_parameters(name: str, module: Any, change: Callable[[Any, int], str | None]) -> Report:
+    """Change the arguments of functions that are said to be parameters.
+
+    Args:
+        name: of the pass, for its report.
+        module: the module.
+        change: of a function and the number of an argument; a reason leaves the argument.
+    """
+    report = Report(name)
+    for function in functions(module):
+        for number, attributes in enumerate(_attributes(function)):
+            if PARAMETER not in attributes:
+                continue
+            report.matched["parameter"] += 1
+            reason = change(function, number)
+            if reason is None:
+                report.changed["parameter"] += 1
+            else:
+                report.leave("parameter", reason)
+        _retype(function)
+    return report
 
 
 def has_factors(value: Any) -> bool:
     """Return whether a value is an argument that has factors behind the filters."""
     if not isinstance(value, ir.BlockArgument):
         return False
-    said = _said(value.owner.owner)
-    return value.arg_number < len(said) and FACTORS in said[value.arg_number]
+    attributes = _attributes(value.owner.owner)
+    return value.arg_number < len(attributes) and FACTORS in attributes[value.arg_number]
 
 
 def mark(function: Any, number: int, name: str) -> None:
     """Put one more attribute on an argument of a function that has some already."""
-    said = _said(function)
-    one = {each.name: each.attr for each in said[number]}
-    said[number] = ir.DictAttr.get(one | {name: ir.UnitAttr.get()})
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get(said)
+    attributes = _attributes(function)
+    own = {each.name: each.attr for each in attributes[number]}
+    attributes[number] = ir.DictAttr.get(own | {name: ir.UnitAttr.get()})
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
 
 
-def _said(function: Any) -> list[Any]:
+def _attributes(function: Any) -> list[Any]:
     if "arg_attrs" not in function.attributes:
         return []
     return [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
 
 
-def retype(function: Any) -> None:
+def _retype(function: Any) -> None:
     """Have the type of a function say what its arguments are."""
-    given = [argument.type for argument in function.regions[0].blocks[0].arguments]
+    types = [argument.type for argument in function.regions[0].blocks[0].arguments]
     results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(given, results))
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))

@@ -37,10 +37,10 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.target.analytic import bytes_per_cycle, cycles_per_second
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.codegen.base.parameters import parameters, retype
+from linalg_ext.transforms.codegen.base.parameters import change_parameters
 from linalg_ext.transforms.codegen.base.problem import bits_of
 from linalg_ext.transforms.ir_utils.generics import maps_of
-from linalg_ext.transforms.ir_utils.walking import functions, is_unused, replace_op
+from linalg_ext.transforms.ir_utils.walking import is_unused, replace_op
 
 from ._strip_products import (
     LEAST_GAIN,
@@ -58,21 +58,17 @@ NAME = "linalg-ext-pack-parameters"
 @module_pass(NAME, on="func.func")
 def pack_parameters(module: ir.Operation) -> Report:
     """Have products read the parameters of a function in strips of their tiles."""
-    report = Report(NAME)
     machine = this_machine()
-    for function in functions(module):
-        block = function.regions[0].blocks[0]
-        for number in parameters(function):
-            report.matched["parameter"] += 1
-            parameter = block.arguments[number]
-            packed = _readers_and_width(parameter, machine)
-            if isinstance(packed, str):
-                report.leave("parameter", packed)
-                continue
-            _pack(parameter, *packed)
-            report.changed["parameter"] += 1
-        retype(function)
-    return report
+
+    def change(function: Any, number: int) -> str | None:
+        parameter = function.regions[0].blocks[0].arguments[number]
+        packed = _readers_and_width(parameter, machine)
+        if isinstance(packed, str):
+            return packed
+        _pack(parameter, *packed)
+        return None
+
+    return change_parameters(NAME, module, change)
 
 
 def _readers_and_width(parameter: Any, machine: Machine) -> tuple[Sequence[StripReader], int] | str:

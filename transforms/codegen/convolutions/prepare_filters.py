@@ -27,8 +27,7 @@ from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import Target, current
 from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
-from linalg_ext.transforms.codegen.base.parameters import FACTORS, mark, parameters, retype
-from linalg_ext.transforms.ir_utils.walking import functions
+from linalg_ext.transforms.codegen.base.parameters import FACTORS, change_parameters, mark
 
 from ._winograd_plan import TAPS, WinogradPlan, make_winograd_plan, sized_convolution
 
@@ -40,21 +39,18 @@ _CONVOLUTION = "linalg.conv_2d_nchw_fchw"
 @module_pass(NAME, on="func.func")
 def prepare_filters(module: ir.Operation) -> Report:
     """Have convolutions take the factors of their filters from the parameters of a function."""
-    report = Report(NAME)
     machine, target = this_machine(), current()
-    for function in functions(module):
-        block = function.regions[0].blocks[0]
-        for number in parameters(function):
-            report.matched["parameter"] += 1
-            plan = _plan(block.arguments[number], machine, target)
-            if isinstance(plan, str):
-                report.leave("parameter", plan)
-                continue
-            _prepare(block.arguments[number], plan)
-            mark(function, number, FACTORS)
-            report.changed["parameter"] += 1
-        retype(function)
-    return report
+
+    def change(function: Any, number: int) -> str | None:
+        parameter = function.regions[0].blocks[0].arguments[number]
+        plan = _plan(parameter, machine, target)
+        if isinstance(plan, str):
+            return plan
+        _prepare(parameter, plan)
+        mark(function, number, FACTORS)
+        return None
+
+    return change_parameters(NAME, module, change)
 
 
 def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | str:
