@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, cf, ir
 from linalg_ext.errors import LoweringError
 
+from .arithmetic import constant
 from .walking import functions
 
 STATUS = "linalg_ext.status"
@@ -55,3 +56,10 @@ def entry_with_status(module: ir.Operation) -> Any | None:
             )
         return op
     return None
+
+
+def assert_good(status: Any, message: str) -> None:
+    """Assert that the status of a part of the entry's work is good; if not, it is handed on."""
+    is_good = arith.cmpi(arith.CmpIPredicate.eq, status, constant(status.type, 0))
+    check = cf.AssertOp(is_good, message)
+    check.operation.attributes[STATUS_OF_PART] = ir.UnitAttr.get()
