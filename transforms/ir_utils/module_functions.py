@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.bindings import arith, cf, func, ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.runtime.callbacks import PREFIX
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 from linalg_ext.transforms.ir_utils.walking import functions
 
 STATUS = "linalg_ext.status"
@@ -211,3 +212,10 @@ def _locate(function: ir.Operation, location: ir.Location) -> None:
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
+
+
+def assert_good(status: Any, message: str) -> None:
+    """Assert that the status of a part of the entry's work is good; if not, it is handed on."""
+    is_good = arith.cmpi(arith.CmpIPredicate.eq, status, constant(status.type, 0))
+    check = cf.AssertOp(is_good, message)
+    check.operation.attributes[STATUS_OF_PART] = ir.UnitAttr.get()

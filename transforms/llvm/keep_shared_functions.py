@@ -49,10 +49,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from linalg_ext.bindings import arith, cf, func, ir
+from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import constant
-from linalg_ext.transforms.ir_utils.module_functions import PART, STATUS_OF_PART, entry_with_status
+from linalg_ext.transforms.ir_utils.module_functions import (
+    PART,
+    assert_good,
+    entry_with_status,
+)
 from linalg_ext.transforms.ir_utils.walking import (
     count_operations,
     enclosing,
@@ -169,7 +173,5 @@ def _hand_status_on(call: Any) -> None:
     types = [result.type for result in call.results]
     made = func.CallOp([*types, i64], call.attributes["callee"], list(call.operands))
     *results, status = made.operation.results
-    is_good = arith.cmpi(arith.CmpIPredicate.eq, status, constant(i64, 0))
-    check = cf.AssertOp(is_good, "a part failed")
-    check.operation.attributes[STATUS_OF_PART] = ir.UnitAttr.get()
+    assert_good(status, "a part failed")
     replace_op(call, *results)

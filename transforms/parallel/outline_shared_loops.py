@@ -57,13 +57,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext.bindings import arith, builtin, cf, func, ir, llvm, memref
+from linalg_ext.bindings import arith, builtin, func, ir, llvm, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.module_functions import (
     PART,
-    STATUS_OF_PART,
     THREADS,
+    assert_good,
     entry_with_status,
 )
 from linalg_ext.transforms.ir_utils.outlining import taken_from_outside
@@ -115,12 +115,8 @@ def _outline(
     buffers = [value for value in outside if not is_repeated(value)]
     with once:  # a loop may stand in another
         words = sum(map(_words, buffers))
-        values = llvm.AllocaOp(
-            _pointer(),
-            _integer(max(1, words)),
-            ir.TypeAttr.get(_i64()),
-            alignment=8,
-        ).result
+        size, element = _integer(max(1, words)), ir.TypeAttr.get(_i64())
+        values = llvm.AllocaOp(_pointer(), size, element, alignment=8).result
         rooms = [
             None if _is_buffer(value) else memref.alloca(ir.MemRefType.get([], value.type), [], [])
             for value in buffers
@@ -129,9 +125,7 @@ def _outline(
         _hand_over(values, buffers, rooms)
         count = arith.index_cast(_i64(), _upper_bound(loop))
         status = _call(name, given, values, count)
-        is_good = arith.cmpi(arith.CmpIPredicate.eq, status, _integer(0))
-        check = cf.AssertOp(is_good, "a slice failed")
-        check.operation.attributes[STATUS_OF_PART] = ir.UnitAttr.get()
+        assert_good(status, "a slice failed")
     with ir.InsertionPoint(module.regions[0].blocks[0]):
         function = func.FuncOp(name, ([_pointer(), _i64()], [_i64()]), visibility="private")
     function.operation.attributes[PART] = ir.UnitAttr.get()

@@ -141,14 +141,14 @@ class VectorLoop:
             for access in member.nest.writes:
                 if self._is_streamed(access, lanes):
                     where = access.indices((*member.ivs, index(0)))
-                    return _first_aligned(access.memref, where, size, self._vector_bits)
+                    return _elements_before_aligned(access.memref, where, size, self._vector_bits)
         return None
 
     def _is_streamed(self, access: Access, lanes: int) -> bool:
         """Return whether an access has the loop's non-temporal stores; only one may have them."""
         if self._most_lanes is not None and not _rows_are_aligned_alike(access, lanes):
             return False
-        if not self._is_row(access) or not _is_streamed(access, lanes, self._vector_bits):
+        if not self._is_row(access) or not _is_beyond_caches(access, lanes, self._vector_bits):
             return False
         if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
             return False
@@ -445,7 +445,7 @@ class VectorLoop:
 _SEQUENTIALLY_CONSISTENT = 7
 
 
-def _is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
+def _is_beyond_caches(access: Access, lanes: int, vector_bits: int) -> bool:
     """Return whether results get non-temporal stores.
 
     By default they do where they are larger than L3. Each store must fill a register.
@@ -473,7 +473,7 @@ def _rows_are_aligned_alike(access: Access, lanes: int) -> bool:
     return all(stride % lanes == 0 for stride in strides[:-1])
 
 
-def _first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
+def _elements_before_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
     """Return the number of elements from the position `where` to an address aligned to a vector.
 
     It is at most `size`, and `size` where the elements are not aligned to their own size.
