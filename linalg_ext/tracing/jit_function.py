@@ -164,7 +164,7 @@ class JitFunction(Generic[P, R]):
     def _with_guests(
         self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any, threads: int | None
     ) -> Any:
-        """A call with arrays that are not NumPy's."""
+        """Call the function with arrays that are not NumPy's."""
         guests = Guests()
 
         def brought(value: Any, name: str) -> Any:
@@ -316,7 +316,7 @@ _arrivals: Arrivals[JitFunction[..., Any]] = Arrivals(most=256)
 def _arrived(
     identity: str, function: Callable[..., Any], options: Mapping[str, Any]
 ) -> JitFunction[..., Any]:
-    """The jitted function of an identity: the first that arrived of it."""
+    """Return the jitted function of an identity: the first that arrived of it."""
 
     def make() -> JitFunction[..., Any]:
         made: JitFunction[..., Any] = JitFunction(function, **options)
