@@ -204,7 +204,7 @@ class JaxFunction:
 
 
 def _as_specs(argument: Any) -> Any:
-    """A tree with shapes and dtypes of this library's own as JAX's."""
+    """Return a tree with shapes and dtypes of this library's own as JAX's."""
     return jax().tree_util.tree_map(_as_spec, argument)
 
 
@@ -278,7 +278,7 @@ def _refusal(name: str, error: IRError, hint: str | None, notes: Sequence[str] =
 
 
 def _line_of(location: str) -> SourceLocation | None:
-    """The line of the user's program that a location of JAX's names."""
+    """Return the line of the user's program that a location of JAX's names."""
     packages = os.path.dirname(os.path.dirname(jax().__file__)) + os.sep
     for function, file, line in _FRAME.findall(location):
         if not file.startswith((packages + "jax" + os.sep, packages + "jaxlib" + os.sep)):
@@ -348,7 +348,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
 
 
 def as_jax(array: Any) -> Any:
-    """An array of the kernel's as one of JAX's; in the same memory where JAX takes it."""
+    """Return an array of the kernel's as one of JAX's; in the same memory where JAX takes it."""
     given = np.asarray(array)
     if given.dtype.isbuiltin == 1 and given.dtype != np.bool_:
         return jax().dlpack.from_dlpack(given)

@@ -93,7 +93,7 @@ class Cell:
         return over_rows(advance, is_backward, rows, state)
 
     def gradient_over_rows(self, is_backward: bool, rows: Any, *others: Any) -> tuple[Any, ...]:
-        """The gradient of all steps, traced: the states once more, then back through them.
+        """Return the gradient of all steps, traced: the states once more, then back through them.
 
         Args:
             is_backward: whether the last row comes first.

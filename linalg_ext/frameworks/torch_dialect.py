@@ -30,7 +30,7 @@ from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 
 def converted(op: str, type_: ir.Type, value: ir.Value) -> ir.Value:
-    """A value as one of another type, by an op such as `torch_c.to_builtin_tensor`."""
+    """Return a value as one of another type, by an op such as `torch_c.to_builtin_tensor`."""
     return ir.Operation.create(op, [type_], [value]).results[0]
 
 
@@ -168,7 +168,7 @@ def write_reshape(
 
 
 def constant_of(size: ir.Value) -> int | None:
-    """The number that a constant of torch's is; None if the value is not one."""
+    """Return the number that a constant of torch's is; None if the value is not one."""
     op = producer(size)
     if op is None or op.name != "torch.constant.int":
         return None
@@ -183,7 +183,7 @@ def _index(size: ir.Value) -> ir.Value:
 def _reshaped(
     source: Any, result: ir.RankedTensorType, known: Mapping[int, ir.Value], groups: Sequence[Group]
 ) -> Any:
-    """A tensor, its axes first collapsed to one for each group, and then expanded.
+    """Return a tensor, its axes first collapsed to one for each group, and then expanded.
 
     Args:
         source: the tensor.
@@ -309,7 +309,7 @@ def _before(op: ir.Operation) -> list[Hashable]:
 
 
 def _after(op: ir.Operation) -> list[Hashable] | None:
-    """The sizes of a view; None where they are not listed one by one."""
+    """Return the sizes of a view; None where they are not listed one by one."""
     listed = producer(op.operands[1])
     if listed is None or listed.name != "torch.prim.ListConstruct":
         return None
@@ -321,7 +321,7 @@ def _after(op: ir.Operation) -> list[Hashable] | None:
 
 
 def _asked(size: ir.Value) -> Hashable:
-    """The tensor and the axis that a size is asked of; else the value that it is."""
+    """Return the tensor and the axis that a size is asked of; else the value that it is."""
     op = producer(size)
     if op is not None and op.name == "torch.aten.size.int":
         axis = constant_of(op.operands[1])
@@ -375,7 +375,7 @@ def _torch_constant(number: int) -> ir.Value:
 
 
 def _with_sizes(type_: ir.Type, sizes: list[int]) -> ir.Type:
-    """A type of torch's tensors with other sizes; those that are open are less than 0."""
+    """Return a type of torch's tensors with other sizes; those that are open are less than 0."""
     _, _, element = str(type_).partition("],")
     shown = ",".join("?" if size < 0 else str(size) for size in sizes)
     return ir.Type.parse(f"!torch.vtensor<[{shown}],{element}")

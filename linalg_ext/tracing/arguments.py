@@ -51,7 +51,7 @@ class Call:
 
     @property
     def key(self) -> Any:
-        """The part of a trace's key that the call determines."""
+        """Return the part of a trace's key that the call determines."""
         static = tuple((name, as_key(value)) for name, value in self.static)
         return self.kinds, self.structure, static
 
@@ -75,7 +75,7 @@ class Binding:
         )
 
     def arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a call by name.
+        """Return the arguments of a call by name.
 
         Raises:
             ArityError: one is missing, or too many.
@@ -97,7 +97,7 @@ class Binding:
         }
 
     def back(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The positional and the keyword arguments that `arguments` made these of."""
+        """Return the positional and the keyword arguments that `arguments` made these of."""
         signature = self.signature
         if signature is None:
             positional = tuple(value for name, value in values.items() if name.isdecimal())
@@ -107,7 +107,7 @@ class Binding:
         return again.args, again.kwargs
 
     def exactly(self, names: Sequence[str]) -> Binding:
-        """The same of these parameters alone, all of which are needed."""
+        """Return the same of these parameters alone, all of which are needed."""
         if self.signature is None:
             return self
         kept = [
@@ -198,7 +198,7 @@ class Parameters:
     def call(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], *, specs: bool = False
     ) -> Call:
-        """The arguments of a call.
+        """Return the arguments of a call.
 
         Args:
             arguments, named: as they were given.
@@ -286,7 +286,7 @@ class Parameters:
     def _checked(
         self, arrays: Sequence[Any], kinds: Sequence[Argument], names: Sequence[str]
     ) -> list[Argument]:
-        """The kinds that the signature of `jit` says, where the arguments are such."""
+        """Return the kinds that the signature of `jit` says, where the arguments are such."""
         wanted, _ = flatten(self._specs)
         if len(wanted) != len(kinds):
             raise ArityError(
@@ -320,7 +320,7 @@ def _names_of(function: str, given: object) -> tuple[str, ...]:
 
 
 def _names_at(function: str, given: object, signature: inspect.Signature | None) -> list[str]:
-    """The names of parameters at positions.
+    """Return the names of parameters at positions.
 
     Raises:
         ArgumentError: there is none at one, or the function does not tell its parameters.
@@ -346,7 +346,7 @@ def _names_at(function: str, given: object, signature: inspect.Signature | None)
 def sizes_of(
     kinds: Sequence[Argument], arrays: Sequence[Any], names: Sequence[str]
 ) -> dict[str, int]:
-    """The sizes that open dimensions have in a call.
+    """Return the sizes that open dimensions have in a call.
 
     Raises:
         ShapeError: two arguments disagree about one.
@@ -378,7 +378,7 @@ def sizes_of(
 
 
 def _opened(kind: Argument, name: str) -> Argument:
-    """The kind with a dimension of its own for each size of 2 or more."""
+    """Return the kind with a dimension of its own for each size of 2 or more."""
     shape: list[AnySize] = [
         Dim(f"{name}.shape[{axis}]") if isinstance(size, int) and size > 1 else size
         for axis, size in enumerate(kind.shape)

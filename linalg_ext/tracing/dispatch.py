@@ -180,7 +180,7 @@ def on_made(
 def _without_out(
     function: Any, arguments: Sequence[Any], keywords: dict[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any], Any]:
-    """The arguments of a call but for `out=`, and that."""
+    """Return the arguments of a call but for `out=`, and that."""
     if "out" in keywords:
         return arguments, keywords, keywords.pop("out")
     names = _positional(function)
@@ -193,7 +193,7 @@ def _without_out(
 
 @cache
 def _positional(function: Any) -> list[str]:
-    """The parameters of a function that are given by position, in order."""
+    """Return the parameters of a function that are given by position, in order."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # a function of C that does not tell
@@ -363,5 +363,5 @@ def _view(
 
 
 def _without_ones(value: Traced) -> list[Any]:
-    """The axes of a value with their dimensions, but for those of size 1."""
+    """Return the axes of a value with their dimensions, but for those of size 1."""
     return [dim for dim in value.axes if dim is not None]

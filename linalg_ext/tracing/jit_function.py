@@ -165,7 +165,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
     def _with_guests(
         self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any, threads: int | None
     ) -> Any:
-        """A call with arrays that are not NumPy's."""
+        """Call the function with arrays that are not NumPy's."""
         guests = Guests()
 
         def brought(value: Any, name: str) -> Any:
@@ -327,7 +327,7 @@ _arrivals: Arrivals[JitFunction[..., Any]] = Arrivals(most=256)
 def _arrived(
     identity: str, function: Callable[..., Any], options: Mapping[str, Any]
 ) -> JitFunction[..., Any]:
-    """The jitted function of an identity: the first that arrived of it."""
+    """Return the jitted function of an identity: the first that arrived of it."""
 
     def make() -> JitFunction[..., Any]:
         made: JitFunction[..., Any] = JitFunction(function, **options)

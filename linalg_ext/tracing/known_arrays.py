@@ -51,7 +51,7 @@ class Known(Traced):
 
     @property
     def tensor(self) -> ir.Value:
-        """A constant of its numbers."""
+        """Return a constant of its numbers."""
         return as_traced(self.host).tensor
 
     def become(self, other: Traced) -> Traced:
@@ -306,7 +306,7 @@ class Joiner:
 
 
 def _widened(value: Traced, rank: int, first: int) -> Traced:
-    """A value with axes of size 1 in front, its own ones brought to a place."""
+    """Return a value with axes of size 1 in front, its own ones brought to a place."""
     missing = rank - value.ndim
     if missing <= 0:
         return value
@@ -319,7 +319,7 @@ def _widened(value: Traced, rank: int, first: int) -> Traced:
 
 
 def joiners() -> list[Place]:
-    """The replacements of both."""
+    """Return the replacements of both."""
     return [
         (np, "r_", lambda original: Joiner(original, 0, 1, -1)),
         (np, "c_", lambda original: Joiner(original, -1, 2, 0)),

@@ -96,7 +96,7 @@ class Lowered:
         self.dtypes = recording.dtypes
 
     def as_text(self) -> str:
-        """The module as MLIR text."""
+        """Return the module as MLIR text."""
         return str(self.module)
 
     def compile(self, *, tune: bool | float | Tuning | None = None) -> Compiled:
@@ -291,7 +291,7 @@ class Compiled:
         return self._checked_by_itself().export(folder, library=library)
 
     def _checked_by_itself(self) -> Kernel:
-        """The kernel, with the checks of sizes in its code that are made here else."""
+        """Return the kernel, with the checks of sizes in its code that are made here else."""
         if not self._is_open:
             return self.kernel
         module = self.kernel.steps[0].bytecode

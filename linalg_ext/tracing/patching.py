@@ -213,7 +213,7 @@ def _referred(function: Any) -> Iterator[Any]:
 
 
 def _reached(value: Any) -> list[Any]:
-    """The objects that a function may use when it is called."""
+    """Return the objects that a function may use when it is called."""
     if isinstance(value, functools.partial):
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
@@ -227,14 +227,14 @@ def _reached(value: Any) -> list[Any]:
 
 
 def _parts(value: Any) -> list[Any]:
-    """The attributes of an object, the elements of a container."""
+    """Return the attributes of an object, the elements of a container."""
     if isinstance(value, list | tuple):
         return list(value[:100])
     return list((value if isinstance(value, dict) else _attributes(value)).values())[:100]
 
 
 def _attributes(value: Any) -> dict[Any, Any]:
-    """The attributes that an object has by itself."""
+    """Return the attributes that an object has by itself."""
     found = getattr(value, "__dict__", None)
     return found if isinstance(found, dict) else {}
 

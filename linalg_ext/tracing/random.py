@@ -69,7 +69,7 @@ def _by_kernel(*static: str) -> Callable[[_F], _F]:
 
 
 def _fixed(value: Any, is_static: bool) -> Any:
-    """A list as a value with a hash, or as an array."""
+    """Return a list as a value with a hash, or as an array."""
     if not isinstance(value, list):
         return value
     return tuple(value) if is_static else np.asarray(value)
@@ -249,7 +249,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
 
 
 @_by_kernel("count")
-def _order(key: Any, count: int) -> Any:
+def _order(key: Any, count: AnySize) -> Any:
     return xp.argsort(_drawn(key, (count,), 2, _pairs, UINT64), kind="stable")
 
 
@@ -361,7 +361,7 @@ def _pairs(words: Words) -> list[Element]:
 
 
 def _scaled(x: Element, digits: int, dtype: DType) -> Element:
-    """An integer of a number of binary digits as a float from 0 to below 1."""
+    """Return an integer of a number of binary digits as a float from 0 to below 1."""
     wide = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
     x = x.to(UINT64) if digits == 32 else x
     return (as_float(x, wide) * 2.0**-digits).to(dtype)
@@ -377,7 +377,7 @@ def _polar(radius: Element, angle: Element, dtype: DType) -> list[Element]:
 
 
 def _upper_product(x: Traced, y: Traced) -> Traced:
-    """The upper 64 bits of the product of numbers of 64 bits."""
+    """Return the upper 64 bits of the product of numbers of 64 bits."""
     half, mask = np.uint64(32), np.uint64(2**32 - 1)
     x_high, x_low, y_high, y_low = x >> half, x & mask, y >> half, y & mask
     cross, other = x_low * y_high, x_high * y_low
@@ -435,7 +435,7 @@ def _product(x: Element, factor: int) -> tuple[Element, Element]:
 
 
 def upper(x: Element) -> Element:
-    """The upper 32 bits of 64."""
+    """Return the upper 32 bits of 64."""
     return shifted_right(x, 32).to(UINT32)
 
 

@@ -35,7 +35,7 @@ class FunctionAxes:
 
 
 def axes_of(function: ir.Operation) -> FunctionAxes:
-    """The dimensions of a `func.func` with one block, of tensors."""
+    """Return the dimensions of a `func.func` with one block, of tensors."""
     return _Reader(function).found()
 
 

@@ -33,7 +33,7 @@ AnyArray = Any
 
 
 def known_array(value: Any, name: str) -> AnyArray:
-    """An operand as a dask array, or as one of NumPy's where it is here already.
+    """Return an operand as a dask array, or as one of NumPy's where it is here already.
 
     Args:
         value: what was given.
@@ -129,7 +129,7 @@ class Given:
 def fitting_chunks(
     inputs: Sequence[Given], whole: Mapping[str, str], reduced: frozenset[str]
 ) -> dict[str, Chunks]:
-    """The chunks of each dimension of the operands.
+    """Return the chunks of each dimension of the operands.
 
     Where operands are cut differently, the largest of them decides: cutting at everybody's borders
     would make blocks of many shapes, and each shape is a kernel.
@@ -156,7 +156,7 @@ def fitting_chunks(
 
 
 def in_chunks(given: Given, chunks: Mapping[str, Chunks]) -> AnyArray:
-    """An operand as a dask array with these chunks."""
+    """Return an operand as a dask array with these chunks."""
     wanted = tuple(chunks[dim] for dim in given.dims)
     if not given.is_chunked:
         return da.from_array(given.array, chunks=wanted, asarray=False)
@@ -297,11 +297,11 @@ class _Grid:
 
     @property
     def cut(self) -> tuple[str, ...]:
-        """The dimensions that are in more than one chunk."""
+        """Return the dimensions that are in more than one chunk."""
         return tuple(dim for dim, sizes in self.chunks.items() if len(sizes) > 1)
 
     def partial(self, output: Wanted) -> tuple[str, ...]:
-        """The dimensions that a result is in parts along, and has not itself."""
+        """Return the dimensions that a result is in parts along, and has not itself."""
         return tuple(dim for dim in self.cut if dim not in output.dims)
 
     def blocks(self, function: Callable[..., Any], output: Wanted) -> AnyArray:
@@ -311,7 +311,7 @@ class _Grid:
         return self._blockwise(made, self.name, (*output.dims, *partial), partial, output.dtype)
 
     def packed(self, function: Callable[..., Any]) -> AnyArray:
-        """All results of each block, as tuples."""
+        """Return all results of each block, as tuples."""
         made = _OnBlocks(function, 0)
         return self._blockwise(made, self.name, self.cut, (), np.dtype(object))
 
@@ -329,7 +329,7 @@ class _Grid:
         )
 
     def finished(self, blocks: AnyArray, output: Wanted) -> AnyArray:
-        """A result, its parts combined."""
+        """Return a result, its parts combined."""
         rank = len(output.dims)
         function = output.combine
         if function is None:
@@ -435,7 +435,7 @@ class Combine:
     function: Function
 
     def __call__(self, *arrays: Array) -> Array:
-        """The arrays, of one shape and dtype, combined."""
+        """Return the arrays, of one shape and dtype, combined."""
         first, *others = arrays
         if not others:
             return first

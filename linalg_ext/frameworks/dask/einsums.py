@@ -38,7 +38,7 @@ def einsum_on_dask(
     tune: Any,
     backend: str,
 ) -> AnyArray:
-    """An einsum of dask arrays, and arrays beside them; nothing runs.
+    """Return an einsum of dask arrays, and arrays beside them; nothing runs.
 
     Args:
         request: what is asked.

@@ -41,7 +41,7 @@ def jitted_on_dask(
     out: Any,
     threads: int | None,
 ) -> Any:
-    """A call of a jitted function with dask arrays among its arguments; nothing runs.
+    """Apply a jitted function to arguments with dask arrays among them; nothing runs.
 
     Args:
         function: the function.
@@ -165,7 +165,7 @@ class _Call:
 
     @property
     def key(self) -> Hashable:
-        """All that a trace depends on."""
+        """Return all that a trace depends on."""
         cut = tuple((a.shape, a.dtype, getattr(a, "chunks", None)) for a in self.arrays)
         constants = tuple((type(constant), constant) for constant in self.constants)
         return self.structure, self.places, constants, cut
@@ -182,7 +182,7 @@ class _Call:
         return _Learned(axes, wanted, self._whole.results)
 
     def _split(self, axes: FunctionAxes) -> FunctionAxes:
-        """The axes, those whole whose size makes a difference to what the function does."""
+        """Return the axes, those whole whose size makes a difference to what the function does."""
         cut = self._cut(axes)
         if self._is_uniform(axes, cut):
             return axes
@@ -251,7 +251,7 @@ def _entry(traced: Lowered) -> Any:
 
 
 def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
-    """A call of a kernel with dask arrays among its arguments; nothing runs.
+    """Apply a kernel to arguments with dask arrays among them; nothing runs.
 
     Args:
         kernel: made by `linalg_ext.compile`, of a function of tensors and numbers.
@@ -318,7 +318,7 @@ class _KernelOnBlock:
 
 
 def _open_axes(kernel: Kernel) -> FunctionAxes:
-    """The axes of a kernel, those whole that it is compiled for one size of.
+    """Return the axes of a kernel, those whole that it is compiled for one size of.
 
     Raises:
         ArgumentError: it writes to its arguments, or its module is gone.
@@ -370,7 +370,7 @@ def _check(name: str, parameter: Parameter, array: Any) -> None:
 def _shape(
     kernel: Kernel, number: int, dims: Sequence[str], sizes: dict[str, int]
 ) -> tuple[int, ...]:
-    """The shape of a result, open sizes those of the arguments that have the dimension."""
+    """Return the shape of a result, open sizes those of the arguments that have the dimension."""
     result = kernel.signature.results[number]
     shape = [
         sizes.get(dim) if own is None else own for dim, own in zip(dims, result.shape, strict=True)

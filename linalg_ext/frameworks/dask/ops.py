@@ -47,7 +47,7 @@ from linalg_ext.runtime.dtypes import DType
 
 
 def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call of an op on dask arrays, and arrays beside them; nothing runs.
+    """Apply an op to dask arrays, and arrays beside them; nothing runs.
 
     Args:
         op: the op.
@@ -151,12 +151,12 @@ class _Call:
 
     @property
     def result_dtypes(self) -> tuple[DType, ...]:
-        """The dtypes of the results."""
+        """Return the dtypes of the results."""
         return tuple(self._dtypes[str(output.type_var)] for output in self._definition.outputs)
 
     @cached_property
     def whole(self) -> dict[str, str]:
-        """The dimensions that a block must have all of, and why."""
+        """Return the dimensions that a block must have all of, and why."""
         why = ""
         if len(self._free_dtypes) > 1 and self._inits:
             why = "the outputs are of several dtypes, and start from init="
@@ -171,7 +171,7 @@ class _Call:
 
     @property
     def _free_dtypes(self) -> set[DType]:
-        """The dtypes of the outputs that `dtype=` decides."""
+        """Return the dtypes of the outputs that `dtype=` decides."""
         return {
             self._dtypes[str(output.type_var)]
             for output in self._definition.outputs
@@ -194,7 +194,7 @@ class _Call:
         return self._apart.combine[output] is None or not self._is_in_parts
 
     def given(self) -> list[Given]:
-        """The operands, and what each block starts from."""
+        """Return the operands, and what each block starts from."""
         name, axes = self._definition.name, self._apart.axes
         found = [
             Given(value, axes.get(key, ()), f"{name}: {key}")
@@ -208,7 +208,7 @@ class _Call:
         ]
 
     def wanted(self) -> list[Wanted]:
-        """The results."""
+        """Return the results."""
         found = []
         for output in self._definition.outputs:
             dtype = self._dtype_of_blocks(self._dtypes[str(output.type_var)])
@@ -257,7 +257,7 @@ def _follow(
 
 
 def _operand(name: str, operand: Operand, value: Any) -> Any:
-    """An input: a Python number, or an array."""
+    """Return an input: a Python number, or an array."""
     if is_python_number(value):
         return value
     array = known_array(value, f"{name}: {operand.name}")
@@ -315,7 +315,7 @@ def split(
 
 
 def with_numbers(definition: OpDefinition, sizes: Mapping[str, int]) -> OpDefinition:
-    """A definition with numbers in the place of sizes that it computes with."""
+    """Return a definition with numbers in the place of sizes that it computes with."""
 
     def number(expr: ScalarExpr) -> ScalarExpr:
         if isinstance(expr, Size) and expr.symbol in sizes:
@@ -350,7 +350,7 @@ class _Rules:
             self.whole.setdefault(dim, why)
 
     def _axis(self, name: str, axis: int, indices: tuple[AffineExpr, ...]) -> str:
-        """The dimension that an axis is indexed by, in every access of the operand."""
+        """Return the dimension that an axis is indexed by, in every access of the operand."""
         first = indices[0]
         if isinstance(first, AffineDim) and all(index == first for index in indices):
             return first.name

@@ -17,7 +17,7 @@ from linalg_ext.frameworks.requirements import onnx
 def inlined(
     body: Any, given: Mapping[str, str], prefix: str, attributes: Mapping[str, Any] | None = None
 ) -> tuple[list[Any], list[str]]:
-    """The nodes of a body, and the names of its results.
+    """Return the nodes of a body, and the names of its results.
 
     Args:
         body: a graph, or a function.
@@ -91,7 +91,7 @@ _BY_DEFINITION = frozenset(
 
 
 def call_of_function(model: Any, node: Any, known: Known, prefix: str) -> list[Any] | None:
-    """The nodes of the function that a node calls; None where it calls none."""
+    """Return the nodes of the function that a node calls; None where it calls none."""
     own = next(
         (
             each
@@ -109,7 +109,7 @@ def call_of_function(model: Any, node: Any, known: Known, prefix: str) -> list[A
 
 
 def _defaults(function: Any, node: Any, known: Known) -> dict[str, Any]:
-    """The attributes that a node says nothing of: of ONNX's own ops, or of the model's."""
+    """Return the attributes that a node says nothing of: of ONNX's own ops, or of the model's."""
     if node.domain not in ("", "ai.onnx"):
         return {each.name: each for each in getattr(function, "attribute_proto", ())}
     defs = importlib.import_module("onnx.defs")

@@ -29,7 +29,7 @@ def _cast(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """A vector with a stack of matrices, as a matrix of one row, or column."""
+    """Return a vector with a stack of matrices, as a matrix of one row, or column."""
     a, b = node.input
     ranks = write.ranks[a], write.ranks[b]
     if min(ranks) != 1 or max(ranks) < 3 or write.known.opset < 13:
@@ -99,7 +99,7 @@ _WIDENED = _BY_BITS | frozenset(
 
 
 def widened(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """A node on unsigned integers, on signed ones that hold them, and back again."""
+    """Return a node on unsigned integers, on signed ones that hold them, and back again."""
     types = onnx().TensorProto
     wide = {
         types.UINT8: types.INT32,
@@ -167,7 +167,7 @@ def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[s
 def _convolved(
     write: Writer, x: str, w: str, bias: str, attributes: Mapping[str, Any], gives: str = ""
 ) -> str:
-    """A convolution of integers, which torch-mlir pads on both sides alike, if at all."""
+    """Return a convolution of integers, which torch-mlir pads on both sides alike, if at all."""
     pads = list(attributes.get("pads", ()))
     half = len(pads) // 2
     if pads[:half] != pads[half:]:

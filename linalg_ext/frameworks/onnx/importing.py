@@ -32,7 +32,7 @@ _KEEPING = frozenset(
 
 
 def imported(model: Any) -> Module:
-    """A prepared model as linalg on tensors: the function `main`.
+    """Return a prepared model as linalg on tensors: the function `main`.
 
     Raises:
         ModelError: a node of it does not come through; names it.
@@ -70,7 +70,7 @@ def _lowered(model: Any, module: Module, pipeline: str) -> Module:
 
 
 def refusal_of(model: Any, error: IRError) -> ModelError:
-    """An error of this library's compiler, by the node that it is about."""
+    """Return an error of this library's compiler, by the node that it is about."""
     text = "\n".join([str(error.where), *map(str, error.diagnostics)])
     return _refusal(model, text, error.what)
 

@@ -153,7 +153,7 @@ class Prepared:
 
 
 def prepared(source: Any) -> Prepared:
-    """A model that was loaded, or is to be, as it is imported.
+    """Return a model that was loaded, or is to be, as it is imported.
 
     Raises:
         ArgumentError: `source` is no model, and no file.

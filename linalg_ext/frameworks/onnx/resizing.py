@@ -76,7 +76,7 @@ def _resized(write: Writer, value: str, like: str, axis: int, places: Array, fac
 def _taps(
     attributes: Mapping[str, Any], before: int, scale: float, after: int
 ) -> tuple[Array, Array]:
-    """The places that each element is made of, and their factors: a row for each term."""
+    """Return the places that each element is made of, and their factors: a row for each term."""
     transformation = attributes.get("coordinate_transformation_mode", "half_pixel")
     mode = attributes.get("mode", "nearest")
     places, factors = [], []

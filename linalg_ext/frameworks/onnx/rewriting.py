@@ -48,7 +48,7 @@ _REWRITES: Mapping[str, Rewrite] = MappingProxyType(
 
 
 def rewritten(model: Any) -> Any:
-    """A model, its shapes inferred, without nodes that do not come through as they are.
+    """Return a model, its shapes inferred, without nodes that do not come through as they are.
 
     The model itself is changed.
     """
@@ -93,7 +93,7 @@ class _Round:
         self._known = Known(known.kinds, known.shapes, self._constants, known.opset)
 
     def nodes(self, nodes: Sequence[Any]) -> list[Any]:
-        """The nodes that stand for those of a graph."""
+        """Return the nodes that stand for those of a graph."""
         return [each for node in nodes for each in self._written(node)]
 
     def _written(self, node: Any) -> Sequence[Any]:
@@ -184,7 +184,7 @@ def newer(model: Any) -> Any:
 
 
 def _with_slopes(model: Any, version: int) -> Any:
-    """A model whose slopes of channels, of PRelu before opset 7, have the shape of channels.
+    """Return a model whose slopes of channels, of PRelu before opset 7, have the shape of channels.
 
     Raises:
         ValueError: the rank of what they belong to is not known.

@@ -36,11 +36,11 @@ class Known:
 
     @property
     def ranks(self) -> Mapping[str, int]:
-        """The rank of each value."""
+        """Return the rank of each value."""
         return {name: len(shape) for name, shape in self.shapes.items()}
 
     def sizes(self, name: str) -> tuple[int, ...] | None:
-        """The shape of a value, where all of it is known."""
+        """Return the shape of a value, where all of it is known."""
         shape = self.shapes.get(name)
         if shape is None:
             return None
@@ -90,25 +90,25 @@ class Writer:
 
     @property
     def kinds(self) -> Mapping[str, int]:
-        """The number of ONNX's element type of each of the graph's values."""
+        """Return the number of ONNX's element type of each of the graph's values."""
         return self.known.kinds
 
     @property
     def ranks(self) -> Mapping[str, int]:
-        """The rank of each of the graph's values."""
+        """Return the rank of each of the graph's values."""
         return self.known.ranks
 
     def constant(self, value: Any, gives: str = "") -> str:
-        """An array."""
+        """Return an array."""
         array = onnx().numpy_helper.from_array(np.asarray(value))
         return self("Constant", gives=gives, value=array)
 
     def integers(self, *values: int) -> str:
-        """A vector of integers of 64 bits: sizes, axes, places."""
+        """Return a vector of integers of 64 bits: sizes, axes, places."""
         return self.constant(np.array(values, np.int64))
 
     def number(self, value: float, like: str) -> str:
-        """A number of the element type of a value."""
+        """Return a number of the element type of a value."""
         return self.constant(np.array(value, self.dtype(like)))
 
     def dtype(self, value: str) -> np.dtype[Any]:
@@ -117,7 +117,7 @@ class Writer:
         return found
 
     def sizes(self, value: str) -> tuple[int, ...]:
-        """The shape of a value of the graph.
+        """Return the shape of a value of the graph.
 
         Raises:
             Unwritten: a size of it is open.
@@ -128,7 +128,7 @@ class Writer:
         return found
 
     def known_array(self, value: str) -> Array:
-        """A value of the graph.
+        """Return a value of the graph.
 
         Raises:
             Unwritten: it is not known before the model runs.
@@ -138,7 +138,7 @@ class Writer:
         return self.known.constants[value]
 
     def along(self, vector: str, axis: int, rank: int) -> str:
-        """A vector as a tensor that goes along one axis of others; a scalar as it is."""
+        """Return a vector as a tensor that goes along one axis of others; a scalar as it is."""
         if self.ranks[vector] == 0:
             return vector
         shape = np.ones(rank, np.int64)
@@ -146,7 +146,7 @@ class Writer:
         return self("Reshape", vector, self.constant(shape))
 
     def sliced(self, value: str, axis: int, start: int, stop: int) -> str:
-        """A part along an axis."""
+        """Return a part along an axis."""
         places = self.integers(start), self.integers(stop), self.integers(axis)
         return self("Slice", value, *places)
 
@@ -164,7 +164,7 @@ class Writer:
 
 
 def at(names: Sequence[str], place: int) -> str:
-    """The name of an input that may be left out; none is no name."""
+    """Return the name of an input that may be left out; none is no name."""
     return names[place] if place < len(names) else ""
 
 
@@ -175,7 +175,7 @@ def put(field: Any, values: Sequence[Any]) -> None:
 
 
 def attributes_of(node: Any) -> dict[str, Any]:
-    """The attributes of a node: text as such."""
+    """Return the attributes of a node: text as such."""
     found = {a.name: onnx().helper.get_attribute_value(a) for a in node.attribute}
     return {
         name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()
@@ -242,7 +242,7 @@ def _is_small(initializer: Any) -> bool:
 
 
 def compute(node: Any, known: Known) -> list[Array] | None:
-    """The results of a node of a graph, where they are known; else None."""
+    """Return the results of a node of a graph, where they are known; else None."""
     if node.domain not in ("", "ai.onnx"):
         return None
     if node.op_type == "Constant":

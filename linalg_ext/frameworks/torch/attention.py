@@ -69,7 +69,7 @@ def flash_attention_backward(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """The gradients of queries, keys and values."""
+    """Return the gradients of queries, keys and values."""
     if dropout_p > 0.0:
         return NotImplemented
     heads = key.shape[-3]
@@ -172,7 +172,7 @@ def _for_each_query(query: Any, each: Any) -> Any:
 
 
 def _for_each_key(gradient: Any, heads: int) -> Any:
-    """The sum of the gradients of those that share a head of keys."""
+    """Return the sum of the gradients of those that share a head of keys."""
     if gradient.shape[-3] == heads:
         return gradient
     batch, _, length, width = gradient.shape

@@ -116,7 +116,7 @@ class Report:
 
     @property
     def share(self) -> float:
-        """The part of the calls that runs in kernels, 0 to 1."""
+        """Return the part of the calls that runs in kernels, 0 to 1."""
         return self.compiled / self.nodes if self.nodes else 1.0
 
     def __str__(self) -> str:
@@ -214,7 +214,7 @@ class Piece:
         return None if self.kernel is None else module_of(self.kernel)
 
     def __call__(self, *values: Any) -> list[Any]:
-        """The results for the values of the placeholders."""
+        """Return the results for the values of the placeholders."""
         found: Any = ()
         if self.kernel is not None:
             tensor = torch().Tensor

@@ -70,7 +70,7 @@ def _error(refused: Refused, graph: Any) -> ModelError:
 
 
 def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledGraph:
-    """The graph with what does not come through left to PyTorch."""
+    """Return the graph with what does not come through left to PyTorch."""
     graphs.mark_parameters(graph_module.graph, ())
     nodes = graphs.calls(graph_module.graph)
     left: dict[str, str] = {}
@@ -96,7 +96,7 @@ def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledG
 
 
 def _alike(nodes: Sequence[Any], refused: Refused, left: Mapping[str, str]) -> dict[str, str]:
-    """The refused node and those like it: they would be refused, too."""
+    """Return the refused node and those like it: they would be refused, too."""
     guilty = next((node for node in nodes if node.name == refused.node), None)
     if guilty is None or guilty.name in left:
         return {}
@@ -239,7 +239,7 @@ class PendingGraph:
 
 
 def _computed(graph: Any) -> list[Any]:
-    """The results that a kernel gives, each once."""
+    """Return the results that a kernel gives, each once."""
     found = dict.fromkeys(
         result
         for result in graphs.results(graph)
@@ -264,6 +264,6 @@ def _plan(graph: Any, computed: list[Any]) -> Plan:
 
 
 def _dtype_of_node(node: Any) -> Any:
-    """The dtype of a kernel's result; None for a number."""
+    """Return the dtype of a kernel's result; None for a number."""
     value = node.meta.get("val")
     return dtype_of(value.dtype) if isinstance(value, torch().Tensor) else None

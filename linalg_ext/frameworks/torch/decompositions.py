@@ -100,7 +100,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 
 def _first_of(way: Callable[..., Any], other: Callable[..., Any] | None) -> Callable[..., Any]:
-    """A way to write an op, and where it knows none, another one."""
+    """Return a way to write an op, and where it knows none, another one."""
 
     def written(*operands: Any, **keywords: Any) -> Any:
         found = way(*operands, **keywords)

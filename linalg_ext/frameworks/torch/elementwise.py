@@ -66,7 +66,7 @@ def rrelu_with_noise(x: Any, noise: Any, *others: Any) -> Any:
 
 
 def extremum(comparison: str, x: Any, y: Any) -> Any:
-    """The larger of two, or the smaller; what is no number wins."""
+    """Return the larger of two, or the smaller; what is no number wins."""
     if not (x.is_floating_point() and y.is_floating_point()):
         return NotImplemented
     is_first = getattr(torch(), comparison)(x, y) | (x != x)
@@ -137,7 +137,7 @@ def copysign(x: Any, y: Any) -> Any:
 
 
 def fmod(x: Any, y: Any) -> Any:
-    """The rest of a division towards zero: its sign is that of the dividend."""
+    """Return the rest of a division towards zero: its sign is that of the dividend."""
     dtype = torch().result_type(x, y)
     x = x.to(dtype)
     y = y.to(dtype) if isinstance(y, torch().Tensor) else torch().full_like(x, y)
@@ -150,7 +150,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 def number_of_two(comparison: str, x: Any, y: Any) -> Any:
-    """The larger of two (`ge`), or the smaller (`le`); a number wins over a NaN."""
+    """Return the larger of two (`ge`), or the smaller (`le`); a number wins over a NaN."""
     is_first = getattr(torch(), comparison)(x, y)
     if y.is_floating_point():
         is_first = is_first | (y != y)
@@ -223,7 +223,7 @@ def mean(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -
 
 
 def _tensor(value: Any, like: Any) -> Any:
-    """A tensor of the type of another; a number becomes one of its shape."""
+    """Return a tensor of the type of another; a number becomes one of its shape."""
     if isinstance(value, torch().Tensor):
         return value.to(like.dtype)
     return torch().full_like(like, value)
@@ -272,7 +272,7 @@ def _is_complex(x: Any) -> bool:
 
 
 def _both_parts(x: Any) -> tuple[Any, Any]:
-    """The real part and the imaginary one; that of a real number is 0."""
+    """Return the real part and the imaginary one; that of a real number is 0."""
     return (x.real, x.imag) if _is_complex(x) else (x, 0)
 
 
@@ -292,7 +292,7 @@ def _complex_sum(op: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
 
 
 def _complex(real: Any, imaginary: Any) -> Any:
-    """A tensor by its parts, of one shape and one type."""
+    """Return a tensor by its parts, of one shape and one type."""
     if not isinstance(imaginary, torch().Tensor):
         imaginary = torch().full_like(real, imaginary)
     dtype = torch().promote_types(real.dtype, imaginary.dtype)
@@ -318,7 +318,7 @@ def _complex_quotient(x: Any, y: Any) -> Any:
 
 
 def _scaled_part(x: Any, other: Any, largest: Any) -> Any:
-    """A part over the larger one: of one that alone is infinite, its sign."""
+    """Return a part over the larger one: of one that alone is infinite, its sign."""
     is_alone = (x.abs() == math.inf) & (other.abs() != math.inf)
     return torch().where(is_alone, x.sign(), x / largest)
 

@@ -114,7 +114,7 @@ def _mark_parameters(graph: Any, held: Iterable[tuple[str, Held]], written: Sequ
 
 
 def _expected(name: str, argument: Any, node: Any) -> Expected:
-    """An input, by its placeholder, if it has one; that of a constant is taken away."""
+    """Return an input, by its placeholder, if it has one; that of a constant is taken away."""
     like = None if node is None else node.meta.get("val")
     if graphs.holds_tensors(like):
         return Expected(name, like)
@@ -135,7 +135,7 @@ def _first_effect(graph: Any) -> Any:
 
 
 def _bound(value: Any) -> int | None:
-    """A bound of a size as a number; None if the size is as good as unbounded."""
+    """Return a bound of a size as a number; None if the size is as good as unbounded."""
     return int(value) if value.is_Integer and abs(int(value)) < 1 << 31 else None
 
 
@@ -185,7 +185,7 @@ _LOUD = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes
 
 
 def untraceable(error: Exception) -> ModelError:
-    """An error of the exporter's, or of the model's own, as one of this library's."""
+    """Return an error of the exporter's, or of the model's own, as one of this library's."""
     text = str(error).strip()
     first, _, more = text.partition("\n")
     found = [" ".join(line[4:].split()) for line in more.splitlines() if line[:4] == "  - "]
@@ -199,7 +199,7 @@ def untraceable(error: Exception) -> ModelError:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A scope in which PyTorch does not log what it raises as well."""
+    """Return a scope in which PyTorch does not log what it raises as well."""
     loggers = [logging.getLogger(name) for name in _LOUD]
     was = [each.disabled for each in loggers]
     for each in loggers:

@@ -88,12 +88,12 @@ def _are_known(x: Any, dim: Sequence[int]) -> bool:
 
 
 def _waves(size: int, count: int, dtype: Any, forward: bool) -> tuple[Any, Any]:
-    """The parts of the roots of one, as matrices `size` x `count`."""
+    """Return the parts of the roots of one, as matrices `size` x `count`."""
     turns = torch().arange(size).unsqueeze(1) * torch().arange(count) % size
     angles = turns.to(dtype) * ((-2 if forward else 2) * math.pi / size)
     return angles.cos(), angles.sin()
 
 
 def _along(x: Any, axis: int, matrix: Any) -> Any:
-    """The product of each vector along an axis with a matrix."""
+    """Return the product of each vector along an axis with a matrix."""
     return (x.transpose(axis, -1) @ matrix).transpose(axis, -1)

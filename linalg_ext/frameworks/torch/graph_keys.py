@@ -21,7 +21,7 @@ from linalg_ext.frameworks.torch.tensors import as_array
 
 
 def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> str | None:
-    """The key; None where nothing is kept, or the graph has in it what no key can tell.
+    """Return the key; None where nothing is kept, or the graph has in it what no key can tell.
 
     Args:
         graph_module: whose results are all computed in it.
@@ -48,7 +48,7 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
 
 
 def _graph_data(graph_module: Any) -> list[Any]:
-    """A graph as plain data, nodes being numbers."""
+    """Return a graph as plain data, nodes being numbers."""
     numbers = {node: number for number, node in enumerate(graph_module.graph.nodes)}
 
     def as_data(value: Any) -> Any:
@@ -111,7 +111,7 @@ class NoKey(Exception):
 
 
 def attribute(value: Any) -> Any:
-    """An argument of an op that is no tensor.
+    """Return an argument of an op that is no tensor as plain data.
 
     Raises:
         NoKey: it is none of PyTorch's kinds.
@@ -160,7 +160,7 @@ def form(tensor: Any) -> Any:
 
 
 def constant(tensor: Any) -> Any:
-    """A tensor with its elements.
+    """Return the form of a tensor and the checksum of its elements.
 
     Raises:
         NoKey: it is no plain tensor in this machine's memory, or too large.

@@ -20,7 +20,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 
 def placeholders(graph: Any) -> list[Any]:
-    """The inputs of a graph, in order."""
+    """Return the inputs of a graph, in order."""
     return [node for node in graph.nodes if node.op == "placeholder"]
 
 
@@ -31,7 +31,7 @@ def mark_parameters(graph: Any, names: Collection[str]) -> None:
 
 
 def parameters(graph: Any) -> list[int]:
-    """The places of the inputs that are the same for many calls."""
+    """Return the places of the inputs that are the same for many calls."""
     nodes = placeholders(graph)
     return [place for place, node in enumerate(nodes) if node.meta.get(_PARAMETER)]
 
@@ -44,7 +44,7 @@ def results(graph: Any) -> list[Any]:
 
 
 def calls(graph: Any) -> list[Any]:
-    """The nodes that compute something."""
+    """Return the nodes that compute something."""
     return [node for node in graph.nodes if node.op == "call_function"]
 
 
@@ -68,13 +68,13 @@ def line_of(node: Any) -> SourceLocation | None:
 
 
 def lines_of(node: Any) -> list[tuple[str, str]]:
-    """The lines that a node comes from, PyTorch's own among them: files, and numbers."""
+    """Return the lines that a node comes from, PyTorch's own among them: files, and numbers."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     return [(file, line) for file, line, _ in frames]
 
 
 def name_in(location: str, names: Collection[str]) -> str | None:
-    """The name of a node in the location of an op that was made of it; None if absent."""
+    """Return the name of a node in the location of an op that was made of it; None if absent."""
     return next((name for name in _NAME.findall(location) if name in names), None)
 
 
@@ -91,14 +91,14 @@ def holds_tensors(value: Any) -> bool:
 
 
 def tensors_of(value: Any) -> list[Any]:
-    """The tensors among what a node gives."""
+    """Return the tensors among what a node gives."""
     if isinstance(value, list | tuple):
         return [tensor for each in value for tensor in tensors_of(each)]
     return [value] if isinstance(value, torch().Tensor) else []
 
 
 def with_results(module: Any, wanted: Sequence[Any]) -> Any:
-    """A graph module that gives these nodes of another one's graph."""
+    """Return a graph module that gives these nodes of another one's graph."""
     fx = torch().fx
     graph = fx.Graph()
     known: dict[Any, Any] = {}

@@ -100,14 +100,14 @@ def _packed(module: Module, parameters: Sequence[int]) -> Module:
 
 
 def refusal_of(error: IRError, graph: Any) -> Refused:
-    """An error of this library's compiler, by the node that it is about."""
+    """Return an error of this library's compiler, by the node that it is about."""
     names = {node.name for node in graph.nodes}
     node = graphs.name_in("\n".join([str(error.where), *error.diagnostics]), names)
     return Refused(node, error.what, error.diagnostics[:1])
 
 
 def node_of(found: Sequence[Diagnostic], names: set[str]) -> str | None:
-    """The node that diagnostics point at first."""
+    """Return the node that diagnostics point at first."""
     everything = (each for one in found for each in (one, *one.notes))
     return next((n for one in everything if (n := graphs.name_in(one.location, names))), None)
 
@@ -130,7 +130,7 @@ def _base(op: str) -> str:
 
 
 def _torch_ir(module: Any) -> Any:
-    """The graph, and those of its loops, as ops of the torch dialect."""
+    """Return the graph, and those of its loops, as ops of the torch dialect."""
     fx = torch_importer()
     last: list[Any] = []
     context = new_context()
@@ -161,7 +161,7 @@ def _say_that_sizes_agree(module: ir.Module) -> None:
 
 
 def _naming(base: Any, last: list[Any]) -> Any:
-    """The importer's class for nodes, as one that puts their names into locations.
+    """Return the importer's class for nodes, as one that puts their names into locations.
 
     Args:
         base: its own class, which is made to be derived from.
@@ -244,7 +244,7 @@ def _is_open(shape: Sequence[AnySize]) -> bool:
 
 
 def grouped(before: Sequence[AnySize], after: Sequence[AnySize]) -> list[Group] | None:
-    """The smallest groups of axes, outermost first; None where a symbol is not known of.
+    """Return the smallest groups of axes, outermost first; None where a symbol is not known of.
 
     Args:
         before: the sizes of what is viewed.
@@ -269,7 +269,7 @@ def grouped(before: Sequence[AnySize], after: Sequence[AnySize]) -> list[Group] 
 def _first(
     left: list[int], right: list[int], before: Sequence[AnySize], after: Sequence[AnySize]
 ) -> Group | None:
-    """The smallest group that the first of some axes are in."""
+    """Return the smallest group that the first of some axes are in."""
     counts = [(i, j) for i in range(1, len(left) + 1) for j in range(1, len(right) + 1)]
     for i, j in sorted(counts, key=sum):
         group = Group(tuple(left[:i]), tuple(right[:j]))

@@ -10,7 +10,7 @@ from linalg_ext.frameworks.requirements import torch
 
 
 def masked_select(x: Any, mask: Any) -> Any:
-    """The elements that a mask selects, in row-major order."""
+    """Return the elements that a mask selects, in row-major order."""
     x, mask = torch().broadcast_tensors(x, mask)
     chosen = mask.reshape(-1).nonzero().squeeze(1)
     return x.reshape(-1).index_select(0, chosen)

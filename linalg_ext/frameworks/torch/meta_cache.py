@@ -102,7 +102,7 @@ _UNKNOWN = object()
 
 
 def _key(func: Any, args: Any, keywords: Mapping[str, Any]) -> str:
-    """An op with all that it is given, tensors by their forms."""
+    """Return an op with all that it is given, tensors by their forms."""
     return repr((str(func), tree(args, _form), tree(keywords, _form)))
 
 
@@ -251,7 +251,7 @@ class Twins:
         self._storages: dict[int, Any] = {}
 
     def of(self, tensor: Any) -> Any:
-        """The twin of a tensor, the same one each time.
+        """Return the twin of a tensor, the same one each time.
 
         Raises:
             NoKey: it is no plain tensor in this machine's memory.
@@ -287,14 +287,14 @@ def view(
     *,
     requires_grad: bool = False,
 ) -> Any:
-    """A tensor without elements in a storage of PyTorch's meta device."""
+    """Return a tensor without elements in a storage of PyTorch's meta device."""
     found = torch()
     meta = found.empty(0, dtype=dtype, device="meta").set_(storage, offset, shape, strides)
     return _of_meta(meta, requires_grad)
 
 
 def new(dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
-    """A tensor without elements that has memory of its own."""
+    """Return a tensor without elements that has memory of its own."""
     meta = torch().empty_strided(shape, strides, dtype=dtype, device="meta")
     return _of_meta(meta, False)
 

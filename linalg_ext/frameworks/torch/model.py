@@ -197,7 +197,7 @@ class TorchModel:
 
     @property
     def modules(self) -> Sequence[Module]:
-        """The modules that the kernels were compiled from: linalg on tensors."""
+        """Return the modules that the kernels were compiled from: linalg on tensors."""
         return tuple(piece.module for piece in self._graph.pieces if piece.module is not None)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -245,7 +245,7 @@ def _text(tensor: Any) -> str:
 
 
 def as_module(model: Any) -> Any:
-    """A model as it is; a function as a module that takes the same, by the same names."""
+    """Return a model as it is; a function as a module that takes the same, by the same names."""
     if isinstance(model, torch().nn.Module):
         return model
     module = torch().nn.Module()

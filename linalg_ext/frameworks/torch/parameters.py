@@ -114,7 +114,7 @@ class Copy(ABC):
         self._kept = None
 
     def of(self, tensor: Any, array: Array) -> Array:
-        """The copy of a tensor, whose memory is an array."""
+        """Return the copy of a tensor, whose memory is an array."""
         with self._lock:
             kept = self._kept
             if kept is None or kept.pages is None or kept.pages.is_written():
@@ -138,7 +138,7 @@ class Copy(ABC):
 
     @abstractmethod
     def _made(self, tensor: Any) -> Array:
-        """A copy of a tensor. PyTorch's memory begins at a cache line, as it had better."""
+        """Return a copy of a tensor. PyTorch's memory begins at a cache line, as it had better."""
 
 
 class Strips(Copy):
@@ -180,7 +180,7 @@ _FACTOR = 0x9E3779B1
 
 
 def fingerprint(array: Array) -> bytes:
-    """A text of all that lies in an array, in the order of its memory."""
+    """Return a text of all that lies in an array, in the order of its memory."""
     flat = bytes_of(array)
     if flat is None:  # with gaps
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -192,7 +192,7 @@ def fingerprint(array: Array) -> bytes:
 
 @functools.cache
 def _summing() -> Callable[[Array, Array], object]:
-    """The kernel that sums: it is kept on disk, as all are."""
+    """Return the kernel that sums: it is kept on disk, as all are."""
     vector, numbers = f"vector<{_LANES}xi32>", range(_VECTORS)
     types = ", ".join([vector] * _VECTORS)
     starts = ", ".join(f"%sum{n} = %zero" for n in numbers)

@@ -34,7 +34,7 @@ class Held:
 
     @property
     def tensor(self) -> Any:
-        """The tensor, as it is now.
+        """Return the tensor, as it is now.
 
         Raises:
             ModelError: the model has it no longer.

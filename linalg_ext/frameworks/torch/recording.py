@@ -190,7 +190,7 @@ class Tensors:
         return number, like
 
     def reference(self, tensor: Any) -> Any:
-        """A tensor that is known, or a constant.
+        """Return a tensor that is known, or a constant.
 
         Raises:
             NoKey: its origin is not known.
@@ -273,7 +273,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _lines() -> list[tuple[str, int]]:
-    """The lines that are at work, but for those of PyTorch: a kernel's errors name them."""
+    """Return the lines that are at work, but for those of PyTorch: a kernel's errors name them."""
     package = torch().__path__[0] + os.sep
     found = []
     frame = sys._getframe(3)

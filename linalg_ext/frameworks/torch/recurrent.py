@@ -41,7 +41,7 @@ def layers(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Any, ...]:
-    """An op of PyTorch's: the output of the last layer, and the states of all.
+    """Return an op of PyTorch's: the output of the last layer, and the states of all.
 
     Args:
         name: of the cell.
@@ -140,7 +140,7 @@ GRADIENT = "_gradient"
 
 
 def layer_op(name: str, ending: str) -> Any:
-    """The op of a cell, and of a direction."""
+    """Return the op of a cell, and of a direction."""
     define_all()
     return getattr(torch().ops.linalg_ext, name + ending).default
 
@@ -237,6 +237,6 @@ def _op(name: str, run: Any, takes: Sequence[str], gives: int) -> Any:
 
 
 def _order(rows: Any, is_backward: bool) -> Iterator[int]:
-    """The places of rows, as the steps come."""
+    """Return the places of rows, as the steps come."""
     places = range(len(rows))
     return iter(reversed(places) if is_backward else places)

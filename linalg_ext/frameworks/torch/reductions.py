@@ -29,7 +29,7 @@ def place(name: str, x: Any, dim: int | None = None, keepdim: bool = False) -> A
 
 
 def extremum(name: str, x: Any, dim: int, keepdim: bool = False) -> Any:
-    """The greatest (`amax`), or the least (`amin`), and where the first of them is."""
+    """Return the greatest (`amax`), or the least (`amin`), and where the first of them is."""
     if not x.is_floating_point():
         return NotImplemented
     if x.ndim == 0:
@@ -48,7 +48,7 @@ def _first(x: Any, found: Any, dim: int, keepdim: bool) -> Any:
 
 
 def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The lower of the two in the middle."""
+    """Return the lower of the two in the middle."""
     if x.ndim == 0:
         return x, torch().zeros_like(x, dtype=torch().int64)
     values, places = torch().sort(x, dim)
@@ -112,7 +112,7 @@ def variance_and_mean(
 def variance(
     x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Any:
-    """The first of the two."""
+    """Return the first of the two."""
     found = variance_and_mean(x, dim, correction=correction, keepdim=keepdim)
     return found if found is NotImplemented else found[0]
 

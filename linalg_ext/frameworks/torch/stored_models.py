@@ -127,7 +127,7 @@ def look_up(
     strict: bool,
     options: Options,
 ) -> tuple[Found | None, StoredModel | None]:
-    """A model that is kept; and where it is to be kept, if it may be.
+    """Return a model that is kept; and where it is to be kept, if it may be.
 
     Args:
         model: a module.
@@ -188,7 +188,7 @@ def _others_decompositions() -> list[Callable[..., Any]]:
 
 
 def _form(leaf: Any) -> Any:
-    """An input, but for its elements; one whose sizes are open equals no other."""
+    """Return an input, but for its elements; one whose sizes are open equals no other."""
     if not isinstance(leaf, torch().Tensor):
         return leaf
     return leaf.dtype, [size if isinstance(size, int) else None for size in leaf.shape]

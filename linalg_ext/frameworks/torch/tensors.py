@@ -41,7 +41,7 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
 
 
 def as_array(tensor: Any, name: str) -> Array:
-    """The memory of a tensor as an array, whatever its strides are.
+    """Return the memory of a tensor as an array, whatever its strides are.
 
     Raises:
         LayoutError: it is not in this machine's memory, or not dense.
@@ -69,7 +69,7 @@ def as_array(tensor: Any, name: str) -> Array:
 
 
 def as_tensor(array: Any) -> Any:
-    """An array, or a scalar of NumPy's, as a tensor in the same memory."""
+    """Return an array, or a scalar of NumPy's, as a tensor in the same memory."""
     given = np.asarray(array)
     if given.dtype.isbuiltin == 1:
         return torch().from_numpy(given)

@@ -28,7 +28,7 @@ def is_integer(x: Element) -> bool:
 
 
 def unless_integer(name: str) -> Callable[[Element], Element]:
-    """A function that leaves integers as they are."""
+    """Return a function that leaves integers as they are."""
     return lambda x: x if is_integer(x) else apply(name, x)
 
 
@@ -175,17 +175,17 @@ def bit_count(x: Element) -> Element:
 
 
 def maximum_of_numbers(x: Element, y: Element) -> Element:
-    """The larger; where one is NaN, the other."""
+    """Return the larger; where one is NaN, the other."""
     return select(x.is_nan(), y, select(y.is_nan(), x, apply("max_signed", x, y)))
 
 
 def minimum_of_numbers(x: Element, y: Element) -> Element:
-    """The smaller; where one is NaN, the other."""
+    """Return the smaller; where one is NaN, the other."""
     return select(x.is_nan(), y, select(y.is_nan(), x, apply("min_signed", x, y)))
 
 
 def compare(name: str) -> Callable[[Element, Element], Element]:
-    """A comparison, also of integers of which one alone has a sign."""
+    """Return a comparison, also of integers of which one alone has a sign."""
 
     def body(x: Element, y: Element) -> Element:
         if x.dtype == y.dtype:
@@ -263,10 +263,10 @@ def truth(name: str) -> Callable[..., Element]:
 
 
 def real_part(x: Element) -> Element:
-    """The real part; a real number itself."""
+    """Return the real part; a real number itself."""
     return real(x) if part_dtype(x.dtype) != x.dtype else x
 
 
 def imaginary_part(x: Element) -> Element:
-    """The imaginary part; 0 of a real number."""
+    """Return the imaginary part; 0 of a real number."""
     return imaginary(x) if part_dtype(x.dtype) != x.dtype else x.like(0)

@@ -65,7 +65,7 @@ fft = SimpleNamespace()
 
 
 def _recorded(function: Any) -> Callable[..., Any]:
-    """A function of NumPy's whose first operands become traced values: numbers alone too."""
+    """Return a function of NumPy's whose first operands become traced values: numbers alone too."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         first, *rest = arguments
@@ -96,7 +96,7 @@ empty, empty_like = creation.zeros, creation.zeros_like
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:
-    """A traced value of an array, a number, or a list of these."""
+    """Return a traced value of an array, a number, or a list of these."""
     return as_traced(obj) if dtype is None else cast_to(obj, dtype)
 
 
@@ -106,7 +106,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Traced:
-    """The elements cast."""
+    """Return the elements cast."""
     return cast_to(x, dtype)
 
 
@@ -116,12 +116,12 @@ def can_cast(from_: Any, to: Any, /) -> Any:
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
-    """A value in order along an axis."""
+    """Return a value in order along an axis."""
     return sorting.ordered(as_traced(x), axis, stable, descending)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
-    """The places of the elements along an axis, in their order."""
+    """Return the places of the elements along an axis, in their order."""
     return sorting.order_of(as_traced(x), axis, descending)
 
 

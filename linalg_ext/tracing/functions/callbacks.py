@@ -296,7 +296,7 @@ def _size(name: str, seen: Sequence[tuple[dict[str, int], int]], candidates: Any
 
 
 def _example(shape: tuple[int, ...], dtype: DType) -> Array:
-    """An array that any decomposition takes: the identity, or numbers that grow."""
+    """Return an array that any decomposition takes: the identity, or numbers that grow."""
     if len(shape) > 1:
         return np.broadcast_to(np.eye(shape[-2], shape[-1]), shape).astype(dtype)
     if dtype.kind in "iub":

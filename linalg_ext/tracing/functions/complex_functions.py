@@ -20,7 +20,7 @@ _MOST_PRODUCTS = 100
 
 
 def created(x: Element, y: Element) -> Element:
-    """The complex number of two parts."""
+    """Return the complex number of two parts."""
     dtype = np.dtype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
     return Element(complex_dialect.CreateOp(element_type(dtype), x.value, y.value).result, dtype)
 
@@ -64,7 +64,7 @@ def _large(x: Element) -> float:
 
 
 def exp(z: Element) -> Element:
-    """The exponential."""
+    """Return the exponential."""
     x, y = _parts(z)
     cos, sin = _turn(y)
     sin, cos = select(y.equals(0), y, sin), select(y.equals(0), y.like(1), cos)
@@ -83,7 +83,7 @@ def exp(z: Element) -> Element:
 
 
 def log(z: Element) -> Element:
-    """The natural logarithm."""
+    """Return the natural logarithm."""
     x, y = _parts(z)
     return created(_log_size(x, y), _angle(x, y))
 
@@ -93,7 +93,7 @@ def _angle(x: Element, y: Element) -> Element:
 
 
 def _log_size(x: Element, y: Element) -> Element:
-    """The logarithm of the absolute value; near 1 by what it is more than 1."""
+    """Return the logarithm of the absolute value; near 1 by what it is more than 1."""
     info = np.finfo(x.dtype)
     a, b = apply("abs", x), apply("abs", y)
     is_right = a > b
@@ -119,7 +119,7 @@ def _times(function: Body, factor: float) -> Body:
 
 
 def log1p(z: Element) -> Element:
-    """The logarithm of 1 more, as NumPy has it: less exact near 0 than that of a float."""
+    """Return the logarithm of 1 more, as NumPy has it: less exact near 0 than that of a float."""
     x, y = _parts(z)
     return created(apply("log", hypotenuse(x + 1, y)), _angle(x + 1, y))
 
@@ -139,17 +139,17 @@ def exp2(z: Element) -> Element:
 
 
 def sinh(z: Element) -> Element:
-    """The hyperbolic sine."""
+    """Return the hyperbolic sine."""
     return created(*_hyperbolic(*_parts(z), is_sine=True))
 
 
 def cosh(z: Element) -> Element:
-    """The hyperbolic cosine."""
+    """Return the hyperbolic cosine."""
     return created(*_hyperbolic(*_parts(z), is_sine=False))
 
 
 def sin(z: Element) -> Element:
-    """The sine: the hyperbolic one, turned."""
+    """Return the sine: the hyperbolic one, turned."""
     x, y = _parts(z)
     a, b = _hyperbolic(-y, x, is_sine=True)
     is_lost = ~_is_finite(x) & _is_infinite(y)
@@ -157,7 +157,7 @@ def sin(z: Element) -> Element:
 
 
 def cos(z: Element) -> Element:
-    """The cosine: the hyperbolic one, turned."""
+    """Return the cosine: the hyperbolic one, turned."""
     x, y = _parts(z)
     return created(*_hyperbolic(-y, x, is_sine=False))
 
@@ -198,12 +198,12 @@ def _hyperbolic(x: Element, y: Element, *, is_sine: bool) -> tuple[Element, Elem
 
 
 def tanh(z: Element) -> Element:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return created(*_hyperbolic_tangent(*_parts(z)))
 
 
 def tan(z: Element) -> Element:
-    """The tangent: the hyperbolic one, turned."""
+    """Return the tangent: the hyperbolic one, turned."""
     x, y = _parts(z)
     a, b = _hyperbolic_tangent(-y, x)
     return created(b, -a)
@@ -233,7 +233,7 @@ def _hyperbolic_tangent(x: Element, y: Element) -> tuple[Element, Element]:
 
 
 def sqrt(z: Element) -> Element:
-    """The square root, whose real part is not negative."""
+    """Return the square root, whose real part is not negative."""
     x, y = _parts(z)
     info = np.finfo(x.dtype)
     size = apply("abs", x)
@@ -279,7 +279,7 @@ def power(z: Element, w: Element) -> Element:
 
 
 def _product(a: Element, b: Element, c: Element, d: Element) -> tuple[Element, Element]:
-    """The parts of (a + bi)(c + di); where both were NaN, those of an infinite number."""
+    """Return the parts of (a + bi)(c + di); where both were NaN, those of an infinite number."""
     x, y = a * c - b * d, a * d + b * c
     is_left, is_right = (_is_infinite(p) | _is_infinite(q) for p, q in ((a, b), (c, d)))
     a, b = (_direction(part, is_left) for part in (a, b))
@@ -291,7 +291,7 @@ def _product(a: Element, b: Element, c: Element, d: Element) -> tuple[Element, E
 
 
 def _direction(part: Element, is_infinite: Element) -> Element:
-    """A part of an infinite number as 1 or 0; no number as 0."""
+    """Return a part of an infinite number as 1 or 0; no number as 0."""
     zero = _like(part.like(0), part)
     unit = select(_is_infinite(part), _like(part.like(1), part), zero)
     return select(is_infinite, unit, select(part.is_nan(), zero, part))
@@ -322,7 +322,7 @@ def reciprocal(z: Element) -> Element:
 
 
 def divide(z: Element, w: Element) -> Element:
-    """The quotient, by Smith's formula, which NumPy has."""
+    """Return the quotient, by Smith's formula, which NumPy has."""
     x, y = _parts(z)
     u, v = _parts(w)
     is_flat = apply("abs", u) >= apply("abs", v)

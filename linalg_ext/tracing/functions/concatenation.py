@@ -346,7 +346,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Traced:
 
 
 def _cut(name: str, arr: Any, obj: Any, axis: Any) -> tuple[Traced, int, int]:
-    """The value that is meant, the axis, and its size."""
+    """Return the value that is meant, the axis, and its size."""
     if isinstance(obj, Traced):
         refuse(f"numpy.{name} at traced places", "make them static, or use np.where")
     value = xp.ravel(as_traced(arr)) if axis is None else as_traced(arr)

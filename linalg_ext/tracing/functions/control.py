@@ -161,7 +161,7 @@ def cond(
 
 
 def _kinds_of(function: Callable[..., Any], operands: Any) -> tuple[list[_Kind], Structure]:
-    """The shapes and dtypes that a function gives, and how they are contained."""
+    """Return the shapes and dtypes that a function gives, and how they are contained."""
     false = _truth("cond", as_traced(np.False_))
     trial = scf.IfOp(false, [])
     try:
@@ -185,7 +185,7 @@ class _Checker:
         return [cast_to(value, as_traced(value).dtype) for value in leaves]
 
     def returned(self, value: Any, kinds: Sequence[_Kind]) -> list[ir.Value]:
-        """The tensors of what a function gives.
+        """Return the tensors of what a function gives.
 
         Raises:
             ArgumentError: it is other than expected.
@@ -225,7 +225,7 @@ class _Checker:
 
 
 def _own(value: Traced) -> ir.Value:
-    """The value as a tensor of the type that its shape and dtype say."""
+    """Return the value as a tensor of the type that its shape and dtype say."""
     found = value.value
     wanted = _type((value.shape, value.dtype))
     if found.type != wanted:

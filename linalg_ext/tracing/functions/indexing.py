@@ -36,7 +36,7 @@ from linalg_ext.tracing.values.unsupported import refuse
 
 
 def indexed(value: Traced, index: Any) -> Traced:
-    """The part of a value that an index names."""
+    """Return the part of a value that an index names."""
     items = expanded(value, index)
     if any(is_array(item) for item in items):
         return _by_arrays(value, items)
@@ -44,7 +44,7 @@ def indexed(value: Traced, index: Any) -> Traced:
 
 
 def expanded(value: Traced, index: Any) -> list[Any]:
-    """An index as a list with an item for each axis, and None for each new one.
+    """Return an index as a list with an item for each axis, and None for each new one.
 
     Raises:
         ShapeError: too many.
@@ -184,7 +184,7 @@ def _aligned(array: Traced, trailing: int) -> Traced:
 
 
 def places_in(index: Any, size: Any, axis: int) -> Traced | Number:
-    """An index array as places from 0 to a size, checked to be there.
+    """Return an index array as places from 0 to a size, checked to be there.
 
     A constant is checked at once, a traced one by the run: then a wrong one is an ExecutionError.
     """
@@ -310,7 +310,7 @@ class Selection(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> Any:
-        """The dtype."""
+        """Return the dtype."""
         return self.value.dtype
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -334,11 +334,11 @@ class Selection(NDArrayOperatorsMixin):
         return function(self.value, where=self.mask, **keywords)
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Selection:
-        """The elements cast."""
+        """Return the elements cast."""
         return Selection(self.value.astype(dtype), self.mask)
 
     def chosen(self, other: Selection) -> Traced:
-        """All elements of a selection, which has to be by an equal mask."""
+        """Return all elements of a selection, which has to be by an equal mask."""
         if other.mask.tensor != self.mask.tensor:
             same = xp.all(other.mask == self.mask)
             demand(same, "two selections of elements are by masks that differ")

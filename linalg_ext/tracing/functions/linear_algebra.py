@@ -100,7 +100,7 @@ def _definition(inputs: tuple[Labels, ...], output: Labels, kind: Semiring) -> O
 def product(
     name: str, left: Any, right: Any, labels: tuple[Labels, Labels, Labels], dtype: Any = None
 ) -> Traced:
-    """A product of two values: their last axes by labels, those before them broadcast."""
+    """Record a product of two values: their last axes by labels, those before them broadcast."""
     one, other = as_traced(left), as_traced(right)
     wanted = as_dtype(dtype) if dtype is not None else common_dtype(name, [left, right])
     own = labels[:2]
@@ -151,7 +151,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dtype: Any = None) -> Traced:
 
 
 def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
-    """The ufuncs of matrices and vectors, `dtype` being that of their results."""
+    """Record a ufunc of matrices and vectors, `dtype` being that of its result."""
     name = ufunc.__name__
     left, right = inputs
     if name == "vecdot":

@@ -194,7 +194,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 @cache
 def recorded_names() -> tuple[str, ...]:
-    """The names of all that is recorded, as `numpy.x`."""
+    """Return the names of all that is recorded, as `numpy.x`."""
     names = {*_SIMPLE, *BODIES, *OTHER_UFUNCS}
     found = {f"np.{name}" for name in names}
     found |= {f"np.linalg.{name}" for name in _LINALG} | {f"np.fft.{name}" for name in _FFT}

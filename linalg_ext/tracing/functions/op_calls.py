@@ -137,7 +137,7 @@ def _known(shapes: dict[str, tuple[int | None, ...]]) -> dict[str, tuple[int, ..
 
 
 def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Traced:
-    """The result of an op; where a size of it is open, that of an operand of the same shape.
+    """Return the result of an op; where a size of it is open, that of an operand of the same shape.
 
     Raises:
         TraceError: no operand has the shape.

@@ -306,7 +306,7 @@ def _mean_dtype(dtype: DType) -> DType:
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
-    """A value accumulated along an axis by a function of scalar expressions."""
+    """Return a value accumulated along an axis by a function of scalar expressions."""
     traced = ravel(value) if axis is None else as_traced(value)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     wanted = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
@@ -373,7 +373,7 @@ def cumulative_prod(
 
 
 def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
-    """The axis that is meant, which goes without saying for a row alone."""
+    """Return the axis that is meant, which goes without saying for a row alone."""
     if axis is None and as_traced(x).ndim > 1:
         raise ArgumentError(f"{name} of an array of rank {as_traced(x).ndim}", hint="give axis=")
     return 0 if axis is None else axis
@@ -410,7 +410,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _with(a: Any, number: float) -> Traced:
-    """A value with a number in the place of NaN."""
+    """Return a value with a number in the place of NaN."""
     value = as_traced(a)
     if value.dtype.kind in "iub":
         return value

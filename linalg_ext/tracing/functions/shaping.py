@@ -18,7 +18,7 @@ from linalg_ext.tracing.values.unsupported import refuse
 
 
 def as_shape(shape: Any) -> Shape:
-    """A shape as a tuple: of one size, of several.
+    """Return a shape as a tuple: of one size, of several.
 
     Raises:
         ArgumentError: a size is neither an integer nor a `Size`.
@@ -102,7 +102,7 @@ def transpose(a: Any, axes: Any = None) -> Traced:
 
 
 def view(value: Traced, shape: Sequence[AnySize], axes: Sequence[int | None]) -> Traced:
-    """A view of a value: of the same tensor, read by other axes."""
+    """Return a view of a value: of the same tensor, read by other axes."""
     return Traced(value.tensor, value.dtype, tuple(shape), axes, weak=value.weak)
 
 
@@ -269,7 +269,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Traced:
 
 
 def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
-    """A view of a rank with axes of size 1 at some places, the others in order."""
+    """Return a view of a rank with axes of size 1 at some places, the others in order."""
     rest = iter(zip(value.shape, value.axes, strict=True))
     both = [(1, None) if axis in axes else next(rest) for axis in range(rank)]
     return Traced(
@@ -282,7 +282,7 @@ def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
 
 
 def _shifts(name: str, bitorder: Any) -> Any:
-    """The distance of each bit of a byte from its end, in their order."""
+    """Return the distance of each bit of a byte from its end, in their order."""
     if bitorder not in ("big", "little"):
         raise ArgumentError(f"{name}: bitorder={bitorder!r}", expected="big or little")
     places = np.arange(8, dtype=np.uint8)
@@ -290,7 +290,7 @@ def _shifts(name: str, bitorder: Any) -> Any:
 
 
 def _given(name: str, a: Any, axis: Any, kinds: str) -> Traced:
-    """The value with the axis of the bits at the end."""
+    """Return the value with the axis of the bits at the end."""
     value = as_traced(a)
     if value.dtype.kind not in kinds or (kinds == "u" and value.dtype.itemsize > 1):
         raise DTypeError(

@@ -83,13 +83,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
 
 
 def _neighbours(value: Traced, axis: int) -> tuple[Traced, Traced]:
-    """All but the first, and all but the last."""
+    """Return all but the first, and all but the last."""
     before = (slice(None),) * axis
     return value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
 
 
 def _along(row: Any, axis: int, rank: int) -> Traced:
-    """A row as an array of a rank, along one of its axes."""
+    """Return a row as an array of a rank, along one of its axes."""
     return xp.expand_dims(row, tuple(place for place in range(rank) if place != axis))
 
 
@@ -150,7 +150,7 @@ def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
 
 
 def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
-    """The slope at the first of three places, of the parabola through them."""
+    """Return the slope at the first of three places, of the parabola through them."""
     whole = near + far
     return (
         -(2.0 * near + far) / (near * whole) * x
@@ -171,7 +171,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
 
 
 def _beside(name: str, given: Any, value: Traced) -> Traced:
-    """A number or a row that is put beside differences, and is of their dtype."""
+    """Return a number or a row that is put beside differences, and is of their dtype."""
     row = xp.ravel(as_traced(given))
     if not np.can_cast(row.dtype, value.dtype, "same_kind"):
         raise DTypeError(
@@ -229,7 +229,7 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
 
 
 def _variables(value: Any, rowvar: Any) -> Traced:
-    """An array with a variable in each row."""
+    """Return an array with a variable in each row."""
     found = as_traced(value)
     if found.ndim > 2:
         raise ShapeError(f"cov of shape {found.shape}", expected="at most 2 dimensions")

@@ -119,7 +119,7 @@ def _first_of_each(running: Any, size: Any) -> Any:
 
 
 def _filled(found: Any, count: Any, fill_value: Any) -> Any:
-    """The first `count` values, and a fill value behind them."""
+    """Return the first `count` values, and a fill value behind them."""
     is_there = np.arange(found.shape[0]) < count
     fill = fill_value if hasattr(fill_value, "astype") else np.asarray(fill_value)
     return np.where(is_there, found, fill.astype(found.dtype))

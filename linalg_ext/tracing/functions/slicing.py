@@ -178,7 +178,7 @@ def _bound(bound: Any, size: AnySize, otherwise: AnySize) -> AnySize:
 
 
 def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
-    """The parts of a value, one for each axis; backwards ones are still forwards."""
+    """Return the parts of a value, one for each axis; backwards ones are still forwards."""
     shape = value.shape
     kept = [axis for axis, part in enumerate(parts) if not part.is_dropped]
     sizes = tuple(parts[axis].size for axis in kept)
@@ -215,7 +215,7 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
 
 
 def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
-    """The target with a part of it replaced, of the same dtype and of the parts' shape."""
+    """Return the target with a part of it replaced, of the same dtype and of the parts' shape."""
     if any(_is(part.size, 0) for part in parts):
         return target
     with at_users_line():
@@ -261,7 +261,7 @@ def _is(left: Any, right: AnySize) -> bool:
 
 
 def whole(shape: Shape) -> list[Part]:
-    """The parts that take everything."""
+    """Return the parts that take everything."""
     return [Part(0, size) for size in shape]
 
 

@@ -48,7 +48,7 @@ def argsort(
 
 
 def ordered(value: Traced, axis: Any, is_stable: bool, descending: bool = False) -> Traced:
-    """A value sorted along an axis, the last one for None."""
+    """Return a value sorted along an axis, the last one for None."""
     along = -1 if axis is None else axis
     wide = _widened(value)
     if is_stable or wide.dtype not in _MANTISSAS:
@@ -69,7 +69,7 @@ def order_of(value: Traced, axis: Any, descending: bool = False) -> Traced:
 
 
 def _widened(value: Traced) -> Traced:
-    """A narrow float as float32, which holds all its numbers; another value as it is."""
+    """Return a narrow float as float32, which holds all its numbers; another value as it is."""
     is_plain = value.dtype.kind in "iubc" or value.dtype in _MANTISSAS
     return value if is_plain else cast_to(value, np.float32)
 
@@ -138,7 +138,7 @@ def _bits_of(dtype: DType) -> DType:
 
 
 def _key(x: Element) -> Element:
-    """An unsigned integer that is larger where a float is; negative NaN wraps to the top."""
+    """Return an unsigned integer that is larger where a float is; negative NaN wraps to the top."""
     unsigned = _bits_of(x.dtype)
     half = 1 << (8 * x.dtype.itemsize - 1)
     bits = x.bits(unsigned)
@@ -147,7 +147,7 @@ def _key(x: Element) -> Element:
 
 
 def _float(key: Element, dtype: DType) -> Element:
-    """The float that has a key."""
+    """Return the float that has a key."""
     half = 1 << (8 * dtype.itemsize - 1)
     flipped = key + ((1 << _MANTISSAS[dtype]) - 1)
     mask = select(flipped < half, key.like(2 * half - 1), key.like(half))
@@ -155,7 +155,7 @@ def _float(key: Element, dtype: DType) -> Element:
 
 
 def _plain(x: Element) -> Element:
-    """A float with one zero and one NaN: those that are equal have one key."""
+    """Return a float with one zero and one NaN: those that are equal have one key."""
     return select(x.is_nan(), x.like(float("nan")), x + 0)
 
 
@@ -298,7 +298,7 @@ class _Rows:
 
     @classmethod
     def of(cls, name: str, a: Any, axis: Any, *, skips_nan: bool) -> _Rows:
-        """The values along some axes, all of them for None."""
+        """Return the values along some axes, all of them for None."""
         value = as_traced(a)
         if value.dtype.kind == "c":
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
@@ -342,7 +342,7 @@ class _Rows:
         return xp.where(low == high, low, xp.where(weight == 0, low, mixed))
 
     def _place(self, part: Any, method: str, dtype: Any) -> Any:
-        """The position at a fraction, a number where that of the last element is one."""
+        """Return the position at a fraction, a number where that of the last element is one."""
         is_known = isinstance(self.last, int)
         if method not in _PLACES:
             last = self.last if is_known else cast_to(self.last, np.float64)
@@ -365,7 +365,7 @@ class _Rows:
         return xp.where(xp.isnan(self._sorted[..., -1]), np.nan, value)
 
     def shaped(self, value: Traced, keepdims: Any, before: int) -> Traced:
-        """A result with axes of size 1 in the place of those that went, if they are kept."""
+        """Return a result with axes of size 1 in the place of those that went, if they are kept."""
         if keepdims is not True:
             return value
         return xp.expand_dims(value, tuple(axis + before for axis in self._axes))

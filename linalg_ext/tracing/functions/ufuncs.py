@@ -28,7 +28,7 @@ def _function(name: str) -> Body:
 
 
 def _by_kind(name: str, real: Body) -> Body:
-    """A body, and another one for complex numbers where they have their own."""
+    """Return a body, and another one for complex numbers where they have their own."""
     parts = complex_functions.FUNCTIONS.get(name)
     if parts is None:
         return real
@@ -249,7 +249,7 @@ def _cast_first(body: Body, loop: Sequence[DType]) -> Body:
 
 
 def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType, ...]:
-    """The dtypes of the loop that NumPy would run: inputs, then results.
+    """Return the dtypes of the loop that NumPy would run: inputs, then results.
 
     Raises:
         DTypeError: it has none, or one of a dtype that MLIR lacks.
@@ -275,7 +275,7 @@ def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType
 
 
 def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
-    """The type of the number that Python would compute, where all are numbers of Python."""
+    """Return the type of the number that Python would compute, where all are numbers of Python."""
     kinds = [kind_for_numpy(value) for value in inputs]
     if not all(isinstance(kind, type) for kind in kinds) or ufunc.__name__ not in (
         *("add", "subtract", "multiply", "negative", "positive"),
@@ -289,7 +289,7 @@ def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
 
 
 def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] | None:
-    """The power to an exponent that is known, where products or a root give it."""
+    """Return the power to an exponent that is known, where products or a root give it."""
     if exponent == 0.5 and base.kind in "fc":
         return lambda x: apply("sqrt", x)
     if exponent != int(exponent) if math.isfinite(exponent) else True:
@@ -305,7 +305,7 @@ def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] |
 
 
 def _decided(name: str, inputs: Sequence[Any], loop: Sequence[DType]) -> tuple[bool, Traced] | None:
-    """A comparison with a number of Python beyond the dtype: it has one answer for all."""
+    """Return a comparison with a number of Python beyond the dtype: it has one answer for all."""
     for place, value in enumerate(inputs):
         other = inputs[1 - place]
         if type(value) is not int or loop[place].kind not in "iu" or not isinstance(other, Traced):

@@ -44,7 +44,7 @@ from linalg_ext.tracing.values.unsupported import refuse
 
 
 def replaced(before: Any, new: Any) -> Any:
-    """The new value in the place of the one before."""
+    """Return the new value in the place of the one before."""
     return new
 
 
@@ -87,7 +87,7 @@ def _masked(
     combine: Callable[[Any, Any], Any],
     values: Traced,
 ) -> Traced:
-    """A choice at each place, of the part that the other items of the index select."""
+    """Return a choice at each place, of the part that the other items of the index select."""
     place = next(number for number, item in enumerate(given) if item is mask)
     whole = (slice(None),) * mask.ndim
     index = (*given[:place], *whole, *given[place + 1 :])
@@ -282,7 +282,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def _like(name: str, mask: Any, target: Traced) -> Traced:
-    """A mask in the shape of what is written, which has as many elements."""
+    """Return a mask in the shape of what is written, which has as many elements."""
     given = cast_to(mask, bool)
     if not current_trace().agree(given.size, target.size, f"{name} by a mask"):
         raise ShapeError(

@@ -8,7 +8,7 @@ from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 
 
 def normal_axis(axis: Any, rank: int, name: str) -> int:
-    """An axis counted from the start.
+    """Return an axis counted from the start.
 
     Raises:
         ShapeError: there is none of that number.

@@ -77,7 +77,7 @@ class Structure:
 
     @property
     def leaves(self) -> int:
-        """The number of leaves (arrays)."""
+        """Return the number of leaves (arrays)."""
         return 1 if self.kind is None else sum(child.leaves for child in self.children)
 
     def __str__(self) -> str:
@@ -121,7 +121,7 @@ def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structur
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
-    """The container with these leaves."""
+    """Return the container with these leaves."""
     given = iter(leaves)
     return _build(structure, given)
 
@@ -145,7 +145,7 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 
 def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
-    """The keys and the children of a container; None for a leaf."""
+    """Return the keys and the children of a container; None for a leaf."""
     kind = type(value)
     if kind is np.ndarray:
         return None  # most of them, and the rest takes a microsecond
@@ -201,7 +201,7 @@ def _is_readable(kind: type, keys: Sequence[Any]) -> bool:
 
 
 def paths(structure: Structure, prefix: str) -> list[str]:
-    """The name of each leaf: `"params['w']"`, `"x[0]"`."""
+    """Return the name of each leaf: `"params['w']"`, `"x[0]"`."""
     if structure.kind is None:
         return [prefix]
     if structure.kind is Constant:
@@ -214,7 +214,7 @@ def paths(structure: Structure, prefix: str) -> list[str]:
 
 
 def constants(structure: Structure, prefix: str = "") -> list[str]:
-    """The name of each constant, as `paths` names leaves."""
+    """Return the name of each constant, as `paths` names leaves."""
     if structure.kind is Constant:
         return [prefix]
     found = []
@@ -224,7 +224,7 @@ def constants(structure: Structure, prefix: str = "") -> list[str]:
 
 
 def matched(value: Any, structure: Structure, what: str) -> list[Any]:
-    """The leaves of a value that is built as another, for `out=`: None stands for any part.
+    """Return the leaves of a value that is built as another, for `out=`: None stands for any part.
 
     Raises:
         ArgumentError: it is built otherwise.
@@ -251,6 +251,6 @@ def matched(value: Any, structure: Structure, what: str) -> list[Any]:
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """A container with a function of each leaf in its place."""
+    """Return a container with a function of each leaf in its place."""
     leaves, structure = flatten(value)
     return unflatten(structure, [function(leaf) for leaf in leaves])

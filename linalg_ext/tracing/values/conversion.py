@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 
 def as_traced(value: Any, dtype: DType | None = None) -> Traced:
-    """A traced value as it is; an array or a number as a constant of the function.
+    """Return a traced value as it is; an array or a number as a constant of the function.
 
     Args:
         value: what is given.
@@ -63,7 +63,7 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
 
 
 def as_constant(value: Any, dtype: DType | None = None) -> Array:
-    """An array of what is no traced value.
+    """Return an array of what is no traced value.
 
     Raises:
         ArgumentError, DTypeError: it cannot be traced.
@@ -192,7 +192,7 @@ def affine(shape: Shape, start: int, steps: list[int], dtype: DType) -> Traced:
 
 
 def _triangle(array: Array) -> Traced | None:
-    """A matrix of one number on one side of a diagonal, and another on the other."""
+    """Return a matrix of one number on one side of a diagonal, and another on the other."""
     if array.ndim != 2 or 1 in array.shape:
         return None
     low, high = array[-1, 0], array[0, -1]
@@ -220,7 +220,7 @@ def _triangle(array: Array) -> Traced | None:
 
 
 def unwritten(shape: Shape, dtype: DType) -> Traced:
-    """A tensor whose elements do not matter yet."""
+    """Return a tensor whose elements do not matter yet."""
     with at_users_line():
         return Traced(empty(shape, dtype), dtype, shape)
 
@@ -246,7 +246,7 @@ def kind_for_numpy(value: Any) -> Any:
 
 
 def common_dtype(name: str, values: Sequence[Any]) -> DType:
-    """The dtype in which values meet, Python numbers weak.
+    """Return the dtype in which values meet, Python numbers weak.
 
     Raises:
         DTypeError: they have none.
@@ -265,7 +265,7 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
 
 
 def cast_to(value: Any, dtype: Any) -> Traced:
-    """A value cast as by `astype`; itself where it has the dtype."""
+    """Return a value cast as by `astype`; itself where it has the dtype."""
     traced, wanted = as_traced(value), as_dtype(dtype)
     return traced if wanted == traced.dtype and traced.weak is None else traced.astype(wanted)
 
@@ -276,7 +276,7 @@ def arrays_of(*values: Any) -> list[Traced]:
 
 
 def operand(value: Any, dtype: DType) -> Traced | Number:
-    """A value as the operand of an element-wise op; numbers are put into its body.
+    """Return a value as the operand of an element-wise op; numbers are put into its body.
 
     Raises:
         DTypeError: a Python number does not fit the dtype.

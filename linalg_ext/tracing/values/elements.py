@@ -87,7 +87,7 @@ class Element:
         return self.differs(self) if self.dtype.kind not in "iub" else constant(False, BOOL)
 
     def like(self, number: complex) -> Element:
-        """A number of the same dtype."""
+        """Return a number of the same dtype."""
         return constant(number, self.dtype)
 
     def to(self, dtype: DType) -> Element:
@@ -102,14 +102,14 @@ class Element:
         return Element(found.value, dtype)
 
     def bits(self, dtype: DType) -> Element:
-        """The same bits read as another dtype of the same width."""
+        """Return the same bits read as another dtype of the same width."""
         if element_type(dtype) == self.value.type:
             return Element(self.value, dtype)
         return Element(arith.BitcastOp(element_type(dtype), self.value).result, dtype)
 
 
 def apply(name: str, *args: Element | float) -> Element:
-    """A function of scalar expressions; numbers take the dtype of the elements.
+    """Return a function of scalar expressions; numbers take the dtype of the elements.
 
     Raises:
         DTypeError: it has no meaning for the dtype.
@@ -138,7 +138,7 @@ def select(condition: Element, x: Element, y: Element) -> Element:
 
 
 def constant(number: complex, dtype: DType) -> Element:
-    """A number."""
+    """Return a number."""
     return Element(number_constant(number, element_type(dtype)), dtype)
 
 
@@ -149,17 +149,17 @@ def position(dim: int) -> Element:
 
 
 def real(x: Element) -> Element:
-    """The real part."""
+    """Return the real part."""
     return Element(complex_dialect.ReOp(x.value).result, part_dtype(x.dtype))
 
 
 def imaginary(x: Element) -> Element:
-    """The imaginary part."""
+    """Return the imaginary part."""
     return Element(complex_dialect.ImOp(x.value).result, part_dtype(x.dtype))
 
 
 def part_dtype(dtype: DType) -> DType:
-    """The dtype of the parts of a complex number; of another, its own."""
+    """Return the dtype of the parts of a complex number; of another, its own."""
     return np.zeros(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
@@ -170,13 +170,13 @@ def accumulator_dtype(dtype: DType) -> DType:
 
 
 def element_type(dtype: DType) -> ir.Type:
-    """The element type of MLIR for a dtype."""
+    """Return the element type of MLIR for a dtype."""
     trace = running()
     return trace.element(dtype) if trace else ir.Type.parse(by_dtype(dtype).mlir)
 
 
 def as_dtype(value: Any) -> DType:
-    """A dtype that MLIR knows.
+    """Return a dtype that MLIR knows.
 
     Raises:
         DTypeError: it is not one.

@@ -118,7 +118,7 @@ def reduction(
 
 
 def _read(operands: Sequence[Traced], shape: Shape) -> tuple[list[ir.Value], list[ir.AffineMap]]:
-    """The tensors of operands, and how a space of a shape reads them."""
+    """Return the tensors of operands, and how a space of a shape reads them."""
     values = [operand.tensor for operand in operands]
     maps = [
         read_map(source, operand.axes, operand.shape, shape)
@@ -133,7 +133,7 @@ def materialized(value: Traced) -> Traced:
 
 
 def full(shape: Shape, number: complex, dtype: DType) -> Traced:
-    """A value with the same number everywhere."""
+    """Return a value with the same number everywhere."""
     with at_users_line():
         value = number_constant(number, element_type(dtype))
         tensor = filled(value, empty(shape, dtype))
@@ -141,12 +141,12 @@ def full(shape: Shape, number: complex, dtype: DType) -> Traced:
 
 
 def tensor_type(shape: Shape, dtype: DType) -> Any:
-    """The type of a tensor."""
+    """Return the type of a tensor."""
     return ir.RankedTensorType.get(static_sizes(shape), element_type(dtype))
 
 
 def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape to which shapes broadcast, by NumPy's rule; open sizes do not stretch.
+    """Return the shape to which shapes broadcast, by NumPy's rule; open sizes do not stretch.
 
     Raises:
         ShapeError: they do not fit.
@@ -172,7 +172,7 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as NumPy prints it."""
+    """Return a shape as NumPy prints it."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
@@ -190,7 +190,7 @@ def assert_holds(condition: ir.Value, message: str) -> None:
 
 
 def remapped(value: Traced, axes: Sequence[int]) -> Traced:
-    """A value with some axes backwards."""
+    """Return a value with some axes backwards."""
     shape, dtype = value.shape, value.dtype
     open_axes = [axis for axis in axes if isinstance(shape[axis], Size)]
     if open_axes:
@@ -314,6 +314,6 @@ def branch(
 
 
 def as_index(value: ir.Value) -> ir.Value:
-    """A signed integer as an index."""
+    """Return a signed integer as an index."""
     result: ir.Value = arith.IndexCastOp(ir.IndexType.get(), value).result
     return result

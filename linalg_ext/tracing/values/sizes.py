@@ -36,7 +36,7 @@ class Size:
 
     @property
     def names(self) -> frozenset[str]:
-        """The dimensions that it is made of."""
+        """Return the dimensions that it is made of."""
         return frozenset(
             name
             for atoms, _ in self.terms
@@ -54,7 +54,7 @@ class Size:
         return None
 
     def substitute(self, sizes: Mapping[str, AnySize]) -> AnySize:
-        """The size with other sizes in the place of dimensions."""
+        """Return the size with other sizes in the place of dimensions."""
         total: AnySize = 0
         for atoms, factor in self.terms:
             product: AnySize = factor
@@ -132,7 +132,7 @@ class Size:
         return self._compare(">=", other, lambda x: x >= 0)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """An array and a size: the size is then a traced integer."""
+        """Record a ufunc of an array and a size: the size is then a traced integer."""
         plain = {"add": "add", "subtract": "sub", "multiply": "mul", "remainder": "mod"}
         plain["floor_divide"] = "floordiv"
         if ufunc.__name__ in plain and all(isinstance(x, Size | np.integer) for x in inputs):
@@ -196,13 +196,13 @@ class Quotient:
 
     @property
     def names(self) -> Iterator[str]:
-        """The dimensions that it is made of."""
+        """Return the dimensions that it is made of."""
         for side in (self.left, self.right):
             if isinstance(side, Size):
                 yield from side.names
 
     def substitute(self, sizes: Mapping[str, AnySize]) -> AnySize:
-        """The quotient of other sizes."""
+        """Return the quotient of other sizes."""
         left, right = (
             side.substitute(sizes) if isinstance(side, Size) else side
             for side in (self.left, self.right)
@@ -226,7 +226,7 @@ def same(left: AnySize, right: AnySize) -> bool | None:
 
 
 def value_of(size: AnySize, sizes: Mapping[str, int]) -> int:
-    """The number that a size is once its dimensions are known."""
+    """Return the number that a size is once its dimensions are known."""
     found = size.substitute(sizes) if isinstance(size, Size) else size
     return found if isinstance(found, int) else found.__index__()
 
@@ -264,7 +264,7 @@ def _divided(sign: str, left: Any, right: Any) -> Any:
 
 
 def _exact(terms: Terms, divisor: Terms) -> Terms | None:
-    """The quotient by one term, where it comes out even."""
+    """Return the quotient by one term, where it comes out even."""
     if len(divisor) != 1:
         return {(): 1} if terms == divisor and terms else None
     ((atoms, factor),) = divisor.items()

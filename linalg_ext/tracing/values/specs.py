@@ -76,7 +76,7 @@ class Argument:
 
     @property
     def names(self) -> frozenset[str]:
-        """The open dimensions of its shape."""
+        """Return the open dimensions of its shape."""
         return frozenset(
             name for size in self.shape if isinstance(size, Size) for name in size.names
         )

@@ -87,12 +87,12 @@ def spread(
 
 
 def identity_map(rank: int) -> ir.AffineMap:
-    """The map of a space to a tensor of its own shape."""
+    """Return the map of a space to a tensor of its own shape."""
     return ir.AffineMap.get_identity(rank)
 
 
 def empty(shape: Shape, dtype: DType) -> ir.Value:
-    """A tensor that is to be written."""
+    """Return a tensor that is to be written."""
     trace = running()
     sizes: list[Any] = []
     for size in shape:
@@ -175,7 +175,7 @@ def _type(value: ir.Value, shape: Shape) -> ir.Type:
 
 
 def matched(shape: Shape, wanted: Shape) -> Groups:
-    """The finest pairs of groups of axes, one of each shape, that have as many elements.
+    """Return the finest pairs of groups of axes, one of each shape, that have as many elements.
 
     Axes of size 1 belong to a group beside them; without such a group, all go to no group.
     """

@@ -59,14 +59,14 @@ class Trace:
         self._iterators: dict[str, ir.Attribute] = {}
 
     def element(self, dtype: DType) -> ir.Type:
-        """The element type for a dtype."""
+        """Return the element type for a dtype."""
         found = self._elements.get(dtype)
         if found is None:
             found = self._elements[dtype] = ir.Type.parse(by_dtype(dtype).mlir)
         return found
 
     def iterator(self, kind: str) -> ir.Attribute:
-        """The attribute for `parallel` or `reduction`."""
+        """Return the attribute for `parallel` or `reduction`."""
         if kind not in self._iterators:
             self._iterators[kind] = ir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
         return self._iterators[kind]
@@ -82,7 +82,7 @@ class Trace:
             self.regions.pop()
 
     def resolved(self, size: AnySize) -> AnySize:
-        """A size in the dimensions that are left."""
+        """Return a size in the dimensions that are left."""
         while isinstance(size, Size) and not self.known.keys().isdisjoint(size.names):
             size = size.substitute(self.known)
         return size
@@ -114,7 +114,7 @@ class Trace:
         return True
 
     def value(self, size: AnySize) -> ir.Value:
-        """A size as a value of type index, made at the insertion point."""
+        """Return a size as a value of type index, made at the insertion point."""
         size = self.resolved(size)
         index = ir.IndexType.get()
         if not isinstance(size, Size):
@@ -144,7 +144,7 @@ class Trace:
 
 @contextmanager
 def new_trace() -> Iterator[Trace]:
-    """A trace: traced values made inside can be used inside, and nowhere else."""
+    """Return a trace: traced values made inside can be used inside, and nowhere else."""
     trace = Trace()
     token = _current.set(trace)
     try:
@@ -164,7 +164,7 @@ def untraced() -> Iterator[None]:
 
 
 def running() -> Trace | None:
-    """The trace that runs in this thread, if one does."""
+    """Return the trace that runs in this thread, if one does."""
     return _current.get()
 
 
@@ -177,7 +177,7 @@ def at_users_line() -> AbstractContextManager[Any]:
 
 
 def static_sizes(shape: Sequence[AnySize]) -> list[int]:
-    """A shape as MLIR types have it: open sizes by the bindings' mark."""
+    """Return a shape as MLIR types have it: open sizes by the bindings' mark."""
     trace = _current.get()
     sizes = [trace.resolved(size) if trace else size for size in shape]
     open_size: Any = ir.ShapedType.get_dynamic_size()

@@ -94,12 +94,12 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> Any:
-        """The number of elements."""
+        """Return the number of elements."""
         count = 1
         for size in self.shape:
             count = count * size
@@ -117,22 +117,22 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     @property
     def T(self) -> Traced:
-        """The transpose."""
+        """Return the transpose."""
         return xp.transpose(self)
 
     @property
     def mT(self) -> Traced:
-        """The last two axes exchanged."""
+        """Return the last two axes exchanged."""
         return xp.matrix_transpose(self)
 
     @property
     def real(self) -> Traced:
-        """The real part."""
+        """Return the real part."""
         return xp.real(self)
 
     @property
     def imag(self) -> Traced:
-        """The imaginary part."""
+        """Return the imaginary part."""
         return xp.imag(self)
 
     @property
@@ -155,7 +155,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return int(self.shape[0].__index__())
 
     def __iter__(self) -> Iterator[Traced]:
-        """The parts along the first axis, each recorded by itself: `a, b, c = x`, `*x`."""
+        """Return the parts along the first axis, each recorded by itself: `a, b, c = x`, `*x`."""
         if not self.shape:
             raise TypeError("iteration over a traced value of rank 0")
         count = self.shape[0]
@@ -168,7 +168,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return iter([self[place] for place in range(count)])
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Traced:
-        """The elements cast; NumPy's keywords about memory mean nothing here."""
+        """Return the elements cast; NumPy's keywords about memory mean nothing here."""
         value = cast("Traced", self)
         trace, wanted = current_trace([value]), as_dtype(dtype)
         if wanted == value.dtype and value.weak is None:
@@ -178,21 +178,21 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return Traced(tensor, wanted, shape)
 
     def reshape(self, *shape: Any, order: str = "C") -> Traced:
-        """The elements in another shape, in row-major order."""
+        """Return the elements in another shape, in row-major order."""
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         return xp.reshape(self, sizes, order=order)
 
     def transpose(self, *axes: Any) -> Traced:
-        """The axes in another order."""
+        """Return the axes in another order."""
         order = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
         return xp.transpose(self, order or None)
 
     def ravel(self, order: str = "C") -> Traced:
-        """The elements in one row."""
+        """Return the elements in one row."""
         return xp.ravel(self, order=order)
 
     def flatten(self, order: str = "C") -> Traced:
-        """A copy of the elements in one row."""
+        """Return a copy of the elements in one row."""
         return xp.ravel(self, order=order).apart()
 
     def swapaxes(self, axis1: int, axis2: int) -> Traced:
@@ -325,7 +325,7 @@ class Flat:
         return iter(xp.ravel(self._value))
 
     def copy(self) -> Traced:
-        """The elements as an array of one axis."""
+        """Return the elements as an array of one axis."""
         return xp.ravel(self._value).apart()
 
 
@@ -355,19 +355,19 @@ class Part:
         return self._become(np.add, values)
 
     def multiply(self, values: Any) -> Traced:
-        """The array multiplied there."""
+        """Return the array multiplied there."""
         return self._become(np.multiply, values)
 
     def max(self, values: Any) -> Traced:
-        """The larger of the array and the values there."""
+        """Return the larger of the array and the values there."""
         return self._become(np.maximum, values)
 
     def min(self, values: Any) -> Traced:
-        """The smaller of the array and the values there."""
+        """Return the smaller of the array and the values there."""
         return self._become(np.minimum, values)
 
     def get(self) -> Traced:
-        """The part as it is: `x[index]`."""
+        """Return the part as it is: `x[index]`."""
         return self._value[self._index]
 
     def _become(self, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
@@ -450,7 +450,7 @@ class Traced(ArrayMethods):
 
     @property
     def shape(self) -> Shape:
-        """The sizes."""
+        """Return the sizes."""
         trace = self._trace
         if trace is None or not trace.known:
             return self._shape
@@ -458,13 +458,13 @@ class Traced(ArrayMethods):
 
     @property
     def tensor(self) -> ir.Value:
-        """The tensor that it reads, by `axes`; see `value`."""
+        """Return the tensor that it reads, by `axes`; see `value`."""
         _check(self)
         trace = self._trace
         return self._tensor if trace is None or not trace.known else self._resolved_tensor()
 
     def _resolved_tensor(self) -> ir.Value:
-        """The tensor by a type that says the sizes that turned out since it was made."""
+        """Return the tensor by a type that says the sizes that turned out since it was made."""
         kind = ir.RankedTensorType(self._tensor.type)
         sizes = [kind.get_dim_size(dim) for dim in range(kind.rank)]
         for dim, size in zip(self.axes, static_sizes(self.shape), strict=True):
@@ -476,7 +476,7 @@ class Traced(ArrayMethods):
 
     @property
     def value(self) -> ir.Value:
-        """A tensor of its shape, while the function that it belongs to is traced.
+        """Return a tensor of its shape, while the function that it belongs to is traced.
 
         Raises:
             TraceError: that trace is over, or not the one that runs; the tensor may be gone.
@@ -507,7 +507,7 @@ class Traced(ArrayMethods):
         return self
 
     def scalar(self, place: tuple[int, ...], make: Callable[[], Traced]) -> Traced:
-        """The scalar at a place: one value for `x[0]`, however often that is written."""
+        """Return the scalar at a place: one value for `x[0]`, however often that is written."""
         _check(self)
         found = self._scalars.get(place)
         if found is None or self._trace is None or found._region not in self._trace.regions:
@@ -515,7 +515,7 @@ class Traced(ArrayMethods):
         return found
 
     def apart(self) -> Traced:
-        """The same values as an array by itself, which shares no memory."""
+        """Return the same values as an array by itself, which shares no memory."""
         return Traced(self.tensor, self.dtype, self.shape, self.axes)
 
     def become(self, other: Traced) -> Traced:
@@ -580,7 +580,7 @@ class Traced(ArrayMethods):
         return hooks.facade("tracing").on_function(function, arguments, keywords)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """The namespace of the array API's functions, on traced values."""
+        """Return the namespace of the array API's functions, on traced values."""
         return hooks.facade("tracing").namespace()
 
     def __repr__(self) -> str:
@@ -588,7 +588,7 @@ class Traced(ArrayMethods):
 
 
 def current_trace(values: Iterable[Any] = ()) -> Trace:
-    """The trace that runs; traced values of another are refused."""
+    """Return the trace that runs; traced values of another are refused."""
     trace = running()
     for value in values:
         if isinstance(value, Traced):
