@@ -198,7 +198,6 @@ def _require_valid(module: Module) -> None:
 
 
 def _resolved(text: str, target: Module) -> Sequence[Resolved]:
-    """`resolve`, once for each text."""
     if text not in _known:
         _known[text] = tuple(resolve(text, target.context, trusted=True))
     return _known[text]
@@ -217,7 +216,6 @@ class _Failure(Exception):
 
 
 def _groups(steps: Sequence[Resolved]) -> Iterator[list[Resolved]]:
-    """Upstream's neighbours together, ours one by one."""
     for is_upstream, group in groupby(steps, key=lambda one: one.transformation is None):
         if is_upstream:
             yield list(group)

@@ -366,7 +366,6 @@ class Emitter:
         return _result(affine.AffineApplyOp(map, values))
 
     def _map(self, numbers: Sequence[Number]) -> tuple[ir.AffineMap, list[ir.Value]]:
-        """Numbers as results of one map, and the values of its dimensions."""
         leaves: dict[Atom, int] = {}
         results = [_affine_expression(number, leaves) for number in numbers]
         return ir.AffineMap.get(len(leaves), 0, results), [self.value(leaf) for leaf in leaves]

@@ -154,7 +154,6 @@ _verdicts: dict[tuple[object, ...], bool] = {}
 
 
 def _remembered(key: tuple[object, ...], decide: Callable[[], bool]) -> bool:
-    """A comparison of definitions, made once for each pair of them."""
     if key not in _verdicts:
         _verdicts[key] = decide()
     return _verdicts[key]
@@ -372,7 +371,6 @@ def _has_no_points(bound: BoundOp) -> bool:
 
 
 def _bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
-    """One step of a bound op, on what its operands are by then."""
     symbols, sizes = dict(bound.attributes.symbols), {}
     for symbol in sorted(symbols_read(step) - symbols.keys()):
         size = symbol_size(bound, symbol)

@@ -50,7 +50,7 @@ from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension import OVERWRITE, extension_definition
 from linalg_ext.structured.maps import has_payload, place_of
-from linalg_ext.structured.operands import bind, predefined_types, producer
+from linalg_ext.structured.operands import bind, element_of, predefined_types, producer
 from linalg_ext.structured.payload import PayloadScope, emit_expression
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
@@ -685,8 +685,6 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
 
 
 class _Reader:
-    """Reads one op."""
-
     def __init__(self, op: ir.Operation, merge_inputs: bool) -> None:
         self._op = op
         self._merge_inputs = merge_inputs
@@ -764,7 +762,7 @@ class _Reader:
     def _leaf(
         self, name: str, value: ir.Value, indices: tuple[AffineExpr, ...]
     ) -> Access | ScalarOperand:
-        type_var = self._type_vars[_element(value)]
+        type_var = self._type_vars[str(element_of(value))]
         if isinstance(value.type, ir.ShapedType):
             return Access(name, indices, type_var)
         return ScalarOperand(name, type_var)
@@ -843,14 +841,8 @@ def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
     return index
 
 
-def _element(value: ir.Value) -> str:
-    kind = value.type
-    return str(ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind)
-
-
 def _type_vars(values: list[ir.Value]) -> dict[str, TypeVar]:
-    """A type variable for each element type of the operands."""
-    elements = dict.fromkeys(map(_element, values))
+    elements = dict.fromkeys(str(element_of(value)) for value in values)
     return {element: TypeVar(f"T{i + 1}") for i, element in enumerate(elements)}
 
 
