@@ -189,10 +189,10 @@ def _measured(case: Case, passes: Seconds) -> Times:
     ):
         compile_anew(case)
     total = time.process_time() - start
-    for name, seconds in found.items():
+    for name, seconds in found:
         passes[name] += seconds
-    own = sum(seconds for name, seconds in found.items() if name.startswith("linalg-ext-"))
-    upstream = sum(found.values()) - own
+    own = sum(seconds for name, seconds in found if name.startswith("linalg-ext-"))
+    upstream = sum(seconds for _, seconds in found) - own
     return Times(total, sum(tracing.values()), own, upstream, sum(code.values()))
 
 

@@ -50,6 +50,7 @@ from linalg_ext.transforms.numerics.expand_math import expand_math as expand_mat
 from linalg_ext.transforms.numerics.expand_narrow_floats import expand_narrow_floats as expand_narrow_floats
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import expand_vector_math as expand_vector_math
 from linalg_ext.transforms.schedules.finer import finer as finer
+from linalg_ext.transforms.llvm.finish_functions import finish_functions as finish_functions
 from linalg_ext.transforms.rewrites.fold_broadcasts import fold_broadcasts as fold_broadcasts
 from linalg_ext.transforms.gml_st.fold_casts_into_subset_loops import fold_casts_into_subset_loops as fold_casts_into_subset_loops
 from linalg_ext.transforms.gml_st.fold_constants_into_subsets import fold_constants_into_subsets as fold_constants_into_subsets
@@ -76,11 +77,14 @@ from linalg_ext.transforms.checks.hoist_assertions import hoist_assertions as ho
 from linalg_ext.transforms.schedules.pad import hoist_pads as hoist_pads
 from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type as infer_compute_type
 from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline_groups
+from linalg_ext.transforms.fusion.inline_outlined import inline_outlined as inline_outlined
 from linalg_ext.transforms.grouping.inline_outlined_groups import inline_outlined_groups as inline_outlined_groups
 from linalg_ext.transforms.fusion.inline_repeated_layers import inline_repeated_layers as inline_repeated_layers
 from linalg_ext.transforms.schedules.tile import interchange as interchange
+from linalg_ext.transforms.schedules.interchange import interchange as interchange
 from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functions as keep_shared_functions
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers
+from linalg_ext.transforms.codegen.vectorization.linearize_sums import linearize_sums as linearize_sums
 from linalg_ext.transforms.bufferization.link_library_calls import link_library_calls as link_library_calls
 from linalg_ext.transforms.codegen.vectorization.look_up_labels import look_up_labels as look_up_labels
 from linalg_ext.transforms.legalization.lower_destination_ops import lower_concatenate as lower_concatenate
@@ -121,6 +125,7 @@ from linalg_ext.transforms.rewrites.name_categories import name_categories as na
 from linalg_ext.transforms.codegen.vectorization.order_loops import order_loops as order_loops
 from linalg_ext.transforms.grouping.outline_groups import outline_groups as outline_groups
 from linalg_ext.transforms.parallel.outline_long_entries import outline_long_entries as outline_long_entries
+from linalg_ext.transforms.parallel.outline_loops import outline_loops as outline_loops
 from linalg_ext.transforms.legalization.outline_repeated_layers import outline_repeated_layers as outline_repeated_layers
 from linalg_ext.transforms.parallel.outline_repeated_loops import outline_repeated_loops as outline_repeated_loops
 from linalg_ext.transforms.codegen.outline_repeated_parts import outline_repeated_parts as outline_repeated_parts
@@ -134,6 +139,7 @@ from linalg_ext.transforms.schedules.parallelize import parallelize as paralleli
 from linalg_ext.transforms.numerics.pass_narrow_floats_as_integers import pass_narrow_floats_as_integers as pass_narrow_floats_as_integers
 from linalg_ext.transforms.schedules.loops import peel as peel
 from linalg_ext.transforms.gml_st.peel_subset_loops import peel_subset_loops as peel_subset_loops
+from linalg_ext.transforms.memory.place_buffers import place_buffers as place_buffers
 from linalg_ext.transforms.memory.poison_allocations import poison_allocations as poison_allocations
 from linalg_ext.transforms.bufferization.prepare_deallocation import prepare_deallocation as prepare_deallocation
 from linalg_ext.transforms.bufferization.prepare_destinations import prepare_destinations as prepare_destinations

@@ -35,7 +35,11 @@ from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
 
 PHASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "legalization": (*legalization.PASSES, *legalization.DESTINATION_OPS),
+        "legalization": (
+            *legalization.OUTLINING,
+            *legalization.PASSES,
+            *legalization.DESTINATION_OPS,
+        ),
         "fusion": fusion.PASSES,
         "bufferization": bufferization.PASSES,
         "codegen": codegen.PASSES,
@@ -46,7 +50,7 @@ PHASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The passes of each phase, each listed in the room of its name."""
 
-CHECKS = (*checks.SIZES, *legalization.PASSES, *checks.ACCESSES)
+CHECKS = (*legalization.OUTLINING, *checks.SIZES, *legalization.PASSES, *checks.ACCESSES)
 """The first half of legalization with run-time checks around it.
 
 `lower_to_llvm(..., checked=True)` goes on from there.
@@ -142,7 +146,7 @@ def lower_to_llvm(
 
 def after_checks(stage: str) -> tuple[str, ...]:
     """Return the passes that a stage still has to run where `CHECKS` ran before."""
-    done = len(legalization.PASSES) if stage == "linalg" else 0
+    done = len(legalization.OUTLINING + legalization.PASSES) if stage == "linalg" else 0
     return PIPELINES[stage][done:]
 
 

@@ -46,7 +46,7 @@ class PipelineRun:
         reports: of this library's passes, in the order in which they ran.
         diagnostics: warnings and remarks of upstream's.
         output: the text that upstream's passes printed (`print-op-stats`, for example).
-        seconds: the run time of each pass, or of neighbours of upstream's that ran together.
+        seconds: the processor time of each pass, or of neighbours of upstream's that ran together.
     """
 
     module: Module
@@ -152,36 +152,26 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
 
 
 @contextlib.contextmanager
-def timed_passes() -> Iterator[dict[str, float]]:
-    """Yield the processor time in seconds of each pass that `run_in_place` runs, by its name.
-
-    Upstream's passes run one by one meanwhile.
-    """
-    seconds: dict[str, float] = {}
-    token = _seconds.set(seconds)
+def timed_passes() -> Iterator[list[tuple[str, float]]]:
+    """Yield the `PipelineRun.seconds` of all calls of `run_in_place`; each pass runs by itself."""
+    seconds: list[tuple[str, float]] = []
+    token = _timing.set(seconds)
     try:
         yield seconds
     finally:
-        _seconds.reset(token)
+        _timing.reset(token)
 
 
-_seconds: ContextVar[dict[str, float] | None] = ContextVar("linalg_ext.pass_seconds", default=None)
-
-
-def _timed(steps: Sequence[Resolved], seconds: dict[str, float]) -> Iterator[list[Resolved]]:
-    """Yield each step as a group; the time until the next one is asked for is its own."""
-    for step in steps:
-        start = time.process_time()
-        yield [step]
-        took = time.process_time() - start
-        seconds[step.step.name] = seconds.get(step.step.name, 0.0) + took
+_timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(
+    "linalg_ext.pass_seconds", default=None
+)
 
 
 def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
     names: Collection[str] = ()
     are_counted, is_verified = False, True
-    seconds = _seconds.get()
-    for group in _groups(steps) if seconds is None else _timed(steps, seconds):
+    timing = _timing.get()
+    for group in _groups(steps) if timing is None else [[step] for step in steps]:
         ours = group[0].transformation
         if ours is None and not is_verified:
             _require_valid(target)
@@ -198,6 +188,8 @@ def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) 
             continue
         are_counted, is_verified = False, ours is None
     _require_valid(target)
+    if timing is not None:
+        timing += run.seconds
 
 
 def _require_valid(module: Module) -> None:
@@ -206,7 +198,6 @@ def _require_valid(module: Module) -> None:
 
 
 def _resolved(text: str, target: Module) -> Sequence[Resolved]:
-    """`resolve`, once for each text."""
     if text not in _known:
         _known[text] = tuple(resolve(text, target.context, trusted=True))
     return _known[text]
@@ -225,7 +216,6 @@ class _Failure(Exception):
 
 
 def _groups(steps: Sequence[Resolved]) -> Iterator[list[Resolved]]:
-    """Upstream's neighbours together, ours one by one."""
     for is_upstream, group in groupby(steps, key=lambda one: one.transformation is None):
         if is_upstream:
             yield list(group)
@@ -266,11 +256,11 @@ def _run_ours(
 ) -> Module:
     report = Report(transformation.pass_name)
     before = module.ir.operation.clone() if verify_each else None
-    started = time.perf_counter()
+    started = time.process_time()
     for op in _anchored(module.ir.operation, one.step.anchors):
         with _printed(op, one.step.text, transformation.function.__name__, printing):
             report.merge(transformation.apply(op, **(one.options or {})))
-    run.seconds.append((one.step.name, time.perf_counter() - started))
+    run.seconds.append((one.step.name, time.process_time() - started))
     run.reports.append(report)
     if not verify_each:
         return module
@@ -336,9 +326,9 @@ def _run_here(
             if printing is not None:
                 sys.stderr.flush()  # upstream writes to the file behind it
                 printing.enable(manager)
-            started = time.perf_counter()
+            started = time.process_time()
             manager.run(module.ir.operation)
-            run.seconds.append((pipeline, time.perf_counter() - started))
+            run.seconds.append((pipeline, time.process_time() - started))
         except ir.MLIRError as error:
             found = joined(of_error(error), emitted)
             raise _Failure(_summary(found), _shown(found, module)) from None

@@ -197,7 +197,6 @@ def _is_rooted(text: str) -> bool:
 
 
 def _rootless(text: str) -> str:
-    """Return a pipeline without `builtin.module(...)`, where that holds all of it."""
     return text[text.index("(") + 1 : text.rindex(")")] if _is_rooted(text) else text
 
 
@@ -247,7 +246,6 @@ def _split_arguments(source: str) -> list[str]:
 
 
 def _from_arguments(arguments: list[str]) -> str:
-    """mlir-opt's command line as one pipeline."""
     elements = []
     for argument in arguments:
         name, equals, value = argument.lstrip("-").partition("=")

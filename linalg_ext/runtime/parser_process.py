@@ -246,9 +246,9 @@ def run(request: dict[str, Any], payload: bytes) -> Answer:
             manager = pass_manager("builtin.module", context, request["pipeline"])
             if request["printing"] is not None:
                 IRPrinting(**request["printing"]).enable(manager)
-            started = time.perf_counter()
+            started = time.process_time()
             manager.run(module.operation)
-            seconds = time.perf_counter() - started
+            seconds = time.process_time() - started
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""
         result = to_bytecode(module.operation)

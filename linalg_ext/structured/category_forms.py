@@ -27,7 +27,7 @@ from linalg_ext.structured.constants import is_complex, is_float
 from linalg_ext.structured.contraction_form import Contraction, contraction_of
 from linalg_ext.structured.maps import is_valid, maps_attribute, refusal
 from linalg_ext.structured.named_forms import build_named, build_rearrangement, named_forms
-from linalg_ext.structured.operands import BoundOp, bind, bind_types
+from linalg_ext.structured.operands import BoundOp, bind, bind_types, element_of
 from linalg_ext.structured.payload import build_generic
 from linalg_ext.structured.recognition import RecognizedOp, kept_if_same
 
@@ -43,7 +43,7 @@ def elementwise_refusal(
     """Why `linalg.elementwise` cannot say this; None where it can."""
     if not hasattr(linalg, "ElementwiseOp"):
         return "MLIR is built without linalg.elementwise"
-    elements = [_element(value) for value in (*inputs, output)]
+    elements = [element_of(value) for value in (*inputs, output)]
     computed = elements[1:] if function.name == "select" else elements
     if len({str(element) for element in computed}) > 1:
         return "linalg.elementwise casts nothing"
@@ -82,7 +82,7 @@ def build_contract(
     """Build `linalg.contract` at the current insertion point; None where it cannot say this."""
     if not hasattr(linalg, "ContractOp") or refusal("linalg.contract", maps) is not None:
         return None
-    if not all(_multiplies(_element(value)) for value in (*inputs, output)):
+    if not all(_multiplies(element_of(value)) for value in (*inputs, output)):
         return None
     more = dict(attributes or {})
     if cast != "cast_signed":
@@ -137,13 +137,7 @@ def _multiplies(element: ir.Type) -> bool:
 
 
 def _kinds() -> frozenset[str]:
-    """The kinds that this build of MLIR knows."""
     return frozenset(kind.name.lower() for kind in linalg.ElementwiseKind)
-
-
-def _element(value: ir.Value) -> ir.Type:
-    kind = value.type
-    return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
 
 
 def build_category(recognized: RecognizedOp) -> ir.Operation | None:
@@ -190,7 +184,7 @@ def _elementwise(recognized: RecognizedOp) -> ir.Operation | None:
     if order is None or any(len(accesses) > 1 for accesses in definition.accesses.values()):
         return None
     inputs = [recognized.inputs[position] for position in order]
-    if function.name == "select" and str(_element(inputs[0])) != "i1":
+    if function.name == "select" and str(element_of(inputs[0])) != "i1":
         return None
     names = [definition.inputs[position].name for position in order]
     maps = _maps(definition, [*names, definition.outputs[0].name])
@@ -237,7 +231,6 @@ def _positions(definition: OpDefinition, args: Sequence[ScalarExpr]) -> tuple[in
 
 
 def _maps(definition: OpDefinition, operands: Sequence[str]) -> list[AffineMap]:
-    """The indexing maps of operands, scalars everywhere the same."""
     accesses = (definition.accesses.get(operand, ((),))[0] for operand in operands)
     return [AffineMap(definition.dims, (), indices) for indices in accesses]
 

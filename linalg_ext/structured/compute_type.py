@@ -345,7 +345,6 @@ class OpInComputeType:
         outputs: Sequence[ir.Value],
         results: Sequence[ir.Type],
     ) -> bool:
-        """Return whether the named op computes a definition on such operands."""
         text = self._text(inputs, outputs, results)
         if text not in self.form.answers:
             self.form.answers[text] = self._parsed_means(wanted, text)
@@ -364,7 +363,6 @@ class OpInComputeType:
     def _text(
         self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], results: Sequence[ir.Type]
     ) -> str:
-        """A module whose first op is the named op on arguments of a function."""
         values = [*inputs, *outputs]
         names = [f"%{position}" for position in range(len(values))]
         typed = [(name, str(value.type)) for name, value in zip(names, values, strict=True)]
@@ -386,7 +384,6 @@ class OpInComputeType:
         return f"func.func @scratch({arguments}) {{ {op}\n return }}"
 
     def _inherent(self) -> list[str]:
-        """The attributes that say what the op does."""
         others = discardable_attributes(self.op)
         return [
             name

@@ -40,12 +40,12 @@ def integer_constant(element: ir.Type, value: int) -> ir.Value:
     width = element.width if isinstance(element, ir.IntegerType) else _INDEX_BITS
     if width > 1 and value >= 1 << (width - 1):
         value -= 1 << width
-    return _result(arith.ConstantOp(element, value))
+    return result_of(arith.ConstantOp(element, value))
 
 
 def float_constant(element: ir.Type, value: float) -> ir.Value:
     """`arith.constant` of a floating-point type, rounded to it."""
-    return _result(arith.ConstantOp(element, float(value)))
+    return result_of(arith.ConstantOp(element, float(value)))
 
 
 def number_constant(value: builtins.complex, element: ir.Type) -> ir.Value:
@@ -59,13 +59,14 @@ def number_constant(value: builtins.complex, element: ir.Type) -> ir.Value:
     if is_complex(element):
         part = ir.ComplexType(element).element_type
         parts = [ir.FloatAttr.get(part, x) for x in (number.real, number.imag)]
-        return _result(complex.ConstantOp(element, ir.ArrayAttr.get(parts)))
+        return result_of(complex.ConstantOp(element, ir.ArrayAttr.get(parts)))
     if is_float(element):
         return float_constant(element, number.real)
     return integer_constant(element, int(number.real))
 
 
-def _result(op: ir.OpView) -> ir.Value:
+def result_of(op: ir.OpView) -> ir.Value:
+    """The only result of an op."""
     return op.operation.results[0]
 
 

@@ -52,7 +52,7 @@ from linalg_ext.structured.extension import (
     indexing_maps,
 )
 from linalg_ext.structured.op_builders import build
-from linalg_ext.structured.operands import bind
+from linalg_ext.structured.operands import bind, element_of
 from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.utils.hooks import Shown
@@ -94,7 +94,7 @@ class ContractionCall:
         """
         *inputs, destination = op.operands
         labels = [tuple(map(str, map_.results)) for map_ in indexing_maps(op)]
-        compute = _element(destination)
+        compute = element_of(destination)
         if COMPUTE_TYPE in op.attributes:
             compute = ir.TypeAttr(op.attributes[COMPUTE_TYPE]).value
         return cls(
@@ -169,14 +169,14 @@ class ContractionBuilder:
     def _middle(self, inputs: list[ir.Value], step: Step) -> ir.Value:
         # What is only read along a diagonal needs no cast yet: it is cast when it is computed with.
         only_moved = len(inputs) == 1 and not step.summed
-        element = _element(inputs[0]) if only_moved else self.call.compute
+        element = element_of(inputs[0]) if only_moved else self.call.compute
         sizes = [self._size(label) for label in step.output]
         destination = self._new(sizes, element, neutral=bool(step.summed))
         return self._op(step, inputs, destination, overwrites=not step.summed)
 
     def _last(self, inputs: list[ir.Value], step: Step) -> ir.Value:
         call = self.call
-        destination, stored = call.destination, _element(call.destination)
+        destination, stored = call.destination, element_of(call.destination)
         overwrites = call.overwrites and not step.summed
         if stored == call.compute:
             if call.overwrites and step.summed:
@@ -208,7 +208,6 @@ class ContractionBuilder:
         return result
 
     def _accumulator(self, destination: ir.Value) -> ir.Value:
-        """The destination in the type that is computed in."""
         sizes = [self._size(label) for label in self.call.output]
         number = fill_number(destination)
         if number is not None and _holds(self.call.compute, number, self.call.cast):
@@ -218,7 +217,6 @@ class ContractionBuilder:
         return self._copied(destination, self._new(sizes, self.call.compute, neutral=False))
 
     def _copied(self, value: ir.Value, destination: ir.Value) -> ir.Value:
-        """A cast of every element."""
         definition = ops.copy.definition
         attributes = resolve_attributes(definition, {"cast": self.call.cast})
         copied = build(bind(definition, [value], [destination], attributes))
@@ -231,8 +229,7 @@ class ContractionBuilder:
         return self._filled(empty) if neutral else empty
 
     def _filled(self, destination: ir.Value) -> ir.Value:
-        """The destination with the neutral element of the sum everywhere."""
-        element = _element(destination)
+        element = element_of(destination)
         known = by_mlir(str(element))
         if known is None:
             raise DTypeError(f"the neutral element of a sum of {element} is not known")
@@ -243,7 +240,6 @@ class ContractionBuilder:
         return filled
 
     def _size(self, label: str) -> ir.Value | int:
-        """Return the size of a label: a number, or a value made at the current insertion point."""
         values = (*self.call.inputs, self.call.destination)
         size = size_at(
             (value, axis)
@@ -265,7 +261,7 @@ def _contraction_of(
     cast: Function,
     overwrites: bool,
 ) -> RecognizedOp:
-    elements = tuple(str(_element(value)) for value in (*inputs, destination))
+    elements = tuple(str(element_of(value)) for value in (*inputs, destination))
     scalars = tuple(i for i, v in enumerate(inputs) if not isinstance(v.type, ir.ShapedType))
     definition, types = _definition(
         tuple(labels), output, kind, cast, overwrites, elements, scalars
@@ -283,7 +279,6 @@ def _definition(
     elements: tuple[str, ...],
     scalars: tuple[int, ...],
 ) -> tuple[OpDefinition, dict[str, str]]:
-    """A contraction at element types, those of the inputs first."""
     dims = tuple(dict.fromkeys(label for own in (output, *labels) for label in own))
     maps = [AffineMap(dims, (), tuple(map(AffineDim, own))) for own in (*labels, output)]
     definition = contract_definition(maps, kind, cast=cast, overwrite=overwrites, scalars=scalars)
@@ -296,11 +291,6 @@ def _definition(
         str(new.type_var): types[str(old.type_var)]
         for old, new in zip(definition.operands, usual.operands, strict=True)
     }
-
-
-def _element(value: ir.Value) -> ir.Type:
-    kind = value.type
-    return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
 
 
 def _dynamic(sizes: Sequence[ir.Value | int]) -> list[ir.Value | int]:
@@ -326,7 +316,7 @@ def _unfilled(value: ir.Value) -> ir.Value:
 def fill_number(value: ir.Value) -> float | None:
     """The number that a tensor is filled with, as its own type has it."""
     fill = _fill(value)
-    if fill is None or fill.operands[0].type != _element(value):
+    if fill is None or fill.operands[0].type != element_of(value):
         return None
     owner = fill.operands[0].owner
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
@@ -508,7 +498,6 @@ def _explained(scratch: _Scratch, path: str, flops_per_byte: float) -> Contracti
 
 
 def _call_of(op: ir.Operation) -> _Scratch:
-    """A contraction in live IR, on arguments of a scratch function."""
     if op.name == CONTRACT:
         call = ContractionCall.of(op)
         types = [value.type for value in (*call.inputs, call.destination)]

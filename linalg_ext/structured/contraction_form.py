@@ -134,7 +134,6 @@ def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, l
 
 
 def _operands(expr: ScalarExpr, multiply: Function) -> Iterator[ScalarExpr]:
-    """Yield the factors of a product, from left to right; a square yields its operand twice."""
     if isinstance(expr, Apply) and expr.function == multiply and expr.attribute is None:
         for arg in expr.args:
             yield from _operands(arg, multiply)
@@ -166,7 +165,6 @@ class _FactorReader:
         raise _NoContraction(_why_no_factor(expr))
 
     def _leaf(self, expr: ScalarExpr) -> tuple[Access | ScalarOperand | None, Function | None]:
-        """An input, and how it is cast to the type of the result."""
         cast = None
         if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
             if expr.attribute is not None or expr.type_var != self._result:

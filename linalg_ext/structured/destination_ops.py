@@ -762,19 +762,6 @@ class Sort:
         return cls(tuple(inputs), tuple(inits), dimension, comparator, flag_of(op, "is_stable"))
 
 
-__all__ = [
-    "VIEWS",
-    "Concatenate",
-    "DynamicBroadcast",
-    "Gather",
-    "Reverse",
-    "Scan",
-    "Scatter",
-    "Sort",
-    "check_destination_style_op",
-]
-
-
 class _View(Protocol):
     @classmethod
     def of(cls, op: ir.Operation) -> object: ...

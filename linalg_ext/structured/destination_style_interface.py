@@ -600,7 +600,6 @@ class DestinationStyle:
         return read + tied
 
     def _more(self, position: int) -> tuple[str, ...]:
-        """Further columns of the row of an operand."""
         return ()
 
     def __repr__(self) -> str:

@@ -128,8 +128,6 @@ def elementwise_definition(
 
 
 def _with_scalars(definition: OpDefinition, names: set[str]) -> OpDefinition:
-    """The definition with operands of rank 0 that are given as scalars."""
-
     def plain(expr: ScalarExpr) -> ScalarExpr:
         if isinstance(expr, Access) and expr.operand in names:
             return ScalarOperand(expr.operand, expr.type_var)

@@ -355,10 +355,10 @@ def recurrence_of(op: ir.Operation) -> OpDefinition:
     values = (*scan.inputs, scan.init)
     type_vars = type_vars_of(list(values))
     *leaves, target = (
-        Access(operand, indices, type_vars[element_of(value)])
+        Access(operand, indices, type_vars[str(element_of(value))])
         for operand, value in zip(names, values, strict=True)
     )
-    if not scan.is_inclusive or str(scan.carried) != element_of(scan.init):
+    if not scan.is_inclusive or str(scan.carried) != str(element_of(scan.init)):
         raise refusal(
             op,
             "the scan is exclusive, or carries another type than it writes",

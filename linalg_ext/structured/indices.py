@@ -18,7 +18,7 @@ from linalg_ext.bindings import affine, arith, ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant, result_of
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS, Index, mixed
 from linalg_ext.structured.operands import producer
 from linalg_ext.symbolic.integers import (
@@ -338,7 +338,7 @@ class Emitter:
             case Extreme(is_minimum, operands):
                 map, values = self._map(operands)
                 kind = affine.AffineMinOp if is_minimum else affine.AffineMaxOp
-                return _result(kind(map, values))
+                return result_of(kind(map, values))
             case Product(factors):
                 return reduce(arith.muli, [self.value(factor) for factor in factors])
             case Selection(condition, then, otherwise):
@@ -363,10 +363,9 @@ class Emitter:
 
     def _affine(self, number: Number) -> ir.Value:
         map, values = self._map([number])
-        return _result(affine.AffineApplyOp(map, values))
+        return result_of(affine.AffineApplyOp(map, values))
 
     def _map(self, numbers: Sequence[Number]) -> tuple[ir.AffineMap, list[ir.Value]]:
-        """Numbers as results of one map, and the values of its dimensions."""
         leaves: dict[Atom, int] = {}
         results = [_affine_expression(number, leaves) for number in numbers]
         return ir.AffineMap.get(len(leaves), 0, results), [self.value(leaf) for leaf in leaves]
@@ -414,7 +413,3 @@ def _affine_atom(atom: Atom, leaves: dict[Atom, int]) -> ir.AffineExpr:
         dividend = _affine_expression(atom.dividend, leaves)
         return kind.get(dividend, ir.AffineConstantExpr.get(atom.divisor))
     return ir.AffineDimExpr.get(leaves.setdefault(atom, len(leaves)))
-
-
-def _result(op: ir.OpView) -> ir.Value:
-    return op.operation.results[0]

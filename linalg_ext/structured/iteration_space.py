@@ -556,5 +556,4 @@ class IterationSpace(DestinationStyle):
 
 
 def _first(map: AffineMap, dim: str) -> int | None:
-    """The first result of a map that is a plain dimension."""
     return next((i for i, index in enumerate(map.results) if index == AffineDim(dim)), None)

@@ -82,7 +82,6 @@ def _means_the_same(bound: BoundOp) -> bool:
 
 
 def _named_text(bound: BoundOp) -> str:
-    """A module whose first op is the named op on arguments of a function."""
     values = (*bound.inputs, *bound.outputs)
     names = [f"%{position}" for position in range(len(values))]
     arguments = ", ".join(f"{n}: {v.type}" for n, v in zip(names, values, strict=True))
@@ -103,7 +102,6 @@ def _group(keyword: str, names: Sequence[str], values: Sequence[ir.Value]) -> st
 
 
 def _on_scratch_block(bound: BoundOp) -> tuple[ir.Block, BoundOp]:
-    """A block of a scratch function, and the same op on the block's arguments."""
     types = [value.type for value in (*bound.inputs, *bound.outputs)]
     block = func.FuncOp("scratch", (types, [])).add_entry_block()
     values = list(block.arguments)
@@ -123,7 +121,6 @@ def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
 
 
 def _attributes(bound: BoundOp) -> dict[str, ir.Attribute]:
-    """The attributes of the named op that are no defaults."""
     attributes = {name: _index_vector(values) for name, values in bound.attributes.given.items()}
     for operand in bound.definition.attributes:
         if operand.kind.is_function_attribute:
@@ -287,7 +284,6 @@ def _is_upstream(op: StructuredOp) -> bool:
 
 
 def _candidates(signature: _Signature) -> Iterator[tuple[OpDefinition, dict[str, str]]]:
-    """The ops of a signature, at its rank, with the element type of each type variable."""
     elements = [element for _, _, element in (*signature.inputs, *signature.outputs)]
     for definition in _upstream_definitions():
         if (len(definition.inputs), len(definition.outputs)) != (
@@ -324,7 +320,6 @@ def _calls(definition: OpDefinition) -> Iterator[CallAttributes]:
 def _table(
     signature: _Signature,
 ) -> Mapping[OpDefinition, Sequence[tuple[OpDefinition, CallAttributes]]]:
-    """The ops of a signature that have no index attributes, by their canonical forms."""
     table: dict[OpDefinition, list[tuple[OpDefinition, CallAttributes]]] = {}
     for definition, types in _candidates(signature):
         if not _index_attributes(definition):
@@ -495,7 +490,6 @@ def _can_be_copied(op: ir.Operation) -> bool:
 
 
 def _copy_body(source: ir.Operation, target: ir.Operation) -> None:
-    """Give an op without a body that of another, whose operands have the same element types."""
     old = source.regions[0].blocks[0]
     new = target.regions[0].blocks.append(*(argument.type for argument in old.arguments))
     known: dict[ir.Value, ir.Value] = dict(zip(old.arguments, new.arguments, strict=True))

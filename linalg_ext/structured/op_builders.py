@@ -160,7 +160,6 @@ _verdicts: dict[tuple[object, ...], bool] = {}
 
 
 def _remembered(key: tuple[object, ...], decide: Callable[[], bool]) -> bool:
-    """A comparison of definitions, made once for each pair of them."""
     if key not in _verdicts:
         _verdicts[key] = decide()
     return _verdicts[key]

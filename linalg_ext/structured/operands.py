@@ -33,6 +33,12 @@ def producer(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def element_of(value: ir.Value) -> ir.Type:
+    """The type of the elements of a tensor, vector or memref; of a scalar, its type."""
+    type_ = value.type
+    return ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_
+
+
 def grouped(values: Sequence[ir.Value], sizes: Sequence[int]) -> list[list[ir.Value]]:
     """Values one after another in groups of these sizes."""
     left = iter(values)

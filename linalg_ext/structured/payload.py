@@ -155,7 +155,6 @@ def emit_function(name: str, args: list[Scalar]) -> ir.Value | None:
 
 
 def _one(x: Scalar) -> ir.Value:
-    """The number 1 of the type of an operand."""
     return number_constant(1, x.value.type)
 
 
@@ -164,8 +163,6 @@ def _is_number(element: ir.Type) -> bool:
 
 
 def _math(floating: str, complex_: str | None = None, integer: str | None = None) -> Emitter:
-    """A unary function by the names of math's and complex's ops for each family of types."""
-
     def emit(x: Scalar) -> ir.Value | None:
         element = x.value.type
         if is_float(element):
@@ -188,8 +185,6 @@ def _binary(
     boolean: str | None = None,
     float_dialect: str = "arith",
 ) -> Emitter:
-    """A binary function by the names of upstream's ops for each family of types."""
-
     def emit(x: Scalar, y: Scalar) -> ir.Value | None:
         element = x.value.type
         dialect: ModuleType = arith

@@ -51,7 +51,7 @@ from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension import OVERWRITE, extension_definition
 from linalg_ext.structured.maps import has_payload, place_of
-from linalg_ext.structured.operands import bind, producer
+from linalg_ext.structured.operands import bind, element_of, producer
 from linalg_ext.structured.payload import PayloadScope, emit_expression
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
@@ -735,8 +735,6 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
 
 
 class _Reader:
-    """Reads one op."""
-
     def __init__(self, op: ir.Operation, merge_inputs: bool, look_ups: bool) -> None:
         self._op = op
         self._look_ups = look_ups
@@ -815,7 +813,7 @@ class _Reader:
     def _leaf(
         self, name: str, value: ir.Value, indices: tuple[AffineExpr, ...]
     ) -> Access | ScalarOperand:
-        type_var = self._type_vars[element_of(value)]
+        type_var = self._type_vars[str(element_of(value))]
         if isinstance(value.type, ir.ShapedType):
             return Access(name, indices, type_var)
         return ScalarOperand(name, type_var)
@@ -894,15 +892,9 @@ def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
     return index
 
 
-def element_of(value: ir.Value) -> str:
-    """The element type of a shaped value, or the type of a scalar, as MLIR spells it."""
-    kind = value.type
-    return str(ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind)
-
-
 def type_vars_of(values: list[ir.Value]) -> dict[str, TypeVar]:
-    """A type variable for each element type of the operands."""
-    elements = dict.fromkeys(map(element_of, values))
+    """Return a type variable for each element type of the operands."""
+    elements = dict.fromkeys(str(element_of(value)) for value in values)
     return {element: TypeVar(f"T{i + 1}") for i, element in enumerate(elements)}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.constants import integer_constant, result_of
 from linalg_ext.structured.extension import integers
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.maps import groups_of
@@ -249,14 +249,14 @@ def extract_slice(source: ir.Value, tile: Tile) -> ir.Value:
     """`tensor.extract_slice` of a tile, at the insertion point."""
     type_ = tensor_type(tile.sizes, source.type)
     place = _place(tile.offsets, tile.sizes, tile.strides)
-    return _result(tensor.ExtractSliceOp(type_, source, *place))
+    return result_of(tensor.ExtractSliceOp(type_, source, *place))
 
 
 def insert_slice(
     source: ir.Value, into: ir.Value, offsets: Sequence[Number], sizes: Sequence[Number]
 ) -> ir.Value:
     """`tensor.insert_slice` of neighbours, at the insertion point."""
-    return _result(tensor.InsertSliceOp(source, into, *_place(offsets, sizes, [1] * len(sizes))))
+    return result_of(tensor.InsertSliceOp(source, into, *_place(offsets, sizes, [1] * len(sizes))))
 
 
 def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir.Value:
@@ -265,7 +265,7 @@ def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir
         return value
     type_ = tensor_type([sizes[axis] for axis in kept], value.type)
     place = _place([0] * len(sizes), sizes, [1] * len(sizes))
-    return _result(tensor.ExtractSliceOp(type_, value, *place))
+    return result_of(tensor.ExtractSliceOp(type_, value, *place))
 
 
 def _place(
@@ -275,8 +275,3 @@ def _place(
     groups = [mixed_sizes(each) for each in (offsets, sizes, strides)]
     dynamic = [[each for each in group if not isinstance(each, int)] for group in groups]
     return (*dynamic, *map(mixed_attribute, groups))
-
-
-def _result(op: ir.OpView) -> ir.Value:
-    value: ir.Value = op.operation.results[0]
-    return value

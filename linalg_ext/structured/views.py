@@ -294,7 +294,6 @@ def _bases(view: ir.Value, read: ViewReader) -> Iterator[ir.Value]:
 
 
 def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
-    """The base that `step_of` tells, without the numbers."""
     op = producer(view)
     if op is None or op.name not in _STEPS:
         return None
@@ -583,7 +582,6 @@ class CoveredMemory:
         return np.asarray(type("Layout", (), {"__array_interface__": interface})())
 
     def _numbers(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """The offset, the shape and the strides, where they are known."""
         found: list[int] = []
         for number in (self.offset, *self.shape, *self.strides):
             if not isinstance(number, int):
@@ -640,8 +638,6 @@ def covered_memory(view: ir.Value | ir.OpView) -> CoveredMemory:
 
 @dataclass(frozen=True)
 class _Layout:
-    """As `CoveredMemory` says it."""
-
     buffer: ir.Value
     shape: tuple[Number, ...]
     offset: Number

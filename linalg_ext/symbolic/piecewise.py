@@ -160,7 +160,6 @@ class Pieces:
     __hash__ = None  # type: ignore[assignment]  # what compares to pieces is no key
 
     def _spans(self) -> Iterator[tuple[Piece, int]]:
-        """Each piece, and where it ends."""
         yield from zip(self.pieces, (*self.starts[1:], self.size), strict=True)
 
     def _joined(self, other: Any, join: Callable[[Piece, Piece], tuple[int, int]]) -> Pieces:

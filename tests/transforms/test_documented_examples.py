@@ -58,6 +58,7 @@ CONTEXTS: dict[str, Context] = {
         i23 dense<23> : vector<16xi32>
         """
     ),
+    "finish-functions": Context(target="generic-x86-64"),
     "lend-buffers": Context(f"{{}}\n{FUNCTIONS}"),
     "lower-exported-top-k": Context(
         """

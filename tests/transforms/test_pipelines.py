@@ -11,7 +11,7 @@ from kernels import kernel
 from linalg_ext import errors, samples
 from linalg_ext.module import Module
 from linalg_ext.rewriting.registry import all_passes
-from linalg_ext.transforms import pipelines
+from linalg_ext.transforms import legalization, pipelines
 from linalg_ext.transforms.llvm.report_failures import MESSAGES
 
 ENTRY = """
@@ -57,6 +57,17 @@ def test_each_stage_goes_by_a_name() -> None:
         assert f"linalg-ext-stage-{stage}" in all_passes()
         module.run(f"linalg-ext-stage-{stage}")
     assert "llvm.func" in str(module)
+
+
+def test_the_way_down_can_be_told_on_one_page() -> None:
+    assert sum(map(len, pipelines.PHASES.values())) <= 100
+
+
+def test_checks_run_nothing_twice() -> None:
+    assert len(set(pipelines.CHECKS)) == len(pipelines.CHECKS)
+    assert pipelines.CHECKS.index("linalg-ext-check-sizes") == len(legalization.OUTLINING)
+    rest = pipelines.after_checks("linalg")
+    assert rest == (*legalization.DESTINATION_OPS, *pipelines.PHASES["fusion"])
 
 
 def test_a_failing_pass_is_named() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.transforms.analysis.buffers import (
     TOUCH_NOTHING,
     Buffer,
@@ -18,8 +18,9 @@ from linalg_ext.transforms.analysis.buffers import (
     may_alias,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import element_of_constant
-from linalg_ext.transforms.ir_utils.generics import input_count, iterators, maps_of
+from linalg_ext.transforms.ir_utils.generics import input_count, maps_of
 from linalg_ext.transforms.ir_utils.module_functions import NESTS
+from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import element_type, producer
 
 Number: TypeAlias = Any
@@ -59,17 +60,8 @@ def element(number: Number) -> Any:
 def filled(type_: Any, sizes: Sequence[Any], number: Number) -> Any:
     """Build a tensor that is full of a number."""
     value = element(number)
-    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
-    generic = linalg.GenericOp(
-        [type_],
-        [],
-        [tensor.EmptyOp(list(sizes), type_.element_type).result],
-        ir.ArrayAttr.get([identity]),
-        iterators(["parallel"] * type_.rank),
-    )
-    with ir.InsertionPoint(generic.regions[0].blocks.append(type_.element_type)):
-        linalg.YieldOp([value])
-    return generic.results[0]
+    empty = tensor.EmptyOp(list(sizes), type_.element_type).result
+    return elementwise([], [empty], lambda _: [value]).results[0]
 
 
 def comes_of(value: Any, name: str) -> bool:

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.tensor_loops import elementwise
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 NAME = "linalg-ext-lower-strided-copies"
@@ -66,19 +67,6 @@ def _has_identity_layout(type_: ir.MemRefType) -> bool:
 def replace_copy(copy: Any) -> None:
     """Put a linalg.generic in the place of a copy."""
     source, target = copy.operands
-    rank = source.type.rank
     with copy.location, ir.InsertionPoint(copy):
-        identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
-        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-        generic = linalg.GenericOp(
-            [],
-            [source],
-            [target],
-            ir.ArrayAttr.get([identity, identity]),
-            ir.ArrayAttr.get([parallel] * rank),
-        )
-        elements = (source.type.element_type, target.type.element_type)
-        body = generic.regions[0].blocks.append(*elements)
-        with ir.InsertionPoint(body):
-            linalg.YieldOp([body.arguments[0]])
+        elementwise([source], [target], lambda element, _: [element])
     copy.erase()

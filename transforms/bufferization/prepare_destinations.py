@@ -76,10 +76,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir, linalg, memref, tensor
+from linalg_ext.bindings import ir, linalg, memref
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import split_operands
-from linalg_ext.structured.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 from linalg_ext.transforms.ir_utils.walking import functions, operations, producer, select
 
 NAME = "linalg-ext-prepare-destinations"
@@ -121,7 +121,6 @@ _SIZES = frozenset(
 
 
 def _allocate_first(store: Any, report: Report) -> None:
-    """Move the allocation that a result is put into up to where its sizes are known."""
     value, memory = (producer(operand) for operand in store.operands)
     if memory is None or memory.name != "memref.alloc" or value is None:
         return
@@ -153,7 +152,6 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 def _write_in_shape(store: Any, report: Report) -> None:
-    """Move reshapes of a result to the memory that it is written to."""
     while (reshape := _reshape_of(store)) is not None:
         report.matched[reshape.name] += 1
         report.changed[reshape.name] += 1
@@ -204,7 +202,6 @@ _VIEWS = frozenset(
 
 
 def _own(module: ir.Operation, report: Report) -> None:
-    """Make shared fills and empty tensors several, and copy results that others are made from."""
     for op in select(module, _is_made_new):
         _unshare(op, report)
     for op in operations(module, {_EMPTY}):
@@ -297,6 +294,4 @@ def _states(value: ir.Value) -> list[ir.Value]:
 
 
 def _empty_like(value: ir.Value) -> ir.Value:
-    sizes = [size.value if isinstance(size, RuntimeSize) else size for size in sizes_of(value)]
-    made: ir.Value = tensor.EmptyOp(sizes, ir.ShapedType(value.type).element_type).result
-    return made
+    return empty_tensor(sizes_of(value), ir.ShapedType(value.type).element_type)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 SIZES = (
-    "linalg-ext-outline-groups",
     # Ops are checked as they were written: their lowerings may leave out an operand's excess.
     "linalg-ext-check-sizes",
 )
-"""Before legalization: the sizes that an op takes from elsewhere fit."""
+"""Before ops are lowered: the sizes that an op takes from elsewhere fit."""
 
 ACCESSES = (
     # It becomes single elements, and each of them is checked.

@@ -353,7 +353,6 @@ def range_of(value: Any) -> Range:
 
 
 def _of_argument(value: Any) -> Range:
-    """Return the range of the induction variable of a loop."""
     loop = value.owner.owner
     if loop is None or value.arg_number != 0:
         return _ENDLESS

@@ -277,7 +277,6 @@ def _tiled_axes(
 def _tiles(
     op: Any, packed: Any, rank: int, dynamic: Sequence[Any], bounds: Bounds
 ) -> dict[int, Any]:
-    """The size of the tiles of each dimension that has some."""
     sizes = [bounds.number(each) for each in mixed(op, "static_inner_tiles", dynamic)]
     for place, size in enumerate(sizes, rank):
         bounds.at_most(1, size, "a tile is of no size")
@@ -298,7 +297,6 @@ def _outer_places(op: Any, rank: int) -> list[int]:
 
 
 def _tile_count(length: Any, tile: Any) -> Any:
-    """Return how many tiles a length takes."""
     if isinstance(length, int) and isinstance(tile, int):
         return -(-length // max(1, tile))
     # A tile of no size is refused, and must not divide.
@@ -498,7 +496,6 @@ def _every_place(
 
 
 def _places(expr: AffineExpr, dims: Sequence[str], lengths: Sequence[int]) -> Iterator[int]:
-    """Every index that an expression computes."""
     names = [AffineDim(dim) for dim in dims]
     for at in itertools.product(*(range(length) for length in lengths)):
         yield expr.evaluate(dict(zip(names, at, strict=True)))

@@ -69,7 +69,6 @@ _ELEMENTWISE = ("arith.", "complex.", "math.")
 
 
 def _check_of(op: Any) -> Check:
-    """Return the check of the sizes of an op."""
     rule = RULES.get(op.name)
     if rule is not None and rule.sizes is not None:
         return rule.sizes

@@ -59,7 +59,6 @@ def check_extraction(op: Any, bounds: Bounds) -> None:
 
 
 def _slice_of(op: Any, dynamic: Sequence[Any], bounds: Bounds) -> list[list[Any]]:
-    """Offsets, sizes and strides of a slice."""
     names = ("static_offsets", "static_sizes", "static_strides")
     return [
         [bounds.number(each) for each in mixed(op, name, group)]

@@ -59,7 +59,6 @@ def refuse_constants(module: ir.Operation) -> None:
 
 
 def _type_of(op: Any) -> Any:
-    """The type of a constant or of a global."""
     return op.results[0].type if len(op.results) else ir.TypeAttr(op.attributes["type"]).value
 
 

@@ -9,8 +9,7 @@ PASSES = (
     "cse",
     "linalg-generalize-named-ops",
     "linalg-ext-spread-transposed-convolutions",
-    "linalg-ext-carry-prefixes",
-    "linalg-ext-look-up-labels",
+    "linalg-ext-linearize-sums",
     "linalg-ext-fuse-producers",
     # Loop-invariant operands are packed once.
     "linalg-ext-pack-before-loops",
@@ -19,8 +18,7 @@ PASSES = (
     "linalg-ext-expand-known-powers",
     "linalg-ext-separate-factors",
     "linalg-ext-gather-attention",
-    "linalg-ext-inline-outlined-groups",
-    "linalg-ext-inline-repeated-layers",
+    "linalg-ext-inline-outlined",
     "linalg-ext-compute-parameters-first",
 )
 """Producers and consumers become one generic where no boundary is between them."""

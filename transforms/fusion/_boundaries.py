@@ -127,7 +127,6 @@ def has_own_nest(op: Any, bodies: Mapping[Any, Body]) -> bool:
 
 
 def _is_computed(value: Any, bodies: Mapping[Any, Body]) -> bool:
-    """Return whether a value comes from an element-wise generic that does more than move it."""
     op = producer(value)
     body = None if op is None else bodies.get(op.results[0])
     return body is not None and body.is_parallel and not body.moves_only
@@ -163,7 +162,6 @@ def _repeats(op: Any, at: int) -> bool:
 
 
 def _has_windows(op: Any) -> bool:
-    """Return whether an op reads an input by indices that are no single loops."""
     plain = (ir.AffineDimExpr, ir.AffineConstantExpr)
     return any(
         not isinstance(index, plain)
@@ -179,6 +177,5 @@ def _permutes(op: Any, body: Body) -> bool:
 
 
 def _is_for_contraction(op: Any) -> bool:
-    """Return whether contractions alone read a result."""
     readers = [use.owner.operation for use in op.results[0].uses]
     return all(each.name == "linalg.generic" and is_contraction(each) for each in readers)

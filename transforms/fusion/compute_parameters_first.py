@@ -111,7 +111,6 @@ def _needs(op: Any) -> list[Any]:
 
 
 def _is_small(op: Any) -> bool:
-    """Return whether an op computes few elements one by one, and does nothing else."""
     if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
         return False
     type_: Any = op.results[0].type

@@ -220,7 +220,6 @@ class _Consumer:
         return True
 
     def _erase_unread(self, op: Any) -> bool:
-        """Erase an op whose results have no users, and return whether it was one."""
         body = self.bodies.get(op.results[0])
         if body is None or body.effect or not all(map(is_unused, op.results)):
             return False
@@ -242,7 +241,6 @@ class _Consumer:
         )
 
     def _is_scalar(self) -> bool:
-        """Return whether the op has no loops, and computes a scalar of scalars."""
         scalars = list(self.op.operands)[: self.inputs]
         return (
             len(self.op.results) == 1
@@ -252,14 +250,12 @@ class _Consumer:
         )
 
     def _compute(self) -> None:
-        """Compute the scalar where the op stands."""
         with self.op.location, ir.InsertionPoint(self.op):
             (scalar,) = inlined(self.block, list(self.op.operands))
             result = tensor.FromElementsOp(self.op.results[0].type, [scalar]).result
         self._replace(result)
 
     def _replace(self, value: Any) -> None:
-        """Put a value in the place of the op."""
         del self.bodies[self.op.results[0]]
         replace_op(self.op, value)
 
@@ -292,7 +288,6 @@ class _Consumer:
         return copy
 
     def _reads(self) -> list[Read]:
-        """The inputs of the fused op; some may be there several times."""
         reads: list[Read] = []
         for at in range(self.inputs):
             if at in self.fused:
@@ -386,7 +381,6 @@ class _Consumer:
 
 
 def _composed(map_: ir.AffineMap, loops: ir.AffineMap) -> ir.AffineMap:
-    """A map of a producer's loops as one of its reader's."""
     if map_ == ir.AffineMap.get_identity(map_.n_dims):
         return loops
     if loops == ir.AffineMap.get_identity(loops.n_dims):
@@ -409,7 +403,6 @@ def _covers(maps: Sequence[ir.AffineMap]) -> bool:
 
 
 def _producers(values: Iterable[Any]) -> list[Any]:
-    """The ops that make values, each once."""
     found = {op.results[0]: op for op in map(producer, values) if op is not None}
     return list(found.values())
 

@@ -1,16 +1,20 @@
 """Lowerings to linalg on tensors: StableHLO, tm_tensor, and the ops of this library's dialect.
 
-`PASSES` runs before the checks of bounds, so that these see every index. `DESTINATION_OPS` runs
-after them: these ops stay in bounds by what they assert of sizes.
+`OUTLINING` and `PASSES` run before the checks of bounds, so that these see every index.
+`DESTINATION_OPS` runs after them: these ops stay in bounds by what they assert of sizes.
 """
 
 from __future__ import annotations
 
-PASSES = (
+OUTLINING = (
     # The passes up to the end of fusion then see one of several layers that are alike.
     "linalg-ext-outline-repeated-layers",
     # Outlined groups are functions, which nothing is fused into or out of.
     "linalg-ext-outline-groups",
+)
+"""Equal layers, and groups, become functions."""
+
+PASSES = (
     "linalg-ext-lower-tm-tensor",
     "linalg-ext-lower-views",
     # The body of a subset loop may hold ops of every kind below.

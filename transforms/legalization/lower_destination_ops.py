@@ -297,7 +297,6 @@ def _scatter(op: Any) -> Any:
 
 
 def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[int]:
-    """For each dimension of a slice, the dimension of the whole that it is."""
     if slice_rank == rank:
         return list(range(rank))  # the indexed dimensions stay, with size 1
     return [dim for dim in range(rank) if dim not in dims]
@@ -411,8 +410,6 @@ def lower_scatter(op: ir.Operation) -> Any:
 
 
 class _ScatterLowering:
-    """One scatter, as a loop over its windows."""
-
     def __init__(self, view: Scatter) -> None:
         self.view = view
         self.windows = view.windows
@@ -469,7 +466,6 @@ class _ScatterLowering:
         return inside
 
     def _written(self, row: Any, places: list[Any], target: Any) -> Any:
-        """The destination with the window of a row in it."""
         first = [row, *[0] * (len(self.stacked) - 1)]
         window = extract_slice(self.view.updates, first, [1, *self.stacked[1:]], [0])
         combiner = self.view.combiner

@@ -235,7 +235,6 @@ class _Planes(_Steps):
         ]
 
     def _bounds(self, at: Any) -> tuple[list[Any], list[Any]]:
-        """The offsets and the sizes of a plane."""
         offsets: list[Any] = [0] * len(self.sizes)
         offsets[self.scan.dimension] = at
         sizes = [1 if dim == self.scan.dimension else size for dim, size in enumerate(self.sizes)]

@@ -155,7 +155,6 @@ def _signless(type_: Any) -> Any:
 
 
 def _is_unsigned(type_: Any) -> bool:
-    """Return whether a tensor is of unsigned integers."""
     element = type_.element_type
     return isinstance(element, ir.IntegerType) and element.is_unsigned
 
@@ -327,7 +326,6 @@ def _scatter(op: Any) -> list[Any]:
 
 
 def _starts(indices: Any, at: list[Any], dims: _Dimensions, rank: int, unsigned: bool) -> list[Any]:
-    """Return the start of a window in each dimension of the tensor that is written to."""
     (vector_dim,) = dims.index_vector_dim
     starts: list[Any] = [0] * rank
     for number, dim in enumerate(dims.scatter_dims_to_operand_dims):

@@ -115,7 +115,6 @@ def lower_exported_scan(op: Any) -> list[Any]:
 
 
 def _plane(value: Any, axis: int, sizes: Sequence[Any]) -> Any:
-    """The last plane of a tensor along a dimension."""
     offsets: list[Any] = [0] * len(sizes)
     offsets[axis] = index(sub(sizes[axis], 1))
     of_plane = [1 if at == axis else size for at, size in enumerate(sizes)]

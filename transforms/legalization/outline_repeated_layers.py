@@ -32,7 +32,7 @@ after:
     }
 
 The example is with `least=2`. The passes on tensors, fusion among them, then do their work once for
-all layers; `linalg-ext-inline-repeated-layers` puts the ops back, and buffers are chosen as ever. A
+all layers; `linalg-ext-inline-outlined` puts the ops back, and buffers are chosen as ever. A
 layer ends where fusion ends anyway: one value alone leaves it. An op computes that value, and
 several ops take it, or a contraction, or the caller. All sizes at the ends are known: what asks for
 one need not see into a layer.

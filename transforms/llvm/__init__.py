@@ -31,7 +31,6 @@ PASSES = (
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
-    "linalg-ext-make-functions-internal",
-    "linalg-ext-set-target",
+    "linalg-ext-finish-functions",
 )
 """Loops, vectors and memrefs become the LLVM dialect, and failures a status."""

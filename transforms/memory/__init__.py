@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-PASSES = (
-    "linalg-ext-advise-huge-pages",
-    "linalg-ext-move-small-buffers-to-stack",
-)
+PASSES = ("linalg-ext-place-buffers",)
 """Passes that place each buffer, while loops are still loops."""
 
 CHECKS = (

@@ -6,7 +6,6 @@ from linalg_ext.transforms.numerics.expand_narrow_floats import narrow_type_name
 
 PASSES = (
     "convert-complex-to-standard",
-    "math-expand-ops{ops=clampf}",
     # Before `expm1` is expanded for scalars, and once more for what is extended to f32 below.
     "linalg-ext-expand-vector-math",
     "linalg-ext-expand-math",

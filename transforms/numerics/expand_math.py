@@ -24,6 +24,12 @@ after:
     %r = arith.truncf %rw : f64 to f16
 
 before:
+    %r = math.clampf %x to [%y, %z] : f32
+after:
+    %a = arith.minimumf %x, %z : f32
+    %r = arith.maximumf %a, %y : f32
+
+before:
     %r = math.expm1 %x : f32
 after:
     %u = math.exp %x : f32                           // Kahan: exact where exp(x) rounds to 1
@@ -100,6 +106,12 @@ def _fma(op: Any) -> Any | None:
         return None
     wide = like(type_, ir.F64Type.get())
     return arith.truncf(type_, math.fma(*(arith.extf(wide, value) for value in op.operands)))
+
+
+def _clampf(op: Any) -> Any:
+    value, low, high = op.operands
+    flags = op.attributes["fastmath"]
+    return arith.maximumf(arith.minimumf(value, high, fastmath=flags), low, fastmath=flags)
 
 
 def _isinf(op: Any) -> Any | None:
@@ -205,6 +217,7 @@ _EXPANSIONS: Mapping[str, Callable[[Any], Any | None]] = {
     "arith.flush_denormals": _flush_denormals,
     "arith.scaling_extf": _scaling_extf,
     "arith.scaling_truncf": _scaling_truncf,
+    "math.clampf": _clampf,
     "math.expm1": _expm1,
     "math.fma": _fma,
     "math.isinf": _isinf,

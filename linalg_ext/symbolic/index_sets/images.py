@@ -122,8 +122,6 @@ class _Reached:
 
 @dataclass(frozen=True)
 class _Space:
-    """The values of the names in index expressions."""
-
     symbols: Mapping[str, Number]
     dims: Mapping[str, Progression]
     is_void: Truth
@@ -204,7 +202,6 @@ class _Space:
         return _Reached(indices, reached.is_exact, reached.dims)
 
     def _added(self, terms: Sequence[_Reached]) -> _Reached:
-        """All sums of one value of each term."""
         moving = [term.indices for term in terms if not term.indices.is_fixed]
         strides = [indices.stride for indices in moving]
         stride = strides[0] if len(strides) == 1 else gcd(*map(known_divisor, strides)) or 1
@@ -249,7 +246,6 @@ def _fill_gaps(moving: Sequence[Progression], stride: Number) -> bool:
 
 
 def _quotient(inner: _Reached, divisor: Number) -> _Reached:
-    """`x floordiv q` of all x of a progression."""
     offset, size, stride = inner.indices
     first, last = floordiv(offset, divisor), floordiv(inner.indices.last, divisor)
     if is_eq(modulo(stride, divisor), 0):
@@ -262,7 +258,6 @@ def _quotient(inner: _Reached, divisor: Number) -> _Reached:
 
 
 def _remainder(inner: _Reached, divisor: Number) -> _Reached:
-    """`x mod q` of all x of a progression."""
     offset, size, stride = inner.indices
     start = modulo(offset, divisor)
     if is_eq(modulo(stride, divisor), 0) or inner.indices.is_fixed:
@@ -530,7 +525,6 @@ def _divisor(expr: AffineBinary) -> int:
 
 
 def _scaled(dim: Progression, factor: int) -> Progression:
-    """The products of a factor with the elements of a progression, ascending."""
     if factor < 0:
         return Progression(dim.last * factor, dim.size, dim.stride * -factor)
     return Progression(dim.offset * factor, dim.size, dim.stride * factor)

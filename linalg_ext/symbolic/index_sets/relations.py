@@ -190,7 +190,6 @@ def common(a: Progression, b: Progression) -> Progression:
 
 
 def _met(a: Progression, b: Progression) -> Progression:
-    """Return the intersection of two progressions, as a part of the first."""
     if a.stride == b.stride == 1:
         first, end = maximum(a.offset, b.offset), minimum(a.offset + a.size, b.offset + b.size)
         # An empty one stays at the end of a.

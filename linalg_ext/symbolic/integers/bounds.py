@@ -278,7 +278,6 @@ def _wholes(atom: Atom, factor: int) -> Iterator[Number]:
 
 
 def _interval(atom: Atom) -> _Interval:
-    """Bounds of an atom by itself."""
     known: _Interval | None = atom.__dict__.get("_interval")
     if known is None:
         known = _new_interval(atom)
@@ -310,7 +309,6 @@ def _new_interval(atom: Atom) -> _Interval:
 
 
 def _hull(numbers: Iterable[Number]) -> _Interval:
-    """Bounds that hold for each of some numbers."""
     pairs = [(lower(number), upper(number)) for number in numbers]
     lows = [low for low, _ in pairs if low is not None]
     highs = [high for _, high in pairs if high is not None]

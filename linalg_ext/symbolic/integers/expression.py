@@ -402,8 +402,6 @@ def _inside(part: Part) -> Iterator[Number | Part]:
 
 
 class _Writer:
-    """Writes texts in which some parts have names."""
-
     def __init__(self, names: dict[Part, str]) -> None:
         self._names = names
 

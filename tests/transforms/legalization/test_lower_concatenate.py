@@ -9,7 +9,7 @@ import linalg_ext as lx
 from destination_ops import call, compiled, text_of
 from linalg_ext.dialects.linalg_ext import concatenate
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalization.lower_destination_ops import lower_concatenate as file
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_concatenate
 
 PARTS = [np.arange(4 * n, dtype=np.float32).reshape(4, n) + n for n in (3, 0, 5, 1)]
 
@@ -56,5 +56,5 @@ def test_a_destination_of_another_size_is_found_by_the_run() -> None:
 
 def test_known_sizes_are_not_asserted() -> None:
     given = lx.parse(text_of(concatenate, "tensor<4x3xf32>", "tensor<2x3xf32>"))
-    assert file.lower_concatenate(given)
+    assert lower_concatenate(given)
     assert "cf.assert" not in str(given)

@@ -14,6 +14,7 @@ from linalg_ext.transforms.numerics import expand_math as file
 GIVEN = {
     "math.isinf": "largest 0x7F7FFFFF : f32",
     "math.isnormal": "least 0x00800000 : f32\nlargest 0x7F7FFFFF : f32",
+    "math.clampf": "",
     "math.fma": "",
     "math.expm1": "one 1.0 : f32",
     "arith.convertf": "",

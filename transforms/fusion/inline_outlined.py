@@ -1,4 +1,4 @@
-"""Put the ops of layers that are alike back in the place of the calls.
+"""Put the ops of groups, and of layers that are alike, back in the place of the calls.
 
 before:
     func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -18,7 +18,8 @@ after:
       return %b : tensor<4xf32>
     }
 
-Buffers are then chosen for all ops together: there is no copy between layers.
+Buffers are then chosen for all ops together: there is no copy between layers. Groups are put back
+as `linalg-ext-inline-outlined-groups` says, which marks their ops.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
+from linalg_ext.transforms.grouping.inline_outlined_groups import inline_outlined_groups
 from linalg_ext.transforms.ir_utils.walking import functions
 from linalg_ext.transforms.legalization.outline_repeated_layers import LAYER, NO_INLINE
 
-NAME = "linalg-ext-inline-repeated-layers"
+NAME = "linalg-ext-inline-outlined"
 
 
 @module_pass(NAME, on="func.call")
-def inline_repeated_layers(module: ir.Operation) -> Report:
-    """Inline the functions that `linalg-ext-outline-repeated-layers` made."""
+def inline_outlined(module: ir.Operation) -> Report:
+    """Inline the functions that groups and repeated layers were made."""
     report = Report(NAME)
+    report.merge(inline_outlined_groups.apply(module))
     layers = [function for function in functions(module) if LAYER in function.attributes]
     for function in layers:
         report.changed[function.name] += 1
