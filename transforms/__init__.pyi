@@ -22,10 +22,7 @@ from linalg_ext.transforms import schedules as schedules
 from linalg_ext.transforms import sorting as sorting
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate_in_memory as accumulate_in_memory
 from linalg_ext.transforms.memory.advise_huge_pages import advise_huge_pages as advise_huge_pages
-from linalg_ext.transforms.schedules.allocate import allocate as allocate
-from linalg_ext.transforms.schedules.bufferize import bufferize as bufferize
 from linalg_ext.transforms.schedules.buffers import allocate as allocate
-from linalg_ext.transforms.bufferization.allocate_results_first import allocate_results_first as allocate_results_first
 from linalg_ext.transforms.schedules.buffers import bufferize as bufferize
 from linalg_ext.transforms.rewrites.call_libraries import call_libraries as call_libraries
 from linalg_ext.transforms.schedules.lowering import call_library as call_library
@@ -79,9 +76,7 @@ from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type
 from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline_groups
 from linalg_ext.transforms.fusion.inline_outlined import inline_outlined as inline_outlined
 from linalg_ext.transforms.grouping.inline_outlined_groups import inline_outlined_groups as inline_outlined_groups
-from linalg_ext.transforms.fusion.inline_repeated_layers import inline_repeated_layers as inline_repeated_layers
 from linalg_ext.transforms.schedules.tile import interchange as interchange
-from linalg_ext.transforms.schedules.interchange import interchange as interchange
 from linalg_ext.transforms.llvm.keep_shared_functions import keep_shared_functions as keep_shared_functions
 from linalg_ext.transforms.memory.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.codegen.vectorization.linearize_sums import linearize_sums as linearize_sums
@@ -106,10 +101,8 @@ from linalg_ext.transforms.sorting.lower_sort import lower_sort as lower_sort
 from linalg_ext.transforms.legalization.lower_stablehlo import lower_stablehlo as lower_stablehlo
 from linalg_ext.transforms.bufferization.lower_strided_copies import lower_strided_copies as lower_strided_copies
 from linalg_ext.transforms.gml_st.lower_subset_loops import lower_subset_loops as lower_subset_loops
-from linalg_ext.transforms.schedules.lower_subsets import lower_subsets as lower_subsets
-from linalg_ext.transforms.legalization.lower_destination_ops import lower_tensor_bitcast as lower_tensor_bitcast
 from linalg_ext.transforms.schedules.subsets import lower_subsets as lower_subsets
-from linalg_ext.transforms.legalization.lower_tensor_bitcast import lower_tensor_bitcast as lower_tensor_bitcast
+from linalg_ext.transforms.legalization.lower_destination_ops import lower_tensor_bitcast as lower_tensor_bitcast
 from linalg_ext.transforms.legalization.lower_tm_tensor import lower_tm_tensor as lower_tm_tensor
 from linalg_ext.transforms.schedules.lowering import lower_to_loops as lower_to_loops
 from linalg_ext.transforms.llvm.lower_vector_scan import lower_vector_scan as lower_vector_scan

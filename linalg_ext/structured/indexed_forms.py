@@ -38,12 +38,11 @@ from linalg_ext.structured.building import build_scan, build_scatter
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.destination_ops import MOST_SCANNED as MOST_INPUTS
 from linalg_ext.structured.destination_ops import Scan
-from linalg_ext.structured.operands import BoundOp, producer, static_sizes
+from linalg_ext.structured.operands import BoundOp, element_of, producer, static_sizes
 from linalg_ext.structured.outputs import empty_tensor, filled
 from linalg_ext.structured.payload import PayloadScope, emit_expression, symbol_size
 from linalg_ext.structured.recognition import (
     BodyReader,
-    element_of,
     number_of,
     operand_names,
     refusal,
