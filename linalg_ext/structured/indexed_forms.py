@@ -34,10 +34,9 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import TV
 from linalg_ext.errors import DefinitionError, DTypeError
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.building import build_scan, build_scatter
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.destination_ops import MOST_SCANNED as MOST_INPUTS
-from linalg_ext.structured.destination_ops import Scan
+from linalg_ext.structured.destination_ops import Scan, build_scan, build_scatter
 from linalg_ext.structured.operands import BoundOp, element_of, producer, static_sizes
 from linalg_ext.structured.outputs import empty_tensor, filled
 from linalg_ext.structured.payload import PayloadScope, emit_expression, symbol_size

@@ -15,12 +15,17 @@ from linalg_ext.dialects.linalg_ext.dialect import (
     tensors,
 )
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
-from linalg_ext.structured.building import Body, build_op, build_scan, build_scatter
 from linalg_ext.structured.constants import is_float, is_integer
 from linalg_ext.structured.destination_ops import MOST_INPUTS as MOST_CONCATENATED
 from linalg_ext.structured.destination_ops import MOST_SCANNED as MOST_SCANNED
 from linalg_ext.structured.destination_ops import MOST_SORTED as MOST_SORTED
-from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops import (
+    Body,
+    build_op,
+    build_scan,
+    build_scatter,
+    check_destination_style_op,
+)
 from linalg_ext.structured.extension import LETTERS, SEGMENTS, segments
 from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, sizes_of
