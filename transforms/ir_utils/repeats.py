@@ -160,22 +160,25 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
     """
     operands: list[Hashable] = []
     for value in op.operands:
-        number = own.get(value)
+        number = own.get(value) if own else None
         if number is None:
             taken.append(value)
-        operands.append(value.type if number is None else number)
+            operands.append(value.type)
+        else:
+            operands.append(number)
+    name = op.name
     regions = []
     for region in op.regions:
         blocks = list(region.blocks)
         for argument in (argument for block in blocks for argument in block.arguments):
             own[argument] = len(own)
-        regions.append(tuple(_block(block, taken, own, blocks) for block in blocks))
+        regions.append(tuple([_block(block, taken, own, blocks) for block in blocks]))
     return (
-        op.name,
-        str(op.location) if op.name in _CAN_FAIL else None,
+        name,
+        str(op.location) if name in _CAN_FAIL else None,
         tuple(op.attributes.items()),
         tuple(operands),
-        tuple(result.type for result in op.results),
+        tuple([result.type for result in op.results]),
         tuple(regions),
     )
 
@@ -183,17 +186,21 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
 def _constant(value: Any) -> Hashable:
     """Return all that a value that is repeated is."""
     op = producer(value)
+    if not len(op.operands):
+        return op.name, tuple(op.attributes.items()), value.type
     return shape_of(op), tuple(map(_constant, op.operands))
 
 
 def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
-    shapes = []
+    shapes: list[Hashable] = []
     for each in block.operations:
         op = each.operation
-        shapes.append((_shape(op, taken, own), *(blocks.index(to) for to in op.successors)))
+        shapes.append(_shape(op, taken, own))
+        if len(blocks) > 1:
+            shapes += [blocks.index(to) for to in op.successors]
         for result in op.results:
             own[result] = len(own)
-    return tuple(argument.type for argument in block.arguments), tuple(shapes)
+    return tuple([argument.type for argument in block.arguments]), tuple(shapes)
 
 
 def may_repeat(ops: Sequence[Any], least: int) -> bool:
@@ -201,9 +208,8 @@ def may_repeat(ops: Sequence[Any], least: int) -> bool:
     numbers: dict[str, int] = {}
     names = np.array([numbers.setdefault(op.name, len(numbers)) for op in ops])
     return any(
-        length >= period
+        _longest(names[:-period] == names[period:]) >= period
         for period in range(least, len(names) // 2 + 1)
-        for _, length in _stretches(names[:-period] == names[period:])
     )
 
 
@@ -260,9 +266,21 @@ def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
 
 def _stretches(equal: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Yield the start and the length of each stretch of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], equal, [False])).astype(np.int8)))
-    for start, stop in edges.reshape(-1, 2).tolist():
+    for start, stop in _edges(equal).tolist():
         yield start, stop - start
+
+
+def _longest(equal: NDArray[np.bool_]) -> int:
+    """Return the length of the longest stretch of True."""
+    edges = _edges(equal)
+    return int((edges[:, 1] - edges[:, 0]).max(initial=0))
+
+
+def _edges(equal: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return the start and the stop of each stretch of True, a row each."""
+    framed = np.zeros(len(equal) + 2, np.bool_)
+    framed[1:-1] = equal
+    return np.flatnonzero(framed[1:] != framed[:-1]).reshape(-1, 2)
 
 
 def _runs(start: int, stop: int, period: int, is_seam: Callable[[int], bool]) -> list[Run]:
