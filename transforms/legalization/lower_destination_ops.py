@@ -517,10 +517,10 @@ _BUILDS = builds_of(
 
 @module_pass("linalg-ext-lower-destination-ops", on=(*DECOMPOSED, *_BUILDS))
 def lower_destination_ops(module: ir.Operation) -> Report:
-    """Lower softmax, packs, concatenate, reverse, gather, scatter, scan, sort, ... in one walk."""
-    ops = operations(module, {*DECOMPOSED, *_BUILDS})
+    """Lower softmax, packs, concatenate, reverse, gather, scatter, scan, sort, ..."""
     report = Report("linalg-ext-lower-destination-ops")
-    decompose(module, [op for op in ops if op.name in DECOMPOSED], report)
-    moving = [op for op in ops if op.name in _BUILDS]
+    decompose(module, operations(module, DECOMPOSED), report)
+    # Upstream's decomposition also erases what is dead: ops from before it may be gone.
+    moving = operations(module, _BUILDS)
     report.merge(replace_each(report.pass_name, moving, lambda op: _BUILDS[op.name](op)))
     return report
