@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,21 @@ class Line:
             self._constants[value] = constant
         return self._constants[value]
 
+    def links(self, run: Run) -> tuple[Link, ...]:
+        """Return for each value that a run takes where it is from, its step before included."""
+        before = run.start - (run.stop - run.start)
+
+        def link(value: Any) -> Link:
+            given = self._given.get(value)
+            if given is not None and run.start <= given[0] < run.stop:
+                return FromStep(given[0] - run.start, given[1])
+            if given is not None and before <= given[0] < run.start:
+                return FromBefore(given[0] - before, given[1])
+            constant = None if given is not None else self._constant(value)
+            return FromOutside(value if constant is None else constant)
+
+        return tuple([link(value) for taken in self.taken[run.start : run.stop] for value in taken])
+
     def outside(self, run: Run) -> list[Any]:
         """Return the values that a run takes from outside, constants included, in order."""
         found = dict.fromkeys(chain.from_iterable(self.taken[run.start : run.stop]))
@@ -136,6 +152,33 @@ class Line:
     def _is_own(self, value: Any, run: Run) -> bool:
         at = self.place_of(value)
         return at is not None and run.start <= at < run.stop
+
+
+@dataclass(frozen=True, order=True)
+class FromStep:
+    """A result of an op of the same step: the place of the op in the step, and which result."""
+
+    place: int
+    number: int
+
+
+@dataclass(frozen=True, order=True)
+class FromBefore:
+    """A result of an op of the step before."""
+
+    place: int
+    number: int
+
+
+@dataclass(frozen=True)
+class FromOutside:
+    """A value from before all steps, or the number of a constant."""
+
+    value: Any
+
+
+Link: TypeAlias = "FromStep | FromBefore | FromOutside"
+"""The origin of a value that a step takes."""
 
 
 class Run(NamedTuple):
@@ -224,7 +267,7 @@ def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> 
     waiting = [Run(0, len(line.ops))]
     while waiting:
         part = waiting.pop()
-        found = _most_repeated(line, part, is_seam, least)
+        found = most_repeated(line, part, is_seam, least)
         if not found:
             continue
         waiting += [Run(part.start, found[0].start), Run(found[-1].stop, part.stop)]
@@ -234,7 +277,7 @@ def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> 
         yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: int) -> list[Run]:
+def most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: int) -> list[Run]:
     """Return the runs of the period that saves the most ops; none where nothing is repeated."""
     shapes = np.array(line.shapes[part.start : part.stop])
     best: list[Run] = []
