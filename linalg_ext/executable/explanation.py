@@ -132,7 +132,9 @@ class CompileTimes:
     def sections(self) -> list[tuple[str, Sequence[tuple[str, float]]]]:
         """The parts of the picture: a title, and the seconds of each row."""
         total = sum(seconds for _, seconds in self.phases)
-        sections = [(f"compiled in {1e3 * total:.1f} ms", self.phases)]
+        sections: list[tuple[str, Sequence[tuple[str, float]]]] = [
+            (f"compiled in {1e3 * total:.1f} ms", self.phases)
+        ]
         if self.passes:
             sides = (("of this library", self.own), ("of MLIR", self.upstream))
             costly = sorted(self.passes, key=lambda each: -each[1])[:_COSTLIEST]

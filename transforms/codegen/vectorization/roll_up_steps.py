@@ -130,7 +130,7 @@ def _roll_up_runs(line: Line, runs: Sequence[Run], least: int) -> bool:
     return True
 
 
-def _initial_values(line: Line, first: Run, taken: Sequence[Link]) -> dict[Link, Any] | None:
+def _initial_values(line: Line, first: Run, taken: Sequence[Link]) -> dict[FromBefore, Any] | None:
     """Return what the first step takes in the place of results of a step before it.
 
     Args:
@@ -141,7 +141,7 @@ def _initial_values(line: Line, first: Run, taken: Sequence[Link]) -> dict[Link,
     Returns:
         The values by their links; None where the first step differs from the others.
     """
-    initial: dict[Link, Any] = {}
+    initial: dict[FromBefore, Any] = {}
     values = chain.from_iterable(line.taken[first.start : first.stop])
     for link, own, value in zip(taken, line.links(first), values, strict=True):
         if isinstance(link, FromBefore):
@@ -152,7 +152,7 @@ def _initial_values(line: Line, first: Run, taken: Sequence[Link]) -> dict[Link,
     return initial
 
 
-def _leaving(line: Line, step: Run) -> Iterator[Link]:
+def _leaving(line: Line, step: Run) -> Iterator[FromBefore]:
     """Yield the results of a step that ops behind it take, as the next step names them."""
     own = set(line.ops[step.start : step.stop])
     for place in range(step.start, step.stop):
@@ -172,7 +172,7 @@ def _are_apart(line: Line, steps: Sequence[Run]) -> bool:
 
 
 def _write_loop(
-    line: Line, steps: Sequence[Run], taken: Sequence[Link], initial: dict[Link, Any]
+    line: Line, steps: Sequence[Run], taken: Sequence[Link], initial: dict[FromBefore, Any]
 ) -> None:
     """Move the first step into a loop that takes the place of all steps."""
     first, second, last = steps[0], steps[1], steps[-1]
@@ -189,7 +189,7 @@ def _write_loop(
         op.move_before(end)
         for place in range(len(op.operands)):
             link = next(links)
-            if link in arguments:
+            if isinstance(link, FromBefore):
                 op.operands[place] = arguments[link]
     for link, result in zip(initial, loop.results, strict=True):
         _result(line, last, link).replace_all_uses_with(result)
@@ -197,6 +197,6 @@ def _write_loop(
         op.erase()
 
 
-def _result(line: Line, step: Run, link: Link) -> Any:
+def _result(line: Line, step: Run, link: FromBefore) -> Any:
     """Return the result of a step that the next one takes."""
     return line.ops[step.start + link.place].results[link.number]
