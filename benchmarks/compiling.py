@@ -2,23 +2,31 @@
 
     python -m benchmarks compiling             # the cases, and the costliest passes
     python -m benchmarks compiling layer       # cases whose name contains a word
+    python -m benchmarks.compiling --record    # calls of Python, put on record: compiling.json
 
 Ours is the first call of `lx.jit(f)` without its run, theirs `jax.jit(f).lower(...).compile()`, of
 the same function written for NumPy and for `jax.numpy`. Nothing is kept from an earlier round, on
 disk or in memory. The process runs on one core; times are processor time, the best of rounds in
 turn, and where ours went: to the trace, to passes of this library and of MLIR, and to LLVM.
+
+The record counts the calls of Python functions that one compile makes, by the room that they are
+in: a count is the same on every machine, however loaded. A pass that visits an op calls a function.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import cycle
+from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -287,3 +295,72 @@ def tables(words: Sequence[str], *, quick: bool = False) -> list[Table]:
     for name in sorted(passes, key=passes.__getitem__, reverse=True)[:_COSTLIEST]:
         costly.add_row(name, f"{1e3 * passes[name] / len(rounds):.1f}")
     return [shown, costly]
+
+
+RECORD = Path(__file__).with_suffix(".json")
+
+TARGET = "avx2"
+"""The target of the compiles that are counted, whatever this machine is."""
+
+TOLERANCE = 1.05
+"""A change of a few calls in a hundred is nothing to speak of."""
+
+_ROOMS = Path(lx.__file__).parent
+
+
+def calls(case: Case) -> Counter[str]:
+    """Count the calls of Python functions of the library that one warm compile makes, by room."""
+    counts: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            counts[frame.f_code.co_filename] += 1
+
+    with cache.off(), lx.target.using(TARGET):
+        compile_anew(case)
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            compile_anew(case)
+        finally:
+            sys.setprofile(before)
+    rooms: Counter[str] = Counter()
+    for name, number in counts.items():
+        if (room := _room(Path(name))) is not None:
+            rooms[room] += number
+    return rooms
+
+
+def _room(path: Path) -> str | None:
+    """Return the room of a file of the library; None for a file of any other."""
+    path = path.resolve()
+    for folder, depth in ((_ROOMS / "transforms", 1), (_ROOMS, 1)):
+        if path.is_relative_to(folder.resolve()):
+            parts = path.relative_to(folder.resolve()).with_suffix("").parts
+            return "/".join((folder.name, *parts[:depth])).removeprefix("linalg_ext/")
+    return None
+
+
+def recorded() -> dict[str, dict[str, int]]:
+    """Return the calls on record: for each case the number in each room."""
+    record: dict[str, dict[str, int]] = json.loads(RECORD.read_text())
+    return record
+
+
+def regressions(now: Counter[str], before: dict[str, int]) -> list[str]:
+    """Return in a line each room that makes more calls than on record; the sum of all first."""
+    pairs = {"all rooms": (now.total(), sum(before.values()))}
+    pairs |= {room: (number, before.get(room, 0)) for room, number in now.items()}
+    least = 0.02 * sum(before.values())  # a small room may double
+    return [
+        f"{room}: {number} calls, {known} on record"
+        for room, (number, known) in pairs.items()
+        if number > TOLERANCE * known and number - known > least
+    ]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--record"]:
+        sys.exit("the only option is --record; the table: python -m benchmarks compiling")
+    counted = {name: dict(sorted(calls(case).items())) for name, case in CASES.items()}
+    RECORD.write_text(json.dumps(counted, indent=1) + "\n")

@@ -83,6 +83,8 @@ class LoweringInfo:
         instructions: the number of LLVM operations.
         suggested_opt_level: the optimization level for the engine.
         seconds: the time of each stage.
+        passes: the name and the processor time of each run of passes, by stage; upstream's passes
+            run several at once.
         reports: the reports of our passes, in the order in which they ran.
     """
 
@@ -91,6 +93,7 @@ class LoweringInfo:
     instructions: int = 0
     suggested_opt_level: int = 2
     seconds: Mapping[str, float] = field(default_factory=dict)
+    passes: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     reports: tuple[Report, ...] = ()
 
 
@@ -117,12 +120,15 @@ def lower_to_llvm(
         LoweringError: the module holds something that has no way down.
     """
     seconds: dict[str, float] = {}
+    pass_seconds: dict[str, tuple[tuple[str, float], ...]] = {}
     reports: list[Report] = []
     on_vectors = has_nests = False
     for stage in stages:
         passes = after_checks(stage) if checked else PIPELINES[stage]
         start = time.perf_counter()
-        reports += run_in_place(module, ",".join(passes)).reports
+        run = run_in_place(module, ",".join(passes))
+        reports += run.reports
+        pass_seconds[stage] = tuple(run.seconds)
         if stage == "loops":
             on_vectors = _is_on_vectors(module)
             has_nests = any(PLAN in op.operation.attributes for op in module.body.operations)
@@ -140,6 +146,7 @@ def lower_to_llvm(
         instructions=instructions,
         suggested_opt_level=0 if is_optimized else suggest_opt_level(instructions),
         seconds=MappingProxyType(seconds),
+        passes=MappingProxyType(pass_seconds),
         reports=tuple(reports),
     )
 

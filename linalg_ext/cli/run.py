@@ -44,6 +44,7 @@ EXAMPLES = (
     "linalg-ext run FILE.mlir --inputs x.npz --outputs y.npz",
     "linalg-ext run FILE.mlir --inputs x.npz --json",
     "linalg-ext run FILE.mlir --explain",
+    "linalg-ext run FILE.mlir --time",
     "linalg-ext run FILE.mlir --inputs x.npz --seconds 10 --memory 512",
 )
 """Examples at the end of the command's help."""
@@ -67,6 +68,9 @@ def run(
     ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
+    ] = False,
+    time_: Annotated[
+        bool, typer.Option("--time", help="Show what the compilation took, step by step.")
     ] = False,
     seconds: Annotated[
         float | None,
@@ -119,6 +123,10 @@ def run(
             text, name = read_module(file)
             kernel = isolate(text, entry, limits=limits, filename=name, **options)
     typer.echo(repr(kernel), err=True)
+    if time_:
+        typer.echo(repr(kernel.compile_times), err=as_json)
+        if inputs is None and not assembly and not explain:
+            return
     if assembly:
         typer.echo(kernel.asm())
         if inputs is None and not explain:

@@ -147,6 +147,8 @@ def compile_in_place(
     written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage, checked=checked)
     reports += info.reports
+    for one in stages:
+        one.passes = info.passes.get(one.name, ())
     # What a library does may wait, for this interpreter even.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level

@@ -247,7 +247,12 @@ class _Worker:
 
     def _about(self, kernel: Kernel) -> Answer:
         self._compiled = kernel
-        return {"signature": signature_data(kernel.signature), "times": dict(kernel.times)}
+        times = kernel.compile_times
+        return {
+            "signature": signature_data(kernel.signature),
+            "times": dict(kernel.times),
+            "passes": times.passes,
+        }
 
     def _measure(self, request: Request) -> Answer:
         arguments, threads = self._arguments(request), request["threads"]

@@ -35,6 +35,7 @@ class Stage:
         allow_unregistered: True where it has ops of unknown dialects.
         kept_text: of a large module, instead of the bytecode, large constants elided.
         kept_count: the number of ops in that text.
+        passes: the name and the processor time of each run of passes since the stage before.
     """
 
     def __init__(
@@ -52,12 +53,13 @@ class Stage:
         self.allow_unregistered = allow_unregistered
         self.kept_text = kept_text
         self.kept_count = kept_count
+        self.passes: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any], content: bytes) -> Stage:
         """Rebuild a stage from its `data`, and its bytecode or its text."""
         is_text = data["is_text"]
-        return cls(
+        stage = cls(
             data["name"],
             data["seconds"],
             b"" if is_text else content,
@@ -65,6 +67,8 @@ class Stage:
             content.decode() if is_text else "",
             data["operations"],
         )
+        stage.passes = tuple((name, seconds) for name, seconds in data.get("passes", ()))
+        return stage
 
     def data(self, operations: int) -> dict[str, Any]:
         """Return the stage as plain data, without its content, with the number of its ops."""
@@ -74,6 +78,7 @@ class Stage:
             "is_text": not self.bytecode,
             "allow_unregistered": self.allow_unregistered,
             "operations": operations,
+            "passes": self.passes,
         }
 
     @cached_property
@@ -90,6 +95,67 @@ class Stage:
         ask = getattr(hooks.facade("compiler"), question)
         answer: str | int = ask(self.bytecode, self.allow_unregistered)
         return answer
+
+
+OWN_PASSES = "linalg-ext-"
+"""The prefix of the names of passes of this library; all others are MLIR's."""
+
+_BAR = 24
+"""Characters of the longest bar."""
+
+_COSTLIEST = 8
+"""The number of passes that are listed."""
+
+
+@dataclass(frozen=True, repr=False)
+class CompileTimes:
+    """The time that the steps of a compilation took; its `repr` has a bar for each.
+
+    Attributes:
+        phases: the name of each step, and its seconds; `code` is LLVM's work and the linking.
+        passes: the name of each run of passes, and its processor time in seconds.
+    """
+
+    phases: tuple[tuple[str, float], ...]
+    passes: tuple[tuple[str, float], ...]
+
+    @property
+    def own(self) -> float:
+        """Seconds in passes of this library."""
+        return sum(seconds for name, seconds in self.passes if name.startswith(OWN_PASSES))
+
+    @property
+    def upstream(self) -> float:
+        """Seconds in passes of MLIR."""
+        return sum(seconds for _, seconds in self.passes) - self.own
+
+    def sections(self) -> list[tuple[str, Sequence[tuple[str, float]]]]:
+        """The parts of the picture: a title, and the seconds of each row."""
+        total = sum(seconds for _, seconds in self.phases)
+        sections: list[tuple[str, Sequence[tuple[str, float]]]] = [
+            (f"compiled in {1e3 * total:.1f} ms", self.phases)
+        ]
+        if self.passes:
+            sides = (("of this library", self.own), ("of MLIR", self.upstream))
+            costly = sorted(self.passes, key=lambda each: -each[1])[:_COSTLIEST]
+            sections += [("passes", sides), ("the costliest passes", tuple(costly))]
+        return sections
+
+    def __repr__(self) -> str:
+        lines = []
+        for title, rows in self.sections():
+            longest = max((seconds for _, seconds in rows), default=0.0) or 1.0
+            lines.append(title)
+            for name, seconds in rows:
+                bar = "#" * round(_BAR * seconds / longest)
+                lines.append(f"  {_shortened(name):40}  {1e3 * seconds:8.1f} ms  {bar}".rstrip())
+        return "\n".join(lines)
+
+    __str__ = __repr__
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 40 else f"{name[:37]}..."
 
 
 def stage_of(stages: Mapping[str, str], name: str) -> str:

@@ -30,7 +30,7 @@ from linalg_ext.executable.arguments import (
     split_out,
 )
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
-from linalg_ext.executable.explanation import Explanation, Row, Stage, stage_of
+from linalg_ext.executable.explanation import CompileTimes, Explanation, Row, Stage, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import (
     Data,
@@ -264,6 +264,12 @@ class Kernel(Shown, shown_as="kernel"):
         times = {stage.name: stage.seconds for stage in self.steps}
         times["code"] = self._codegen_seconds
         return MappingProxyType({**times, "total": sum(times.values())})
+
+    @property
+    def compile_times(self) -> CompileTimes:
+        """A picture of `times`: a bar for each step and for the costliest passes."""
+        phases = tuple((name, seconds) for name, seconds in self.times.items() if name != "total")
+        return CompileTimes(phases, tuple(each for stage in self.steps for each in stage.passes))
 
     def as_text(self, stage: str = "llvm") -> str:
         """Return the module as text, at one stage of the lowering.

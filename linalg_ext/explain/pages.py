@@ -226,9 +226,13 @@ def overview_html(kernel: Kernel, measured: Measured | None, threads: int) -> st
 
 
 def _stages_html(kernel: Kernel) -> str:
-    longest = max([stage.seconds for stage in kernel.steps] + [kernel.times["code"], 1e-9])
     steps = [(stage.name, f"{stage.operations} ops", stage.seconds) for stage in kernel.steps]
     steps.append(("code", f"LLVM opt level {kernel.opt_level}", kernel.times["code"]))
+    picture = kernel.compile_times
+    if picture.passes:
+        steps.append(("", "passes of this library", picture.own))
+        steps.append(("", "passes of MLIR", picture.upstream))
+    longest = max([seconds for *_, seconds in steps] + [1e-9])
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(size)}</td><td>{1e3 * seconds:.1f} ms</td>"
         f'<td><span class="bar" style="width:{12 * seconds / longest:.2f}em"></span></td></tr>'

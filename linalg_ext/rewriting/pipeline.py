@@ -27,7 +27,7 @@ from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module, with_filename
 from linalg_ext.rewriting.pipeline_text import MODULE, Resolved, resolve, split_options
 from linalg_ext.rewriting.report import Report
-from linalg_ext.rewriting.transformation import ModulePass, Transformation, op_names
+from linalg_ext.rewriting.transformation import ModulePass, Transformation, set_of_names
 from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import IRPrinting, pass_manager, without_own_options
 
@@ -179,7 +179,7 @@ def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) 
         if ours is not None and not group[0].step.anchors:
             # A pass that looks for ops of a name that was there runs, though they may be gone.
             if not are_counted and not ours.has_work(names):
-                names, are_counted = op_names(target.ir.operation), True
+                names, are_counted = set_of_names(target.ir.operation), True
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)

@@ -41,6 +41,19 @@ def op_names(root: ir.Operation) -> Counter[str]:
     return Counter(names)
 
 
+def set_of_names(root: ir.Operation) -> set[str]:
+    """Return the names of `root` and the ops in it: quicker than to count them."""
+    names: set[str] = set()
+    advance = ir.WalkResult.ADVANCE
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        names.add(op.name)
+        return advance
+
+    root.walk(visit)
+    return names
+
+
 def selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], frozenset[str]]:
     """A predicate on op names, and the names themselves where `on` lists them.
 

@@ -29,7 +29,7 @@ from linalg_ext.executable.arguments import (
     refuse_keywords,
     split_out,
 )
-from linalg_ext.executable.explanation import Explanation, stage_of
+from linalg_ext.executable.explanation import CompileTimes, Explanation, stage_of
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import explanation_of, signature_of
 from linalg_ext.executable.signature import ArrayType, Signature
@@ -80,6 +80,7 @@ class IsolatedKernel:
             about = self._compiled()
         self.signature = signature_of(about["signature"])
         self._times: dict[str, float] = about["times"]
+        self._passes = tuple((name, seconds) for name, seconds in about["passes"])
         results = self.signature.results
         self._slots = [ResultSlot(result, is_only=len(results) == 1) for result in results]
         self._written = [
@@ -99,6 +100,12 @@ class IsolatedKernel:
     def times(self) -> Mapping[str, float]:
         """Seconds that each step of the compilation took, and their sum as `total`."""
         return MappingProxyType(self._times)
+
+    @property
+    def compile_times(self) -> CompileTimes:
+        """A picture of `times`: a bar for each step and for the costliest passes."""
+        phases = tuple((name, seconds) for name, seconds in self.times.items() if name != "total")
+        return CompileTimes(phases, self._passes)
 
     def as_text(self, stage: str = "llvm") -> str:
         """Return the module as text, at one stage of the lowering.

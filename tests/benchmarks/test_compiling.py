@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -38,3 +40,24 @@ def test_passes_are_timed_inside_the_block_alone() -> None:
     compiling.compile_anew(case)
     assert "canonicalize" in dict(before)
     assert seconds == before
+
+
+@pytest.mark.parametrize("name", ["add, 64 x 64", "MLP of two layers", "transformer, 4"])
+def test_no_compile_makes_more_calls_than_on_record(name: str) -> None:
+    """Where a change makes more for a reason: python -m benchmarks.compiling --record."""
+    now = compiling.calls(compiling.CASES[name])
+    assert {"tracing", "transforms/codegen", "rewriting"} <= set(now)
+    assert not compiling.regressions(now, compiling.recorded()[name])
+
+
+def test_what_counts_as_more_calls() -> None:
+    before = {"transforms/codegen": 1000, "tracing": 20}
+    assert not compiling.regressions(Counter(before), before)
+    assert not compiling.regressions(Counter({"transforms/codegen": 990, "tracing": 40}), before)
+    assert compiling.regressions(Counter({"transforms/codegen": 1100, "tracing": 20}), before) == [
+        "all rooms: 1120 calls, 1020 on record",
+        "transforms/codegen: 1100 calls, 1000 on record",
+    ]
+    # A room that gains what another one loses is named, though the sum is the same.
+    moved = Counter({"transforms/codegen": 900, "tracing": 120})
+    assert compiling.regressions(moved, before) == ["tracing: 120 calls, 20 on record"]

@@ -181,6 +181,16 @@ def test_limits(file: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("where", [(), ("--in-process",)])
+def test_the_time_of_a_compilation(
+    where: tuple[str, ...], file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", file, "-e", "first", "--time", *where]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("compiled in ")
+    assert all(word in shown for word in ("  llvm ", "  code ", "of this library", "of MLIR"))
+
+
+@pytest.mark.parametrize("where", [(), ("--in-process",)])
 def test_both_ways_show_the_same(
     where: tuple[str, ...], file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -183,6 +183,22 @@ def test_times(relu: Kernel) -> None:
     )
 
 
+def test_the_picture_of_times_tells_own_passes_from_those_of_mlir(relu: Kernel) -> None:
+    picture = relu.compile_times
+    assert [name for name, _ in picture.phases] == [*relu.stages, "code"]
+    names = [name for name, _ in picture.passes]
+    assert "linalg-ext-vectorize-loops" in names
+    assert any("canonicalize" in name for name in names)
+    assert picture.own + picture.upstream == pytest.approx(sum(s for _, s in picture.passes))
+    own = sum(s for name, s in picture.passes if name.startswith("linalg-ext-"))
+    assert picture.own == pytest.approx(own)
+    lines = repr(picture).splitlines()
+    assert lines[0].startswith("compiled in ")
+    # The longest bar is that of the phase that took longest.
+    longest = max(picture.phases, key=lambda phase: phase[1])[0]
+    assert next(line for line in lines if line.endswith("#" * 24)).split()[0] == longest
+
+
 def test_repr(relu: Kernel) -> None:
     text = repr(relu)
     assert text.startswith("kernel relu(tensor<8xf32>) -> (tensor<8xf32>)")

@@ -73,6 +73,7 @@ CONTEXTS: dict[str, Context] = {
     "outline-repeated-layers": Context(options={"least": 2}),
     "outline-repeated-parts": Context(options={"least": 1}),
     "pack-before-loops": Context(target="avx2"),
+    "roll-up-steps": Context(options={"least": 3}),
     "set-target": Context(target="generic-x86-64"),
     "specialize-matmul": Context(options={"explicit_transposes": True}),
     "tile-and-fuse": Context(options={"tile_sizes": ((4,),), "as_scf": True}),

@@ -27,7 +27,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError, TargetError
 from linalg_ext.rewriting import module_pass
 from linalg_ext.target import current, missing_for, named
-from linalg_ext.transforms.ir_utils.walking import operations, place, select
+from linalg_ext.transforms.ir_utils.walking import place, select
 
 from .refuse_unsupported import cure_of
 
@@ -57,9 +57,10 @@ def require_lowered(module: ir.Operation, *, name: str = "") -> None:
         LoweringError: an operation is of another dialect; names the first and counts the others.
         TargetError: an intrinsic has no instruction there, or there is no target of that name.
     """
-    _require_dialect(module)
+    ops = select(module, lambda op: op.name in _CALLS or not _is_legal(op.name))
+    _require_dialect([op for op in ops if not _is_legal(op.name)])
     target = named(name) if name else current()
-    for op in operations(module, _CALLS):
+    for op in ops:
         intrinsic = _intrinsic(op)
         if missing := missing_for(intrinsic, target):
             raise TargetError(
@@ -69,8 +70,7 @@ def require_lowered(module: ir.Operation, *, name: str = "") -> None:
             )
 
 
-def _require_dialect(module: ir.Operation) -> None:
-    left = select(module, lambda op: not _is_legal(op.name))
+def _require_dialect(left: list[Any]) -> None:
     if not left:
         return
     # Casts come of other operations that could not be lowered: name those first.

@@ -20,6 +20,7 @@ PASSES = (
     "canonicalize",
     "cse",
     "loop-invariant-code-motion",
+    "linalg-ext-roll-up-steps",
     "linalg-ext-vectorize-scans",
 )
 """Each family takes the ops that are its own; `convert-linalg-to-loops` takes the rest."""

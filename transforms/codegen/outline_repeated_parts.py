@@ -253,18 +253,25 @@ class _Reached:
         self._line = line
         self._accesses: dict[Buffer, list[_Access]] = {}
         self._aliases = Aliases()
+        self._buffers: dict[Any, Buffer] = {}
         for place, (op, taken) in enumerate(zip(line.ops, line.taken, strict=True)):
             if op.name in TOUCH_NOTHING:
                 continue
+            count = len(op.operands)
             for at, value in enumerate(taken):
                 if is_memory(value):
-                    found = self._accesses.setdefault(buffer_of(value), [])
-                    found.append(_Access(place, at >= len(op.operands) or may_write(op, at)))
+                    found = self._accesses.setdefault(self._buffer_of(value), [])
+                    found.append(_Access(place, at >= count or may_write(op, at)))
         self._across: list[list[list[_Access]]] = [[] for _ in range(len(line.ops) + 1)]
         for accesses in self._accesses.values():
             first = next((each.place for each in accesses if each.is_written), len(line.ops))
             for place in range(first + 1, accesses[-1].place + 1):
                 self._across[place].append(accesses)
+
+    def _buffer_of(self, value: Any) -> Buffer:
+        if value not in self._buffers:
+            self._buffers[value] = buffer_of(value)
+        return self._buffers[value]
 
     def is_seam(self, place: int) -> bool:
         """Return whether no nest and no loop reaches across the place before an op."""
@@ -284,7 +291,7 @@ class _Reached:
         if not _is_elementwise(op):
             return is_contraction(op)
         inputs = [value for value in op.operands[: input_count(op)] if is_memory(value)]
-        read = [self._accesses[buffer_of(value)] for value in inputs]
+        read = [self._accesses[self._buffer_of(value)] for value in inputs]
         return any(
             self._is_of_contraction(each, writer)
             for each in read
@@ -294,7 +301,7 @@ class _Reached:
 
     def may_overlap(self, run: Run, operands: Sequence[Any]) -> bool:
         """Return whether two operands of a run may be the same memory, one of which it writes."""
-        buffers = [buffer_of(value) for value in operands if is_memory(value)]
+        buffers = [self._buffer_of(value) for value in operands if is_memory(value)]
         written = {
             buffer
             for buffer in buffers

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,21 @@ class Line:
             self._constants[value] = constant
         return self._constants[value]
 
+    def links(self, run: Run) -> tuple[Link, ...]:
+        """Return for each value that a run takes where it is from, its step before included."""
+        before = run.start - (run.stop - run.start)
+
+        def link(value: Any) -> Link:
+            given = self._given.get(value)
+            if given is not None and run.start <= given[0] < run.stop:
+                return FromStep(given[0] - run.start, given[1])
+            if given is not None and before <= given[0] < run.start:
+                return FromBefore(given[0] - before, given[1])
+            constant = None if given is not None else self._constant(value)
+            return FromOutside(value if constant is None else constant)
+
+        return tuple([link(value) for taken in self.taken[run.start : run.stop] for value in taken])
+
     def outside(self, run: Run) -> list[Any]:
         """Return the values that a run takes from outside, constants included, in order."""
         found = dict.fromkeys(chain.from_iterable(self.taken[run.start : run.stop]))
@@ -136,6 +152,33 @@ class Line:
     def _is_own(self, value: Any, run: Run) -> bool:
         at = self.place_of(value)
         return at is not None and run.start <= at < run.stop
+
+
+@dataclass(frozen=True, order=True)
+class FromStep:
+    """A result of an op of the same step: the place of the op in the step, and which result."""
+
+    place: int
+    number: int
+
+
+@dataclass(frozen=True, order=True)
+class FromBefore:
+    """A result of an op of the step before."""
+
+    place: int
+    number: int
+
+
+@dataclass(frozen=True)
+class FromOutside:
+    """A value from before all steps, or the number of a constant."""
+
+    value: Any
+
+
+Link: TypeAlias = "FromStep | FromBefore | FromOutside"
+"""The origin of a value that a step takes."""
 
 
 class Run(NamedTuple):
@@ -160,22 +203,25 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
     """
     operands: list[Hashable] = []
     for value in op.operands:
-        number = own.get(value)
+        number = own.get(value) if own else None
         if number is None:
             taken.append(value)
-        operands.append(value.type if number is None else number)
+            operands.append(value.type)
+        else:
+            operands.append(number)
+    name = op.name
     regions = []
     for region in op.regions:
         blocks = list(region.blocks)
         for argument in (argument for block in blocks for argument in block.arguments):
             own[argument] = len(own)
-        regions.append(tuple(_block(block, taken, own, blocks) for block in blocks))
+        regions.append(tuple([_block(block, taken, own, blocks) for block in blocks]))
     return (
-        op.name,
-        str(op.location) if op.name in _CAN_FAIL else None,
+        name,
+        str(op.location) if name in _CAN_FAIL else None,
         tuple(op.attributes.items()),
         tuple(operands),
-        tuple(result.type for result in op.results),
+        tuple([result.type for result in op.results]),
         tuple(regions),
     )
 
@@ -183,17 +229,21 @@ def _shape(op: Any, taken: list[Any], own: dict[Any, int]) -> Hashable:
 def _constant(value: Any) -> Hashable:
     """Return all that a value that is repeated is."""
     op = producer(value)
+    if not len(op.operands):
+        return op.name, tuple(op.attributes.items()), value.type
     return shape_of(op), tuple(map(_constant, op.operands))
 
 
 def _block(block: Any, taken: list[Any], own: dict[Any, int], blocks: list[Any]) -> Hashable:
-    shapes = []
+    shapes: list[Hashable] = []
     for each in block.operations:
         op = each.operation
-        shapes.append((_shape(op, taken, own), *(blocks.index(to) for to in op.successors)))
+        shapes.append(_shape(op, taken, own))
+        if len(blocks) > 1:
+            shapes += [blocks.index(to) for to in op.successors]
         for result in op.results:
             own[result] = len(own)
-    return tuple(argument.type for argument in block.arguments), tuple(shapes)
+    return tuple([argument.type for argument in block.arguments]), tuple(shapes)
 
 
 def may_repeat(ops: Sequence[Any], least: int) -> bool:
@@ -201,9 +251,8 @@ def may_repeat(ops: Sequence[Any], least: int) -> bool:
     numbers: dict[str, int] = {}
     names = np.array([numbers.setdefault(op.name, len(numbers)) for op in ops])
     return any(
-        length >= period
+        _longest(names[:-period] == names[period:]) >= period
         for period in range(least, len(names) // 2 + 1)
-        for _, length in _stretches(names[:-period] == names[period:])
     )
 
 
@@ -218,7 +267,7 @@ def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> 
     waiting = [Run(0, len(line.ops))]
     while waiting:
         part = waiting.pop()
-        found = _most_repeated(line, part, is_seam, least)
+        found = most_repeated(line, part, is_seam, least)
         if not found:
             continue
         waiting += [Run(part.start, found[0].start), Run(found[-1].stop, part.stop)]
@@ -228,7 +277,7 @@ def repeated_runs(line: Line, is_seam: Callable[[int], bool], *, least: int) -> 
         yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: int) -> list[Run]:
+def most_repeated(line: Line, part: Run, is_seam: Callable[[int], bool], least: int) -> list[Run]:
     """Return the runs of the period that saves the most ops; none where nothing is repeated."""
     shapes = np.array(line.shapes[part.start : part.stop])
     best: list[Run] = []
@@ -260,9 +309,21 @@ def _periods(shapes: NDArray[np.int_], least: int) -> list[int]:
 
 def _stretches(equal: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Yield the start and the length of each stretch of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], equal, [False])).astype(np.int8)))
-    for start, stop in edges.reshape(-1, 2).tolist():
+    for start, stop in _edges(equal).tolist():
         yield start, stop - start
+
+
+def _longest(equal: NDArray[np.bool_]) -> int:
+    """Return the length of the longest stretch of True."""
+    edges = _edges(equal)
+    return int((edges[:, 1] - edges[:, 0]).max(initial=0))
+
+
+def _edges(equal: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return the start and the stop of each stretch of True, a row each."""
+    framed = np.zeros(len(equal) + 2, np.bool_)
+    framed[1:-1] = equal
+    return np.flatnonzero(framed[1:] != framed[:-1]).reshape(-1, 2)
 
 
 def _runs(start: int, stop: int, period: int, is_seam: Callable[[int], bool]) -> list[Run]:

@@ -86,18 +86,19 @@ def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Repor
     report = Report(NAME)
     if entry_with_status(module) is None:
         return report
-    calls = operations(module, {"func.call"})
+    ops = operations(module, {"func.call", "func.constant", *_CAN_FAIL})
+    calls = [op for op in ops if op.name == "func.call"]
     counts = Counter(map(_callee, calls))
     known = {_name(function): function for function in functions(module)}
     # A function whose address is taken is called with the type that it has.
-    named = {_symbol(op, "value") for op in operations(module, {"func.constant"})}
+    named = {_symbol(op, "value") for op in ops if op.name == "func.constant"}
     is_long = count_operations(module) > longest
     kept = {
         name: one
         for name, one in known.items()
         if (counts[name] > 1 or is_long) and name not in named and _may_be_kept(one)
     }
-    failing = _failing(known, calls)
+    failing = _failing([op for op in ops if op.name in _CAN_FAIL], calls)
     for name, function in kept.items():
         report.changed["func.func"] += 1
         function.attributes["no_inline"] = ir.UnitAttr.get()
@@ -147,9 +148,9 @@ def _is_plain(type_: ir.Type) -> bool:
     return unknown not in (*type_.layout.strides, type_.layout.offset)
 
 
-def _failing(known: dict[str, Any], calls: list[Any]) -> set[str]:
+def _failing(can_fail: list[Any], calls: list[Any]) -> set[str]:
     """Return the functions in which something can fail, or in one that they call."""
-    failing = {name for name, function in known.items() if operations(function, _CAN_FAIL)}
+    failing = {_name(enclosing(op, "func.func")) for op in can_fail}
     callers = {(_name(enclosing(call, "func.func")), _callee(call)) for call in calls}
     while more := {caller for caller, callee in callers if callee in failing} - failing:
         failing |= more

@@ -63,10 +63,13 @@ def report_failures(module: ir.Operation) -> Report:
     reporting = functions_with_status(module)
     if not reporting:
         return report
-    _require_inlined(module, reporting)
+    asserting: list[list[Any]] = [[] for _ in reporting]
+    for check in operations(module, {"cf.assert"}):
+        blocks = asserting[_place_of(check, reporting)]
+        if not blocks or blocks[-1] != check.block:
+            blocks.append(check.block)
     messages: dict[str, int] = {}
-    for function in reporting:
-        blocks = [block for block in function.regions[0].blocks if _asserts(block)]
+    for function, blocks in zip(reporting, asserting, strict=True):
         fail = _append_fail_block(function) if blocks else None
         for block in blocks:
             count = _split(block, fail, messages)
@@ -77,20 +80,15 @@ def report_failures(module: ir.Operation) -> Report:
     return report
 
 
-def _asserts(block: Any) -> bool:
-    return any(op.operation.name == "cf.assert" for op in block.operations)
-
-
-def _require_inlined(module: ir.Operation, reporting: list[Any]) -> None:
-    inside = sum(len(operations(function, {"cf.assert"})) for function in reporting)
-    everywhere = operations(module, {"cf.assert"})
-    if len(everywhere) == inside:
-        return
-    stray = next(op for op in everywhere if enclosing(op, "func.func") not in reporting)
+def _place_of(check: Any, reporting: list[Any]) -> int:
+    """Return the place of the function of an assertion among those with a status."""
+    function = enclosing(check, "func.func")
+    if function in reporting:
+        return reporting.index(function)
     raise LoweringError(
         "an assertion stands in a function that could not be inlined into the entry: "
         "its failure would end the process",
-        where=place(stray),
+        where=place(check),
         hint="call the function directly (func.call, without no_inline), or drop the assertion",
     )
 

@@ -50,10 +50,11 @@ _NAMES = frozenset(f"arith.{name}" for name in (*_SIGNED, *_UNSIGNED)) | _OF_IND
 @module_pass(NAME, on=_NAMES)
 def guard_integer_division(module: ir.Operation) -> Report:
     """Give integer division by zero, and its overflow, NumPy's answers."""
-    for op in operations(module, _NAMES):
-        if isinstance(op.results[0].type, ir.RankedTensorType):
-            _scalarize(op)
-    return replace_each(NAME, operations(module, _NAMES), _quotient)
+    ops = operations(module, _NAMES)
+    on_tensors = [op for op in ops if isinstance(op.results[0].type, ir.RankedTensorType)]
+    for op in on_tensors:
+        _scalarize(op)
+    return replace_each(NAME, operations(module, _NAMES) if on_tensors else ops, _quotient)
 
 
 def _quotient(op: Any) -> Any:

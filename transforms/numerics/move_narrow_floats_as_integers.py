@@ -56,9 +56,9 @@ def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
 
 
 def _moves_narrow_floats(op: Any) -> bool:
-    return op.name in _MOVES and any(
-        _is_narrow(value.type) for value in (*op.operands, *op.results)
-    )
+    """Return whether the value that is moved, the result or the first operand, is of such."""
+    moved = op.results or op.operands
+    return _is_narrow(moved[0].type)
 
 
 def _is_narrow(type_: Any) -> bool:

@@ -46,12 +46,13 @@ _FUNCTION = "func.func"
 def pass_narrow_floats_as_integers(module: ir.Operation) -> Report:
     """Make the parameters and results of functions that are f16 or bf16 integers of 16 bits."""
     report = Report(NAME)
+    concerned = [one for one in functions(module) if any(map(_is_narrow, _types(one)))]
+    if not concerned:
+        return report
     taken = {str(op.attributes["value"]) for op in operations(module, {"func.constant"})}
     changed: set[str] = set()
-    for function in functions(module):
+    for function in concerned:
         symbol = f"@{ir.StringAttr(function.attributes['sym_name']).value}"
-        if not any(map(_is_narrow, _types(function))):
-            continue
         report.matched[_FUNCTION] += 1
         if symbol in taken:
             report.leave(_FUNCTION, "the address of the function is taken")

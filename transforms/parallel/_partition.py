@@ -254,6 +254,24 @@ def rows(entry: ir.Operation, reasons: set[str]) -> list[Row]:
     return [row for block in _blocks(entry) for row in _rows_of(block, reasons)]
 
 
+def cuttable_steps(entry: ir.Operation) -> Iterator[Step | None]:
+    """Yield the steps of all rows that can be cut by themselves, and None behind each row."""
+    reasons: set[str] = set()
+    for block in _blocks(entry):
+        for each in block.operations:
+            met = _met(each.operation, reasons)
+            if met is None:
+                yield None
+            elif isinstance(met, Step) and _can_be_cut(met):
+                yield met
+        yield None
+
+
+def _can_be_cut(step: Step) -> bool:
+    written = {access.buffer for access in step.accesses if access.is_written}
+    return any(_assign([step], written, 0, loop) is not None for loop in step.candidates)
+
+
 def parallel_loops(entry: ir.Operation) -> list[Any]:
     """Return the outermost parallel loops of an entry."""
     ops = (each.operation for block in _blocks(entry) for each in block.operations)

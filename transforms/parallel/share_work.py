@@ -76,7 +76,7 @@ from ._partition import (
     Region,
     Row,
     Work,
-    find_work,
+    cuttable_steps,
     parallel_loops,
     regions,
     rows,
@@ -145,12 +145,18 @@ def sharing_of(module: ir.Operation) -> Sharing:
     if entry is None:
         return Sharing.NONE
     sharing = Sharing.NONE
-    for row in rows(entry, set()):
-        steps = [step for step in row.steps if find_work([step], 2) is not None]
-        fixed = [step for step in steps if not step.is_open]
-        if _nanoseconds(fixed) >= _partition.WORTH_SHARING:
+    # The steps of a row are added up one by one: the first few ops of a long entry are enough.
+    fixed = total = 0.0
+    for step in cuttable_steps(entry):
+        if step is None:
+            fixed = total = 0.0
+            continue
+        nanoseconds = step.nanoseconds(current())
+        total += nanoseconds
+        fixed += 0.0 if step.is_open else nanoseconds
+        if fixed >= _partition.WORTH_SHARING:
             return Sharing.ALWAYS
-        if _nanoseconds(steps) >= _partition.WORTH_SHARING:
+        if total >= _partition.WORTH_SHARING:
             sharing = Sharing.BY_SIZES
     for op in parallel_loops(entry):
         loop = _parallel_loop(op)
@@ -159,10 +165,6 @@ def sharing_of(module: ir.Operation) -> Sharing:
                 return Sharing.ALWAYS
             sharing = Sharing.BY_SIZES
     return sharing
-
-
-def _nanoseconds(steps: Sequence[Step]) -> float:
-    return sum(step.nanoseconds(current()) for step in steps)
 
 
 def slices_of(module: ir.Operation) -> tuple[int, ...]:

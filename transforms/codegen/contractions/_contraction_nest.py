@@ -181,21 +181,25 @@ class ContractionNest(Nest):
         if self._one_depth_block:
             self._pack(a, 0, strips_a, 0, self._depth)
         others = w.div(self._columns, panel.size * panel.length)
+        is_whole = panel.is_of_whole_tiles(plan.tile)
         with w.loop(0, others) as other, w.loop(0, panel.size, panel.runs) as first:
             runs = w.min(panel.runs, w.sub(panel.size, first))
             column = w.mul(w.add(w.mul(other, panel.size), first), panel.length)
-            strips_b = w.ceil_div(w.mul(runs, panel.length), plan.tile.columns)
+            columns = w.mul(runs, panel.length)
+            strips_b = w.ceil_div(columns, plan.tile.columns)
+            # The last tile of a panel may reach into the next one, or beyond the operand.
+            end = self._columns if is_whole else w.add(column, columns)
             with self._depth_blocks(True) as (depth, extent):
                 if not self._one_depth_block:
                     self._pack(a, 0, strips_a, depth, extent)
                 adds = not self._one_depth_block and w.compare("ne", depth, 0)
                 with w.loop(0, strips_b) as strip_b:
                     at = w.mul(strip_b, plan.tile.columns)
-                    self._pack(b, w.add(column, at), 1, depth, extent)
+                    self._pack(b, w.add(column, at), 1, depth, extent, end, is_whole)
                     with w.loop(0, strips_a) as strip_a:
                         row = w.mul(strip_a, plan.tile.rows)
                         read_a = self._reader_of_a(a, strip_a, row, depth)
-                        read_b = self._reader_of_b(b, 0, w.add(column, at), depth)
+                        read_b = self._reader_of_b(b, 0, w.add(column, at), depth, end)
                         if plan.fetches_b:
                             read_b = self._fetching(read_b, b, w.add(column, at), depth, strip_a)
                         first_sums = self._first_sums((strip_a, 0))
@@ -259,15 +263,16 @@ class ContractionNest(Nest):
             yield depth, self._part(block, self._depth, depth)
 
     def _pack(
-        self, operand: Strided, first: Index, strips: Index, depth: Index, extent: Index
-    ) -> None:
+        self, operand: Strided, first: Index, strips: Index, depth: Index, extent: Index,
+        end: Index | None = None, on_tiles: bool = True,
+    ) -> None:  # fmt: skip
         is_a = operand.operand == "A"
         packed, size = (self._packed_a, self._rows) if is_a else (self._packed_b, self._columns)
         if packed is not None:
             self._packers[operand.operand].pack(
                 Strips(
-                    self._w, self._plan, operand, packed, first, strips, size, depth, extent,
-                    self._whole_depth,
+                    self._w, self._plan, operand, packed, first, strips,
+                    size if end is None else end, depth, extent, self._whole_depth, on_tiles,
                 )
             )  # fmt: skip
 
@@ -350,10 +355,13 @@ class ContractionNest(Nest):
         start = self._w.mul(strip, self._plan.strip_a)
         return rows_of(self._w, self._plan, a, self._packed_a, start, row, self._rows, depth)
 
-    def _reader_of_b(self, b: Strided, strip: Index, column: Index, depth: Index) -> Reader:
+    def _reader_of_b(
+        self, b: Strided, strip: Index, column: Index, depth: Index, end: Index | None = None
+    ) -> Reader:
         w, plan = self._w, self._plan
         start = w.mul(strip, plan.strip_b)
-        return vectors_of(w, plan, b, self._packed_b, start, column, self._columns, depth)
+        columns = self._columns if end is None else end
+        return vectors_of(w, plan, b, self._packed_b, start, column, columns, depth)
 
     # Inner products.
 

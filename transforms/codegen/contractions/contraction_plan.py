@@ -87,6 +87,11 @@ class Panel:
     rows: int
     past_caches: bool
 
+    def is_of_whole_tiles(self, tile: Tile) -> bool:
+        """Return whether every panel begins and ends at a multiple of a tile's columns."""
+        runs = self.size, min(self.size, self.runs)
+        return all(count * self.length % tile.columns == 0 for count in runs)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -320,6 +325,10 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
     runs = min(round_up(size, lanes), most // lanes * lanes)
     if not runs:
         return None
+    # Panels of whole tiles are packed without masks.
+    even = math.lcm(lanes, tile.columns // math.gcd(tile.columns, length))
+    if even <= runs < size and size * length % tile.columns == 0:
+        runs -= runs % even
     stride = round_up(runs * length, tile.columns)
     # Rows a power of two apart would share the sets of the cache.
     return Panel(size, runs, length, stride + lanes, height, _goes_past(problem, size, machine))

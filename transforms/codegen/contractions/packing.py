@@ -38,10 +38,11 @@ class Strips:
         packed: where the strips go.
         first: the first row or column.
         count: how many strips.
-        size: the rows or columns of the whole operand.
+        size: the end of the rows or columns that are wanted: those of the operand, or of a panel.
         depth: where the block begins along the depth.
         extent: how deep the block is.
         whole_depth: the depth of the whole operand, in elements.
+        on_tiles: whether strips begin at multiples of their height.
     """
 
     writer: Writer
@@ -54,6 +55,7 @@ class Strips:
     depth: Index
     extent: Index
     whole_depth: Index
+    on_tiles: bool = True
 
     @property
     def is_a(self) -> bool:
@@ -159,6 +161,9 @@ class Packer:
         if not s.is_a:
             limit = None if divides(tile.columns, s.size) else s.size
             count = lines.pieces("B", tile.lanes)
+            if not s.on_tiles:
+                starts = (w.add(first, at) for at in range(0, tile.columns, tile.lanes))
+                return [s.source.pieces(lines, start, count, limit) for start in starts]
             return s.source.tile_pieces(lines, first, tile.columns, count, limit)
         vectors = []
         # Where the rows are not evenly spaced, those of the next tile may be far away.

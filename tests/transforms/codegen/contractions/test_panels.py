@@ -88,6 +88,19 @@ def test_nothing_beyond_an_operand_is_touched(sizes: tuple[int, int, int]) -> No
     np.testing.assert_array_equal(c, expected)
 
 
+@pytest.mark.parametrize("rows", [4, 8])
+def test_the_last_tile_of_a_panel_stays_inside(rows: int) -> None:
+    """The columns are whole tiles, those of a panel are not: its last tile would reach beyond."""
+    spec = "baed,ce->dcba"
+    first, second = guarded(integers(2, 96, 12, 8)), guarded(integers(rows, 12))
+    c = guarded(integers(8, rows, 2, 96))
+    expected = np.einsum(spec, first, second, optimize=True) + c
+    compiled = contraction_kernel(spec, (first, second, c))
+    assert TRANSPOSED in compiled.as_text("loops")
+    compiled(first, second, c)
+    np.testing.assert_array_equal(c, expected)
+
+
 def test_nan_and_infinity_stay_where_they_belong() -> None:
     b, a = integers(17, 9, 2, 24), integers(5, 9)
     b[16, 8, 1, 23], a[4, 0] = np.inf, np.nan
