@@ -149,6 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.path.insert(0, str(given.suite))
     plugin = Counted()
     words = ["-q", "-p", "no:cacheprovider", "--tb=short", "--rootdir", str(given.suite)]
+    words.append("--disable-deadline")  # each example is compiled
     words += ["-c", str(given.suite / "pytest.ini"), str(given.suite / "array_api_tests")]
     status = pytest.main([*words, *(word for word in rest if word != "--")], plugins=[plugin])
     for reason, count in plugin.outcomes.most_common():
