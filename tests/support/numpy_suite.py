@@ -72,7 +72,7 @@ DIFFERENCES = {
     """,
     "subclasses: results are arrays": """
         TestApplyAlongAxis.test_axis_insertion_ma TestApplyAlongAxis.test_subclass_preservation
-        TestKron.test_return_type test_subclasses
+        TestKron.test_return_type TestSolve.test_0_size TestSolve.test_0_size_k test_subclasses
     """,
     "warnings: none is given for values": """
         TestIsclose.test_tol_warnings TestNanFunctions_MeanVarStd.test_allnans
@@ -82,7 +82,10 @@ DIFFERENCES = {
     """,
     "errors by values: not raised": """
         TestHistogram.test_small_value_range TestNanFunctions_ArgminArgmax.test_allnans
-        TestSetOps.test_isin_mixed_dtype
+        TestSetOps.test_isin_errors TestSetOps.test_isin_mixed_dtype
+    """,
+    "eigenvalues: complex for real matrices": """
+        TestEig.test_types TestEigvals.test_types
     """,
     "an array with more rows than a traced one is taken apart into": """
         TestConcatenate.test_large_concatenate_axis_None
@@ -153,6 +156,7 @@ class Replaced:
 
     def _copied(self, module: Any) -> types.ModuleType:
         copy = types.ModuleType(module.__name__)
+        copy.__getattr__ = functools.partial(getattr, module)  # type: ignore[method-assign]
         for name in dir(module):
             value = getattr(module, name)
             setattr(copy, name, self._jitted.get(id(value), value))

@@ -169,6 +169,7 @@ def test_functions_of_jax_and_pytorch_refuse_traced_values_with_what_serves() ->
         (lambda x: np.isin(x, [1], kind="table"), ValueError),
         (lambda x: np.unravel_index(x, (7,)), TypeError),
         (lambda x: np.rollaxis(x, 0, -5), ValueError),
+        (lambda x: np.linalg.matrix_power(x, 1), ValueError),
         (lambda x: np.pad(x, 1.5), TypeError),
         (lambda x: np.clip(x, 1), TypeError),
         (lambda x: np.clip(x, 1, 2, max=3), ValueError),
