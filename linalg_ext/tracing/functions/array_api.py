@@ -22,7 +22,7 @@ from linalg_ext.tracing.functions.concatenation import unstack as unstack
 from linalg_ext.tracing.functions.linear_algebra import vecdot as vecdot
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import as_dtype
-from linalg_ext.tracing.values.traced import Traced
+from linalg_ext.tracing.values.traced import Traced, xp
 
 __array_api_version__ = "2024.12"
 
@@ -128,17 +128,17 @@ empty, empty_like = globals()["zeros"], globals()["zeros_like"]
 
 def broadcast_arrays(*arrays: Any) -> list[Traced]:
     """Return the arrays, in their common shape."""
-    return list(np.broadcast_arrays(*map(as_traced, arrays)))  # type: ignore[arg-type]
+    return list(xp.broadcast_arrays(*map(as_traced, arrays)))
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Traced]:
     """Return the coordinates of a grid."""
-    return list(np.meshgrid(*map(as_traced, arrays), indexing=indexing))  # type: ignore[call-overload]
+    return list(xp.meshgrid(*map(as_traced, arrays), indexing=indexing))
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Traced:
     """Return the elements, at least `min` and at most `max`."""
-    return np.clip(as_traced(x), min, max)  # type: ignore[call-overload, no-any-return]
+    return xp.clip(as_traced(x), min, max)
 
 
 def _frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:

@@ -537,6 +537,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
     if not hasattr(minlength, "__index__"):
         raise ArgumentTypeError(f"bincount with minlength={minlength!r}", expected="an integer")
     count = minlength if isinstance(minlength, Size) else minlength.__index__()
+    if isinstance(count, int) and count < 0:
+        raise ArgumentError(f"bincount with minlength={count}", expected="no negative number")
     if value.ndim != 1 or value.dtype.kind not in "iub":
         raise ShapeError(
             f"bincount of {value.dtype} of shape {shape_text(value.shape)}",
