@@ -201,14 +201,14 @@ class Replaced:
 def run(file: str, options: Sequence[str]) -> tuple[int, dict[str, Any]]:
     """Run the tests of a file; pytest's exit status, and an account."""
     COUNTS.clear()
-    plugin = Replaced()
+    plugin, began = Replaced(), stamp()
     root = Path(np.__file__).parent
     words = ["-c", os.devnull, "-q", "-p", "no:cacheprovider", "--rootdir", str(root), "--tb=short"]
     status = int(
         pytest.main([*words, "-W", "ignore", str(root / file), *options], plugins=[plugin])
     )
     account = {
-        **stamp(),
+        **began,
         "tests": dict(sorted(plugin.outcomes.items())),
         "differs": dict(sorted(plugin.differences.items())),
         "calls": dict(COUNTS.most_common()),
