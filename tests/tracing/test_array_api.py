@@ -80,6 +80,7 @@ def test_numbers_beside_arrays_devices_lists_and_signatures() -> None:
         xp = x.__array_namespace__()
         grid = xp.meshgrid(x, x)
         assert isinstance(grid, list)
+        assert xp.from_dlpack(x) is x
         assert isinstance(xp.broadcast_arrays(x, x), list)
         with pytest.raises(ArgumentError, match="gpu"):
             xp.zeros(3, device="gpu")

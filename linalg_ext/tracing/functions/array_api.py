@@ -160,7 +160,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
     """A traced value of an array of another library."""
-    return as_traced(np.from_dlpack(x))
+    return x if isinstance(x, Traced) else as_traced(np.from_dlpack(x))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Traced:
