@@ -191,8 +191,9 @@ class Replaced:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what came of a test."""
         if report.when == "call" or report.outcome == "skipped":
-            if reason := getattr(report, "wasxfail", ""):
-                self.differences[reason] += 1
+            reason = getattr(report, "wasxfail", "") if report.outcome == "skipped" else ""
+            if reason:
+                self.differences[reason.removeprefix("reason: ")] += 1
             self.outcomes["differs" if reason else report.outcome] += 1
             if report.outcome == "failed":
                 self.failed.append(report.nodeid)
