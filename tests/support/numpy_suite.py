@@ -191,10 +191,11 @@ class Replaced:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what came of a test."""
         if report.when == "call" or report.outcome == "skipped":
-            reason = getattr(report, "wasxfail", "") if report.outcome == "skipped" else ""
-            if reason:
-                self.differences[reason.removeprefix("reason: ")] += 1
-            self.outcomes["differs" if reason else report.outcome] += 1
+            reason = getattr(report, "wasxfail", "").removeprefix("[NOTRUN] ")
+            differs = report.outcome == "skipped" and reason in DIFFERENCES  # not NumPy's own
+            if differs:
+                self.differences[reason] += 1
+            self.outcomes["differs" if differs else report.outcome] += 1
             if report.outcome == "failed":
                 self.failed.append(report.nodeid)
 
