@@ -176,6 +176,7 @@ def test_functions_of_jax_and_pytorch_refuse_traced_values_with_what_serves() ->
         (lambda x: np.clip(x, 1), TypeError),
         (lambda x: np.clip(x, 1, 2, max=3), ValueError),
         (lambda x: np.std(x, ddof=1, correction=1), ValueError),
+        (lambda x: np.nanvar(x, ddof=1, correction=1), ValueError),
     ],
 )
 def test_what_numpy_raises_for_is_refused(function: Callable[[Any], Any], error: Any) -> None:

@@ -463,3 +463,9 @@ def test_new_arrays_of_no_dtype_are_of_floats() -> None:
         return np.zeros(n, dtype=None), np.ones((n, 2), dtype=None), np.eye(n, dtype=None)
 
     assert [each.dtype for each in compute(np.ones(3, np.int32))] == [np.float64] * 3
+
+
+def test_corrections_of_variances() -> None:
+    check(
+        lambda x: (np.var(x, correction=1), np.nanvar(x, correction=0.5), np.nanstd(x, ddof=1)), X
+    )

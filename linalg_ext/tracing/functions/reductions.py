@@ -487,6 +487,10 @@ def nanvar(
     *,
     where: Any = True,
 ) -> Any:
+    if correction is not UNSET:
+        if ddof != 0:
+            raise ArgumentError("nanvar with ddof= and correction=", expected="one of them")
+        ddof = correction
     value = as_traced(a)
     is_number = ~xp.isnan(value)
     counted = xp.logical_and(is_number, where)
