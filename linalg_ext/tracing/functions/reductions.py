@@ -486,6 +486,7 @@ def nanvar(
     keepdims: Any = False,
     *,
     where: Any = True,
+    correction: Any = UNSET,
 ) -> Any:
     if correction is not UNSET:
         if ddof != 0:
