@@ -1,7 +1,7 @@
 """The test-suite of the Python array API standard over the namespace of traced values.
 
     PYTHONPATH=tests/support python -m array_api_suite --suite ARRAY-API-TESTS
-    ... --account array_api.json -- --max-examples=3 -k test_sum
+    ... test_sorting_functions.py --account array_api.json -- --max-examples=3 -k argsort
 
 `ARRAY-API-TESTS` is a checkout of github.com/data-apis/array-api-tests with its submodule, whose
 requirements are installed. Arrays are NumPy's; each function of the namespace and each operator is
@@ -18,7 +18,7 @@ import operator
 import os
 import sys
 import types
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,11 +118,11 @@ namespace = _namespace()
 
 
 class Counted:
-    """A plugin of pytest's that counts what came of the tests, and why they failed."""
+    """A plugin of pytest's that counts by files what came of the tests, and why they failed."""
 
     def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.reasons: dict[str, str] = {}
+        self.outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.reasons: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Any:
@@ -130,36 +130,43 @@ class Counted:
         outcome = yield
         report = outcome.get_result()
         if report.when == "call" or report.outcome == "skipped":
-            self.outcomes[report.outcome] += 1
+            self.outcomes[item.path.name][report.outcome] += 1
         if report.when == "call" and report.outcome == "failed":
             error = call.excinfo.value
             errors = [error, *getattr(error, "exceptions", ())]
             kind = "refused" if any(isinstance(x, LinalgExtError) for x in errors) else "wrong"
-            self.reasons[item.nodeid] = f"{kind}: {type(errors[-1]).__name__}: {errors[-1]}"[:300]
+            reason = f"{kind}: {type(errors[-1]).__name__}: {errors[-1]}"[:300]
+            self.reasons[item.path.name][item.name] = reason
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suite, and write the account; 0 once it ran."""
     parser = argparse.ArgumentParser(prog="array_api_suite")
+    parser.add_argument("files", nargs="*", help="of the suite, test_sorting_functions.py; or all")
     parser.add_argument("--suite", type=Path, required=True, help="a checkout of the test-suite")
-    parser.add_argument("--account", type=Path, help="a file of JSON for what came of it")
-    given, rest = parser.parse_known_args(arguments)
+    parser.add_argument("--account", type=Path, help="a file of JSON for what came of each file")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    end = words.index("--") if "--" in words else len(words)
+    given, options = parser.parse_args(words[:end]), words[end + 1 :]
     sys.modules[namespace.__name__] = namespace
     os.environ["ARRAY_API_TESTS_MODULE"] = namespace.__name__
     sys.path.insert(0, str(given.suite))
-    plugin = Counted()
+    plugin, began = Counted(), stamp()
     words = ["-q", "-p", "no:cacheprovider", "--tb=short", "--rootdir", str(given.suite)]
-    words += ["-c", str(given.suite / "pytest.ini"), str(given.suite / "array_api_tests")]
-    status = pytest.main([*words, *(word for word in rest if word != "--")], plugins=[plugin])
-    for reason, count in plugin.outcomes.most_common():
-        print(f"{count:8} {reason}")
+    words += ["--disable-deadline", "-W", "ignore"]  # each example is compiled
+    words += ["-c", str(given.suite / "pytest.ini")]
+    tests = given.suite / "array_api_tests"
+    words += [str(tests / file) for file in given.files] or [str(tests)]
+    status = pytest.main([*words, *options], plugins=[plugin])
+    accounts: dict[str, Any] = {}
+    if given.account and given.account.exists():
+        accounts = json.loads(given.account.read_text())
+    for file, outcomes in plugin.outcomes.items():
+        print(file, ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+        failed = dict(sorted(plugin.reasons[file].items()))
+        accounts[file] = {**began, "tests": dict(outcomes), "failed": failed}
     if given.account:
-        account = {
-            **stamp(),
-            "tests": dict(plugin.outcomes),
-            "failed": dict(sorted(plugin.reasons.items())),
-        }
-        given.account.write_text(json.dumps(account, indent=1) + "\n")
+        given.account.write_text(json.dumps(dict(sorted(accounts.items())), indent=1) + "\n")
     return int(status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED))
 
 

@@ -97,6 +97,7 @@ def jobs(day: int) -> list[Job]:
         replace(suite("poisoned", 45, "tests"), variables={"LINALG_EXT_POISON": "1"}),
         Job("fuzz", ("-m", "fuzz", "--count", "1000", "--seed", str(1000 * day)), 15),
         Job("numpy", ("-m", "numpy_programs", "--count", "5000", "--seed", str(5000 * day)), 15),
+        Job("numpy_suite", ("-m", "numpy_suite"), 12),
         Job("misfits", ("-m", "fuzz", "misfits", "--count", "20000", "--seed", str(day)), 20),
         Job("stress-threads", ("-m", "stress", "threads", "--count", "300"), 5),
         Job("stress-memory", ("-m", "stress", "memory", "--count", "5000"), 5),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import TraceError
+from linalg_ext.errors import ArgumentError, TraceError
+from linalg_ext.tracing.functions import array_api
 from traced_functions import check, random
 
 
@@ -71,3 +73,30 @@ def test_new_arrays_of_open_sizes() -> None:
 def test_what_the_namespace_lacks_says_so() -> None:
     with pytest.raises(TraceError, match="no 'unique_values'"):
         lx.jit(lambda x: x.__array_namespace__().unique_values(x))(random(3))
+
+
+def test_numbers_beside_arrays_devices_lists_and_signatures() -> None:
+    def compute(x: Any) -> Any:
+        xp = x.__array_namespace__()
+        grid = xp.meshgrid(x, x)
+        assert isinstance(grid, list)
+        assert xp.from_dlpack(x) is x
+        assert isinstance(xp.broadcast_arrays(x, x), list)
+        with pytest.raises(ArgumentError, match="gpu"):
+            xp.zeros(3, device="gpu")
+        return (
+            xp.floor_divide(7, x),
+            xp.add(1, 2),
+            xp.zeros(3, device="cpu"),
+            xp.clip(x, max=2),
+            xp.vecdot(x, x, axis=0),
+            *grid,
+        )
+
+    found = lx.jit(compute)(np.array([1, 2, 3], np.int32))
+    expected = ([7, 3, 2], 3, [0.0] * 3, [1, 2, 2], 14)
+    for one, other in zip(found, expected, strict=False):
+        np.testing.assert_array_equal(one, other)
+    assert [one.dtype for one in found[:4]] == [np.int32, np.int64, np.float64, np.int32]
+    assert "device" in inspect.signature(array_api.zeros_like).parameters
+    assert "keepdims" in inspect.signature(array_api.sum).parameters

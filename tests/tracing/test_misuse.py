@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, TraceError
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ExecutionError, TraceError
 from resources import package
 
+NUMPY: Any = np  # which takes what its types do not allow
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -145,3 +146,49 @@ def test_functions_of_jax_and_pytorch_refuse_traced_values_with_what_serves() ->
     np.testing.assert_array_equal(constant(np.ones(3)), np.full(3, 2.0))
     struct = package("jax", "jax").ShapeDtypeStruct((3,), "float64")
     assert lx.jit(lambda x: x + 1).lower(struct).compile()(np.ones(3)).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (lambda x: np.unpackbits(x.astype(np.uint8), count=-49), ValueError),
+        (lambda x: np.broadcast_to(x, (-1, 2, 3)), ValueError),
+        (lambda x: np.isposinf(x + 1j), TypeError),
+        (lambda x: np.isneginf(x + 1j), TypeError),
+        (lambda x: np.average(x, weights=[1, 2, 3]), TypeError),
+        (lambda x: np.average(x, axis=0, weights=[1, 2, 3]), ValueError),
+        (lambda x: np.gradient(x, [1, 2]), TypeError),
+        (lambda x: np.histogram(x, bins=2.5), TypeError),
+        (lambda x: np.histogram(x, bins=[0, 2, 1]), ValueError),
+        (lambda x: np.histogram(x, bins=[[0, 1], [2, 3]]), ValueError),
+        (lambda x: np.histogram(x, range=(2, 1)), ValueError),
+        (lambda x: np.histogram(x, range=(np.nan, 1)), ValueError),
+        (lambda x: NUMPY.bincount(x[0].astype(int), minlength="3"), TypeError),
+        (lambda x: np.bincount(x[0].astype(int), minlength=-1), ValueError),
+        (lambda x: np.array_split(x, 0), ValueError),
+        (lambda x: np.take_along_axis(x, np.array(1), axis=1), ValueError),
+        (lambda x: NUMPY.isin(x, [1], kind="quicksort"), ValueError),
+        (lambda x: np.isin(x, [1], kind="table"), ValueError),
+        (lambda x: np.unravel_index(x, (7,)), TypeError),
+        (lambda x: np.rollaxis(x, 0, -5), ValueError),
+        (lambda x: np.linalg.matrix_power(x, 1), ValueError),
+        (lambda x: NUMPY.pad(x, 1.5), TypeError),
+        (lambda x: np.clip(x, 1), TypeError),
+        (lambda x: np.clip(x, 1, 2, max=3), ValueError),
+        (lambda x: np.std(x, ddof=1, correction=1), ValueError),
+        (lambda x: np.nanvar(x, ddof=1, correction=1), ValueError),
+    ],
+)
+def test_what_numpy_raises_for_is_refused(function: Callable[[Any], Any], error: Any) -> None:
+    with pytest.raises(error):
+        function(X)
+    with pytest.raises(error) as caught:
+        lx.jit(lambda x: function(x))(X)
+    assert isinstance(caught.value, ArgumentError)
+
+
+def test_traced_bins_that_go_down_stop_the_run() -> None:
+    compute = lx.jit(lambda x, bins: np.histogram(x, bins=bins)[0])
+    assert compute(X, np.array([0, 2, 6])).tolist() == [2, 4]
+    with pytest.raises(ExecutionError, match="bins have to grow"):
+        compute(X, np.array([0, 2, 1]))

@@ -395,3 +395,77 @@ def test_small_and_empty_arrays(shape: tuple[int, ...]) -> None:
         lambda x: (x + 1, x.sum(), x.sum(0), np.concatenate([x, x]), x.reshape(-1), x * x[..., :1]),
         random(*shape),
     )
+
+
+def test_inserted_values_have_the_axes_that_numpy_gives_them() -> None:
+    """The places' axis of the values is the first one where the place is a number."""
+    a, b = np.array([[1, 1], [2, 2], [3, 3]]), np.arange(24.0).reshape(2, 3, 4)
+    check(
+        lambda a, b: (
+            np.insert(a, 1, [[1], [2], [3]], axis=1),
+            np.insert(a, [1], [[1], [2], [3]], axis=1),
+            np.insert(a, [1], [1, 2, 3], axis=1),
+            np.insert(a, slice(1, 2), [1, 2], axis=0),
+            np.insert(a, [-1, 0], [5, 6]),
+            np.insert(b, 1, [1.0, 2, 3, 4], axis=1),
+            np.insert(b, 1, np.ones((2, 4)), axis=1),
+        ),
+        a,
+        b,
+    )
+
+
+def test_weights_along_several_axes() -> None:
+    b = np.arange(24.0).reshape(2, 3, 4)
+    check(
+        lambda b: (
+            np.average(b, axis=(0, 1), weights=np.arange(6.0).reshape(2, 3)),
+            np.average(b, axis=(1, 0), weights=np.arange(6.0).reshape(3, 2)),
+            np.average(b, axis=1, weights=np.arange(3.0)),
+            np.average(b, axis=0, weights=b),
+        ),
+        b,
+    )
+
+
+@pytest.mark.parametrize("method", ["linear", "hazen", "inverted_cdf", "closest_observation"])
+def test_quantiles_of_more_elements_than_their_dtype_counts(method: Any) -> None:
+    x = np.zeros(65521, np.float16)
+    x[:20_000] = 1
+    check(lambda x: (np.percentile(x, 50, method=method), np.percentile(x, 99, method=method)), x)
+
+
+def test_differences_of_places_do_not_wrap() -> None:
+    check(
+        lambda x, y: (np.gradient(np.arange(3.0), x), np.gradient(np.arange(2.0), y)),
+        np.array([3, 2, 1], np.uint8),
+        np.array([-1, 127], np.int8),
+    )
+
+
+def test_a_number_beside_an_array_takes_its_dtype() -> None:
+    below = float(1 - np.finfo(np.float64).eps)
+    check(
+        lambda x: (
+            np.isclose(x, below, rtol=0, atol=0),
+            np.isclose(x, np.float64(below), rtol=0, atol=0),
+            np.isclose(x, 2, rtol=below / 2, atol=0),
+            np.isclose(x.astype(int), 1),
+        ),
+        np.ones(2, np.float32),
+    )
+
+
+def test_new_arrays_of_no_dtype_are_of_floats() -> None:
+    @lx.jit(dynamic=True)
+    def compute(x: Any) -> Any:
+        n = x.shape[0]
+        return np.zeros(n, dtype=None), np.ones((n, 2), dtype=None), np.eye(n, dtype=None)
+
+    assert [each.dtype for each in compute(np.ones(3, np.int32))] == [np.float64] * 3
+
+
+def test_corrections_of_variances() -> None:
+    check(
+        lambda x: (np.var(x, correction=1), np.nanvar(x, correction=0.5), np.nanstd(x, ddof=1)), X
+    )

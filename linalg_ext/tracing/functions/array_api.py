@@ -7,6 +7,7 @@ standard has and this lacks raises an AttributeError that says so.
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -15,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import UnrecordedAttributeError, caller_location
+from linalg_ext.errors import ArgumentError, UnrecordedAttributeError, caller_location
 from linalg_ext.tracing.functions import creation, sorting
 from linalg_ext.tracing.functions.concatenation import unstack as unstack
+from linalg_ext.tracing.functions.linear_algebra import vecdot as vecdot
 from linalg_ext.tracing.values.conversion import as_traced, cast_to
 from linalg_ext.tracing.values.elements import as_dtype
-from linalg_ext.tracing.values.traced import Traced
+from linalg_ext.tracing.values.traced import Traced, xp
 
 __array_api_version__ = "2024.12"
 
@@ -47,15 +49,15 @@ _TWO = (
 _SHAPED = (
     "all any argmax argmin broadcast_to count_nonzero cumulative_prod cumulative_sum diff "
     "expand_dims flip matmul matrix_transpose max mean min moveaxis permute_dims prod repeat "
-    "reshape roll searchsorted squeeze std sum take take_along_axis tensordot tile tril triu var "
-    "vecdot"
+    "reshape roll searchsorted squeeze std sum take take_along_axis tensordot tile tril triu var"
 )
 _LINALG = (
     "cholesky cross det diagonal eigh eigvalsh inv matrix_norm matrix_power matrix_rank outer pinv "
     "qr slogdet solve svd svdvals trace vector_norm"
 )
 _FFT = "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftn"
-_LISTS = "broadcast_arrays concat meshgrid stack where clip"
+_LISTS = "concat stack where"
+_MADE = "arange eye full full_like linspace ones ones_like zeros zeros_like"
 
 linalg = SimpleNamespace()
 """The extension of linear algebra; decompositions are NumPy's, called from the kernel."""
@@ -65,15 +67,47 @@ fft = SimpleNamespace()
 
 
 def _recorded(function: Any) -> Callable[..., Any]:
-    """Return a function of NumPy's whose first operands become traced values: numbers alone too."""
+    """Return a function of NumPy's that is recorded of arrays and of numbers alone, too.
+
+    A number beside an array remains one: it takes the array's dtype.
+    """
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        first, *rest = arguments
-        return function(as_traced(first), *rest, **keywords)
+        if not [x for x in arguments if isinstance(x, Traced)]:  # `any` is the standard's here
+            arrays = [place for place, x in enumerate(arguments) if isinstance(x, np.ndarray)]
+            place = arrays[0] if arrays else 0
+            first = as_traced(arguments[place])
+            arguments = (*arguments[:place], first, *arguments[place + 1 :])
+        return function(*arguments, **keywords)
 
     call.__name__ = function.__name__
     call.__doc__ = f"`numpy.{function.__name__}`."
+    if not isinstance(function, np.ufunc):  # which have no signature before NumPy 2.4
+        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return call
+
+
+def _made(function: Callable[..., Traced]) -> Callable[..., Traced]:
+    """Return a function that makes an array, with `device=` beside its own parameters."""
+
+    def make(*arguments: Any, device: Any = None, **keywords: Any) -> Traced:
+        _check_device(device)
+        return function(*arguments, **keywords)
+
+    own = inspect.signature(function)
+    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
+    make.__name__, make.__doc__ = function.__name__, function.__doc__
+    make.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), device]
+    )
+    return make
+
+
+def _check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ArgumentError(
+            f"an array on device={device!r}", where=caller_location(), expected="None or 'cpu'"
+        )
 
 
 for _name in (_ONE + " " + _TWO + " " + _SHAPED).split():
@@ -84,25 +118,49 @@ for _name in _LINALG.split():
     setattr(linalg, _name, _recorded(getattr(np.linalg, _name)))
 for _name in _FFT.split():
     setattr(fft, _name, _recorded(getattr(np.fft, _name)))
-for _name in ("fftfreq", "rfftfreq"):
-    setattr(fft, _name, getattr(np.fft, _name))
 for _name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
     setattr(linalg, _name, globals()[_name])
 
-arange, eye, full, full_like = creation.arange, creation.eye, creation.full, creation.full_like
-linspace, ones, ones_like = creation.linspace, creation.ones, creation.ones_like
-zeros, zeros_like = creation.zeros, creation.zeros_like
-empty, empty_like = creation.zeros, creation.zeros_like
+for _name in _MADE.split():
+    globals()[_name] = _made(getattr(creation, _name))
+empty, empty_like = globals()["zeros"], globals()["zeros_like"]
+
+
+def broadcast_arrays(*arrays: Any) -> list[Traced]:
+    """Return the arrays, in their common shape."""
+    return list(xp.broadcast_arrays(*map(as_traced, arrays)))
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Traced]:
+    """Return the coordinates of a grid."""
+    return list(xp.meshgrid(*map(as_traced, arrays), indexing=indexing))
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Traced:
+    """Return the elements, at least `min` and at most `max`."""
+    return xp.clip(as_traced(x), min, max)
+
+
+def _frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
+    return asarray(np.fft.fftfreq(n, d), dtype=dtype, device=device)
+
+
+def _half_frequencies(n: Any, /, *, d: Any = 1.0, dtype: Any = None, device: Any = None) -> Traced:
+    return asarray(np.fft.rfftfreq(n, d), dtype=dtype, device=device)
+
+
+fft.fftfreq, fft.rfftfreq = _frequencies, _half_frequencies
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Traced:
     """Return a traced value of an array, a number, or a list of these."""
+    _check_device(device)
     return as_traced(obj) if dtype is None else cast_to(obj, dtype)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
     """A traced value of an array of another library."""
-    return as_traced(np.from_dlpack(x))
+    return x if isinstance(x, Traced) else as_traced(np.from_dlpack(x))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Traced:

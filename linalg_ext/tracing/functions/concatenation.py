@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from linalg_ext.tracing.functions.indexing import by_mode
 from linalg_ext.tracing.functions.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.functions.slicing import Part, inserted, whole
@@ -151,6 +151,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
     if not hasattr(indices_or_sections, "__index__"):
         return _parts(value, place, list(indices_or_sections))
     count = indices_or_sections.__index__()
+    if count < 1:
+        raise ArgumentError(f"array_split into {count} parts", expected="1 or more")
     each, extra = divmod(value.shape[place].__index__(), count)
     bounds = [number * each + min(number, extra) for number in range(1, count)]
     return _parts(value, place, bounds)
@@ -174,7 +176,10 @@ def pad(
         for axis, width in pad_width.items():
             widths[axis] = width if isinstance(width, tuple) else (width, width)
     else:
-        widths = np.broadcast_to(np.asarray(pad_width), (value.ndim, 2)).tolist()
+        given = np.asarray(pad_width)
+        if given.dtype.kind not in "iu":
+            raise ArgumentTypeError(f"pad: pad_width={pad_width!r}", expected="integers")
+        widths = np.broadcast_to(given, (value.ndim, 2)).tolist()
     if any(width < 0 for pair in widths for width in pair):
         raise ArgumentError(f"pad by {pad_width}", expected="no negative")
     if mode == "constant":
@@ -315,24 +320,18 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Traced:
     """`numpy.insert`, at places that are known."""
     value, place, size = _cut("insert", arr, obj, axis)
     new = fitted(values, value.dtype)
-    rest = (*value.shape[:place], *value.shape[place + 1 :])
-    is_one = hasattr(obj, "__index__")
-    if is_one and new.ndim == value.ndim:
-        count = new.shape[place].__index__()
-    else:
-        count = 1 if is_one else len(np.arange(size)[obj] if isinstance(obj, slice) else obj)
-        if is_one and new.ndim:
-            new = xp.expand_dims(new, place)
-        elif new.ndim and count == 1 and place == value.ndim - 1:
-            count = new.shape[-1].__index__()  # one place may be given many
-    new = xp.broadcast_to(new, (*rest[:place], count, *rest[place:]))
-    both = concatenate([value, new], place)
-    where: Any = [obj] * count if is_one else obj
     try:
-        order = np.insert(np.arange(size), where, size + np.arange(count))
+        count = len(np.insert(np.arange(size), obj, 0)) - size
     except (IndexError, ValueError) as error:
         raise ArgumentError(f"insert: {error}") from None
-    return xp.take(both, order, place)
+    if count == 1:  # one place may be given many
+        new = new[(None,) * (value.ndim - new.ndim)]
+        if not isinstance(obj, slice) and not np.ndim(obj):
+            new = xp.moveaxis(new, 0, place)  # as `value[..., obj, ...]` has no such axis
+        count = new.shape[place].__index__()
+    new = xp.broadcast_to(new, (*value.shape[:place], count, *value.shape[place + 1 :]))
+    both = concatenate([value, new], place)
+    return xp.take(both, np.insert(np.arange(size), obj, size + np.arange(count)), place)
 
 
 def delete(arr: Any, obj: Any, axis: Any = None) -> Traced:
@@ -426,6 +425,8 @@ def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple
     """`numpy.unravel_index`; a number that is no place in the shape is an error of the run."""
     sizes = [shape] if hasattr(shape, "__index__") else list(shape)
     left, found = as_traced(indices), list[Traced]()
+    if left.dtype.kind not in "iu":
+        raise DTypeError(f"unravel_index of {left.dtype}", expected="integers")
     is_place = (left >= 0) & (left < math.prod(map(int, sizes)))
     demand(xp.all(is_place), f"unravel_index: an index is out of bounds for shape {tuple(sizes)}")
     for size in sizes if order == "F" else reversed(sizes):
@@ -438,6 +439,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Traced:
     value = as_traced(a)
     place = normal_axis(axis, value.ndim, "rollaxis")
     goal = start + value.ndim if start < 0 else start
+    if not 0 <= goal <= value.ndim:
+        raise ArgumentError(f"rollaxis to start={start}", expected=f"-{value.ndim} to {value.ndim}")
     return xp.moveaxis(value, place, goal - (place < goal))
 
 

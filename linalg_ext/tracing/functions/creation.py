@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.errors import ShapeError
+from linalg_ext.errors import ArgumentError, ArityError, ShapeError
 from linalg_ext.tracing.functions.shaping import as_shape
 from linalg_ext.tracing.functions.ufuncs import demand_fit
 from linalg_ext.tracing.values.conversion import (
@@ -48,11 +48,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
 
 
 def zeros(shape: Any, dtype: Any = float) -> Traced:
-    return full(shape, 0, dtype)
+    return full(shape, 0, float if dtype is None else dtype)
 
 
 def ones(shape: Any, dtype: Any = float) -> Traced:
-    return full(shape, 1, dtype)
+    return full(shape, 1, float if dtype is None else dtype)
 
 
 def full_like(
@@ -119,13 +119,13 @@ def linspace(
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = float) -> Traced:
-    wanted = as_dtype(dtype)
+    wanted = as_dtype(float if dtype is None else dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     return structured(lambda: (position(1) - position(0)).equals(k).to(wanted), [], shape, wanted)
 
 
 def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: Any = float) -> Traced:
-    wanted = as_dtype(dtype)
+    wanted = as_dtype(float if dtype is None else dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     return structured(lambda: (position(1) - position(0)).__le__(k).to(wanted), [], shape, wanted)
 
@@ -175,10 +175,10 @@ def diag(v: Any, k: int = 0) -> Traced:
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Traced:
-    x, y = arrays_of(a, b)
+    x, y = (each if isinstance(each, int | float | complex) else as_traced(each) for each in (a, b))
     # Integers are subtracted as floats: a difference of theirs may wrap around.
-    y = cast_to(y, common_dtype("isclose", [y, 1.0]))
-    tolerance = np.abs(y) * rtol + atol
+    y = cast_to(y, common_dtype("isclose", [y, 1.0])) if isinstance(y, Traced) else y * 1.0
+    tolerance = abs(y) * rtol + atol
     near = (np.abs(xp.subtract(x, y)) <= tolerance) & xp.isfinite(y)
     close = xp.logical_or(near, xp.equal(x, y))
     if not equal_nan:
@@ -207,12 +207,20 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    a: Any,
+    a_min: Any = np._NoValue,
+    a_max: Any = np._NoValue,
+    *,
+    min: Any = np._NoValue,
+    max: Any = np._NoValue,
 ) -> Traced:
-    low = min if a_min is None or a_min is np._NoValue else a_min
-    high = max if a_max is None or a_max is np._NoValue else a_max
-    low = None if low is np._NoValue else low
-    high = None if high is np._NoValue else high
+    if a_min is np._NoValue and a_max is np._NoValue:
+        a_min, a_max = min, max
+    elif a_min is np._NoValue or a_max is np._NoValue:
+        raise ArityError("clip with one of a_min and a_max", expected="both, or min= or max=")
+    elif min is not np._NoValue or max is not np._NoValue:
+        raise ArgumentError("clip with a_min and a_max, and min= or max=", expected="two bounds")
+    low, high = (None if each is np._NoValue else each for each in (a_min, a_max))
     bounds = [each for each in (low, high) if each is not None]
     value = as_traced(a)
     if not bounds:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from linalg_ext.definition.initial import neutral_element
-from linalg_ext.errors import ArgumentError, ShapeError
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.shaping import as_shape, flip, ravel, reshape, with_axes_of_one
 from linalg_ext.tracing.functions.slicing import Part, extracted, part_of
@@ -237,14 +237,22 @@ def by_mode(name: str, places: Any, size: Any, mode: str) -> Any:
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
     if axis is None:
-        return ravel(arr)[indices]
+        arr, axis = ravel(arr), 0
     value = as_traced(arr)
     return value[along_axis("take_along_axis", value, indices, axis)]
 
 
 def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, ...]:
     """The index that takes other places along one axis, and along the others each its own."""
-    places = cast_to(indices, np.int64)
+    given = as_traced(indices)
+    if given.ndim != value.ndim:
+        raise ShapeError(
+            f"{name} at places of shape {shape_text(given.shape)}",
+            expected=f"as many axes as the array has, {value.ndim}",
+        )
+    if given.dtype.kind not in "iu":
+        raise DTypeError(f"{name} at places of {given.dtype}", expected="integers")
+    places = cast_to(given, np.int64)
     along = normal_axis(axis, value.ndim, name)
     index: list[Any] = []
     for number, size in enumerate(value.shape):

@@ -398,6 +398,10 @@ def _squares(value: Traced) -> Traced:
 def matrix_power(a: Any, n: int) -> Traced:
     """`numpy.linalg.matrix_power`, to a power that is known."""
     value = as_traced(a)
+    if value.ndim < 2 or same(*value.shape[-2:]) is False:
+        raise ShapeError(
+            f"matrix_power of shape {shape_text(value.shape)}", expected="square matrices"
+        )
     if n < 0:
         value, n = called("linalg.inv", np.linalg.inv, [value], {}), -n
     result: Traced | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import ArityError, ShapeError
+from linalg_ext.errors import ArityError, DTypeError, ShapeError
 from linalg_ext.tracing.functions import arithmetic as own
 from linalg_ext.tracing.functions import (
     concatenation,
@@ -74,6 +74,13 @@ def _size(a: Any, axis: Any = None) -> Any:
     return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
 
 
+def _real(name: str, x: Any) -> Any:
+    value = as_traced(x)
+    if value.dtype.kind == "c":
+        raise DTypeError(f"{name} of {value.dtype}", expected="real numbers")
+    return value
+
+
 _SIMPLE: Mapping[str, Callable[..., Any]] = {
     **_named(concatenation, creation, indexing, linear_algebra),
     **_named(reductions, shaping, signals, sorting),
@@ -93,8 +100,8 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "nanprod": reductions.nan_free("prod", 1),
     "astype": lambda x, dtype, /, *, copy=True, device=None: cast_to(x, dtype),
     "fix": lambda x: xp.trunc(as_traced(x)),
-    "isposinf": lambda x: as_traced(x) == np.inf,
-    "isneginf": lambda x: as_traced(x) == -np.inf,
+    "isposinf": lambda x: _real("isposinf", x) == np.inf,
+    "isneginf": lambda x: _real("isneginf", x) == -np.inf,
     "iscomplex": lambda x: xp.imag(as_traced(x)) != 0,
     "isreal": lambda x: xp.imag(as_traced(x)) == 0,
     "diag_indices_from": lambda arr: np.diag_indices(*_square(arr)),

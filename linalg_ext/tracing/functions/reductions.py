@@ -16,7 +16,7 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.definition.initial import neutral_element
 from linalg_ext.dialects import linalg_ext as dialect
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.complex_functions import created
 from linalg_ext.tracing.functions.shaping import ravel, with_axes_of_one
@@ -41,8 +41,8 @@ from linalg_ext.tracing.values.elements import (
     real,
     select,
 )
-from linalg_ext.tracing.values.emission import demand, full, pointwise, reduction
-from linalg_ext.tracing.values.sizes import AnySize, Shape
+from linalg_ext.tracing.values.emission import demand, full, pointwise, reduction, shape_text
+from linalg_ext.tracing.values.sizes import AnySize, Shape, same
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse, refuse_function
@@ -177,8 +177,8 @@ def average(
         count = xp.sum(xp.ones_like(as_traced(a), dtype=means.dtype), axis, keepdims=keepdims)
         return (means, count) if returned else means
     value, factor = as_traced(a), as_traced(weights)
-    if factor.ndim == 1 and value.ndim > 1 and axis is not None:
-        factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
+    if not _may_be_same(factor.shape, value.shape):
+        factor = _weights_along(factor, value, axis)
     dtype = common_dtype("average", [value, factor])
     if value.dtype.kind in "iub":
         dtype = np.result_type(dtype if dtype.kind == "c" else np.float64, np.float64)
@@ -188,6 +188,24 @@ def average(
     demand(xp.all(weight != 0), "average: weights sum to zero")
     means = np.sum(products, axis, keepdims=keepdims) / weight
     return (means, xp.broadcast_to(weight, means.shape)) if returned else means
+
+
+def _may_be_same(left: Shape, right: Shape) -> bool:
+    return len(left) == len(right) and all(
+        same(x, y) is not False for x, y in zip(left, right, strict=True)
+    )
+
+
+def _weights_along(factor: Traced, value: Traced, axis: Any) -> Traced:
+    """Return weights that have the axes of a reduction alone, with axes of size 1 between them."""
+    what = f"average of shape {shape_text(value.shape)}, weights of {shape_text(factor.shape)}"
+    if axis is None:
+        raise ArgumentTypeError(what, expected="the same shape, or axis=")
+    axes = normal_axes(axis, value.ndim, "average")
+    if not _may_be_same(factor.shape, tuple(value.shape[each] for each in axes)):
+        raise ShapeError(what, expected=f"the same shape, or that of the axes {axes}")
+    others = tuple(each for each in range(value.ndim) if each not in axes)
+    return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), others)
 
 
 def var(
@@ -201,6 +219,8 @@ def var(
     mean: Any = UNSET,
     correction: Any = UNSET,
 ) -> Traced:
+    if correction is not UNSET and ddof != 0:
+        raise ArgumentError("var or std with ddof= and correction=", expected="one of them")
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
@@ -466,7 +486,12 @@ def nanvar(
     keepdims: Any = False,
     *,
     where: Any = True,
+    correction: Any = UNSET,
 ) -> Any:
+    if correction is not UNSET:
+        if ddof != 0:
+            raise ArgumentError("nanvar with ddof= and correction=", expected="one of them")
+        ddof = correction
     value = as_traced(a)
     is_number = ~xp.isnan(value)
     counted = xp.logical_and(is_number, where)

@@ -165,6 +165,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     what = f"broadcast of {shape_text(traced.shape)} to {shape_text(wanted)}"
     if offset < 0:
         raise ShapeError(what, expected="no dimension to be dropped")
+    if any(isinstance(size, int) and size < 0 for size in wanted):
+        raise ShapeError(what, expected="no negative size")
     for axis, (size, dim) in enumerate(zip(traced.shape, traced.axes, strict=True)):
         target = wanted[offset + axis]
         if same(size, 1) and same(target, 1) is not True:
@@ -318,7 +320,12 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     apart = xp.bitwise_and(xp.right_shift(given[..., None], shifts), np.uint8(1))
     found = reshape(apart, (*given.shape[:-1], given.shape[-1] * 8))
     if count is not None:
-        more = count.__index__() - found.shape[-1].__index__()
+        size = found.shape[-1].__index__()
+        more = count.__index__() - size
+        if count < -size:
+            raise ArgumentError(
+                f"unpackbits of {size} bits with count={count}", expected=f"at least {-size}"
+            )
         if more > 0:
             found = xp.pad(found, [(0, 0)] * (found.ndim - 1) + [(0, more)])
         found = found[..., : count.__index__()]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import linalg
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
 from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
 from linalg_ext.tracing.values.emission import demand, full
@@ -101,11 +101,12 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> An
     if value.dtype.kind in "iu":
         value = cast_to(value, np.float64)
     axes = normal_axes(axis, value.ndim, "gradient")
-    spaces = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    is_for_all = len(varargs) == 1 and not np.ndim(varargs[0])
+    spaces = varargs * len(axes) if is_for_all else varargs or (1.0,) * len(axes)
     if len(spaces) != len(axes):
-        raise ArgumentError(
+        raise ArityError(
             f"gradient: {len(spaces)} distances for {len(axes)} axes",
-            expected="one, or one for each axis",
+            expected="one number, or a number or places for each axis",
         )
     if edge_order not in (1, 2):
         raise ArgumentError(f"gradient: edge_order={edge_order!r}", expected="1 or 2")
@@ -123,6 +124,8 @@ def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
         )
     places = space if isinstance(space, Traced) else np.asarray(space)
     is_even = not places.ndim
+    if not is_even and places.dtype.kind in "iu":
+        places = cast_to(places, np.float64)  # whose differences do not wrap
     rows = xp.moveaxis(value, axis, 0)
 
     def width(start: Any, stop: Any) -> Any:

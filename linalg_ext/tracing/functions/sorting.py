@@ -13,7 +13,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.dialects import linalg_ext as dialect
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.functions.shaping import ravel
 from linalg_ext.tracing.values.axes import normal_axes, normal_axis
@@ -247,7 +247,7 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         is_whole = given.dtype.kind in "iu" and whole == 1
         is_weak = type(q) in (int, float) or is_whole
         dtype = _dtype_of_quantiles(rows.given, None if is_weak else given.dtype)
-        parts = given.astype(dtype) / dtype.type(whole)
+        parts = given / whole
         if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
             raise ArgumentError(
                 f"{name}: q={q!r}", expected=f"a number from 0 to {whole}, or a list of such"
@@ -329,7 +329,7 @@ class _Rows:
 
     def between(self, part: Any, method: str, dtype: Any) -> Traced:
         """Return the value at a fraction of the way to each row's last element, by `method`."""
-        place = self._place(part, method, dtype)
+        place = self._place(part, method)
         below = np.floor(place)
         apart = _PARTS[method](place - below, below)
         low, high = (self.at(self._whole(below + more)) for more in (0, 1))
@@ -341,15 +341,18 @@ class _Rows:
         mixed = xp.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
         return xp.where(low == high, low, xp.where(weight == 0, low, mixed))
 
-    def _place(self, part: Any, method: str, dtype: Any) -> Any:
-        """Return the position at a fraction, a number where that of the last element is one."""
+    def _place(self, part: Any, method: str) -> Any:
+        """Return the position at a fraction, a number where that of the last element is one.
+
+        It is computed in the dtype of the fraction, as NumPy 2.4 does, not in that of the values.
+        """
         is_known = isinstance(self.last, int)
-        if method not in _PLACES:
-            last = self.last if is_known else cast_to(self.last, np.float64)
-            return last * float(part)
-        alpha, beta = (dtype.type(each) for each in _PLACES[method])
-        count = self.last + 1 if is_known else cast_to(self.last, dtype) + 1
-        place = count * dtype.type(part) + (alpha + part * (1 - alpha - beta)) - 1
+        last = self.last if is_known else cast_to(self.last, part.dtype)
+        if method in _PLACES:
+            alpha, beta = _PLACES[method]
+            place = (last + 1) * part + (alpha + part * (1 - alpha - beta)) - 1
+        else:
+            place = last * part
         return float(place) if is_known else place
 
     def _whole(self, place: Any) -> Any:
@@ -490,7 +493,11 @@ def isin(
     *,
     kind: Any = None,
 ) -> Traced:
+    if kind not in (None, "sort", "table"):
+        raise ArgumentError(f"isin with kind={kind!r}", expected="None, 'sort' or 'table'")
     dtype = common_dtype("isin", [element, test_elements])
+    if kind == "table" and dtype.kind not in "iub":
+        raise ArgumentError(f"isin of {dtype} with kind='table'", expected="integers or booleans")
     value, tested = cast_to(element, dtype), xp.ravel(cast_to(test_elements, dtype))
     count = tested.shape[0]
     if not count:
@@ -527,7 +534,11 @@ def histogram(
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
     """`numpy.bincount` of numbers below `minlength`, which is the length of the result."""
     value = as_traced(x)
+    if not hasattr(minlength, "__index__"):
+        raise ArgumentTypeError(f"bincount with minlength={minlength!r}", expected="an integer")
     count = minlength if isinstance(minlength, Size) else minlength.__index__()
+    if isinstance(count, int) and count < 0:
+        raise ArgumentError(f"bincount with minlength={count}", expected="no negative number")
     if value.ndim != 1 or value.dtype.kind not in "iub":
         raise ShapeError(
             f"bincount of {value.dtype} of shape {shape_text(value.shape)}",
@@ -552,19 +563,35 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
 
 
 def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
-    if not hasattr(bins, "__index__") or isinstance(bins, Traced):
-        return as_traced(bins)
+    if isinstance(bins, Traced | list | tuple) or np.ndim(bins):
+        edges = as_traced(bins)
+        if edges.ndim != 1:
+            raise ShapeError(
+                f"histogram with bins of shape {shape_text(edges.shape)}", expected="one dimension"
+            )
+        if not isinstance(bins, Traced) and (np.diff(np.asarray(bins)) < 0).any():
+            raise ArgumentError("histogram: bins go down", expected="bins that grow")
+        demand(xp.all(edges[1:] >= edges[:-1]), "histogram: bins have to grow")
+        return edges
+    if not hasattr(bins, "__index__"):
+        raise ArgumentTypeError(
+            f"histogram with bins={bins!r}", expected="an integer, or edges in a row"
+        )
     count = bins.__index__()
     if count < 1:
         raise ArgumentError(f"histogram: bins={bins!r}", expected="1 or more")
     low, high = (xp.min(value), xp.max(value)) if range_ is None else range_
+    dtype = common_dtype("histogram", [low, high, value])
+    dtype = np.dtype(np.float64) if dtype.kind in "iub" else dtype
     if not isinstance(low, Traced) and not isinstance(high, Traced):
+        if not low <= high or not np.isfinite([low, high]).all():
+            raise ArgumentError(
+                f"histogram with range=({low}, {high})", expected="finite numbers that grow"
+            )
         half = 0.5 * (low == high)
-        dtype = np.result_type(value.dtype, np.float32 if value.dtype.kind == "f" else np.float64)
         return as_traced(np.linspace(low - half, high + half, count + 1).astype(dtype))
     if range_ is None and value.dtype.kind not in "iub":
         demand(xp.isfinite(low) & xp.isfinite(high), "histogram of values that are not finite")
     half = xp.where(low == high, 0.5, 0.0)
     low, high = low - half, high + half
-    dtype = value.dtype if value.dtype.kind == "f" else np.dtype(np.float64)
     return cast_to(xp.linspace(low, high, count + 1), dtype)
