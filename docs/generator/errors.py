@@ -111,20 +111,20 @@ def raised(markdown: str) -> LinalgExtError | str:
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         error = _raised_by(examples[0], names, LinalgExtError)
         for example in examples[1:]:
-            _execute(example, names, "mended.py")
+            execute(example, names, "mended.py")
     return error
 
 
 def _raised_by(example: str, names: dict[str, Any], *kinds: type[Kind]) -> Kind:
     try:
-        _execute(example, names, "example.py")
+        execute(example, names, "example.py")
     except kinds as caught:
         return caught
     raise ValueError(f"nothing is raised by\n{example}")
 
 
-def _execute(example: str, names: dict[str, Any], file: str) -> None:
-    # Errors quote the line that is wrong.
+def execute(example: str, names: dict[str, Any], file: str) -> None:
+    """Run an example as a file of that name: errors quote the line that is wrong."""
     linecache.cache[file] = (len(example), None, example.splitlines(True), file)
     exec(compile(example, file, "exec"), names)
 

@@ -6,12 +6,12 @@ refused; the message below the example of a refusal is the one of the day of the
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from docs.generator.errors import execute
 from docs.generator.page import REPOSITORY, fenced
 
 _SECTION = re.compile(r"^### (.+?)\n\n(\w+).*?(?=^##|\Z)", re.MULTILINE | re.DOTALL)
@@ -56,11 +56,8 @@ def run(markdown: str, habit: Habit) -> Exception | None:
     shared = _EXAMPLE.search(markdown)
     names: dict[str, Any] = {"__name__": "example"}
     exec(shared[1] if shared else "", names)
-    # Errors quote the line that is wrong.
-    lines = habit.example.splitlines(True)
-    linecache.cache["example.py"] = (len(habit.example), None, lines, "example.py")
     try:
-        exec(compile(habit.example, "example.py", "exec"), names)
+        execute(habit.example, names, "example.py")
     except ModuleNotFoundError:
         raise
     except Exception as error:
