@@ -50,12 +50,11 @@ What only the run knows is checked there: the indices of a filter, the steps of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, memref, scf, tensor
-from linalg_ext.errors import ArgumentError, LoweringError
+from linalg_ext.errors import LoweringError
 from linalg_ext.executable.explanation import Told
 from linalg_ext.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
 from linalg_ext.gml_st.ir.sets import dependences, is_defined_inside, is_filter
@@ -75,7 +74,7 @@ from linalg_ext.transforms.gml_st._nest import (
 )
 from linalg_ext.transforms.gml_st._set_elements import Place
 from linalg_ext.transforms.gml_st.fold_subset_questions import QUESTIONS, answer
-from linalg_ext.transforms.ir_utils.walking import operations, place, replace_op, select
+from linalg_ext.transforms.ir_utils.walking import at_op, operations, place, replace_op, select
 
 NAME = "linalg-ext-lower-subset-loops"
 
@@ -93,11 +92,11 @@ def lower_subset_loops(module: ir.Operation) -> Report:
     for op in select(module, lambda op: op.name.startswith(NAMESPACE)):
         report.matched[op.name] += 1
     for op in operations(module, LOOPS):
-        with _at(op):
+        with at_op(op):
             report.changed[op.name] += 1
             _lower_loop(op, report)
     for op in operations(module, {"gml_st.materialize", *QUESTIONS}):
-        with _at(op):
+        with at_op(op):
             report.changed[op.name] += 1
             value = _read(op) if op.name == "gml_st.materialize" else answer(op)
             replace_op(op, value)
@@ -143,19 +142,6 @@ def _erase_unused(op: ir.Operation) -> None:
                 hint="materialize it, or pass its offsets and sizes on",
             )
     op.erase()
-
-
-@contextmanager
-def _at(op: ir.Operation) -> Iterator[None]:
-    """The location and the place of an op, for what is built and for errors."""
-    try:
-        with op.location, ir.InsertionPoint(op):
-            yield
-    except ArgumentError as error:
-        # Nothing raises once the op is gone.
-        raise LoweringError(
-            error.what, where=place(op), expected=error.expected, hint=error.hint
-        ) from error
 
 
 def reason_for_order(nest: Nest) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import ModulePass, Report, module_pass
 from linalg_ext.structured import operands as structured_operands
 from linalg_ext.structured.maps import line_of
@@ -135,6 +137,23 @@ def place(op: Any) -> str:
     location = str(op.operation.location)
     location = location.removeprefix("loc(").removesuffix(")")
     return head if location == "unknown" else f"{location}: {head}"
+
+
+@contextmanager
+def at_op(op: Any) -> Iterator[None]:
+    """Build before an op, with its location; a rule that is broken is an error at its place.
+
+    Raises:
+        LoweringError: an ArgumentError was raised inside.
+    """
+    try:
+        with op.location, ir.InsertionPoint(op):
+            yield
+    except ArgumentError as error:
+        # Nothing raises once the op is gone.
+        raise LoweringError(
+            error.what, where=place(op), expected=error.expected, hint=error.hint
+        ) from error
 
 
 Build = Callable[[Any], Any]

@@ -21,17 +21,13 @@ that both operands are rectangles of. An empty view begins at index 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from linalg_ext.bindings import ir, memref
-from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.sizes import SizeEmitter
 from linalg_ext.structured.views import ViewReader, step_of, subview
-from linalg_ext.transforms.ir_utils.walking import operations, place
+from linalg_ext.transforms.ir_utils.walking import at_op, operations
 
 NAME = "linalg-ext-lower-views"
 
@@ -49,7 +45,7 @@ def lower_views(module: ir.Operation) -> Report:
     for op in operations(module, view_ops.VIEW_OPS):
         report.matched[op.name] += 1
         report.changed[op.name] += 1
-        with _at(op):
+        with at_op(op):
             for result in op.results:
                 found = step_of(result, read)
                 if found is not None:
@@ -90,15 +86,3 @@ class _Emitters:
 
 def _as(view: ir.Value, wanted: ir.Type) -> ir.Value:
     return view if view.type == wanted else memref.CastOp(wanted, view).result
-
-
-@contextmanager
-def _at(op: ir.Operation) -> Iterator[None]:
-    """The location and the place of an op, for what is built and for errors."""
-    try:
-        with op.location, ir.InsertionPoint(op):
-            yield
-    except ArgumentError as error:
-        raise LoweringError(
-            error.what, where=place(op), expected=error.expected, hint=error.hint
-        ) from error
