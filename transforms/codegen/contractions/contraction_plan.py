@@ -36,6 +36,9 @@ copies one element at a time.
 _LINES = 1024
 """A row distance in bytes whose multiples soon meet in one set of L1."""
 
+_SHORT_DEPTH = 128
+"""The most steps of the depth whose products take less time than fetching the lines of C."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -128,9 +131,14 @@ class Plan:
     @property
     def fetches_c(self) -> bool:
         """True where the lines of C are prefetched before a tile of it is computed."""
-        # Of whole lines one after the other, the machine itself does that better.
-        depth = self.problem.words
-        return self.pieces_c > 0 and (depth is None or depth > self.depth_block)
+        depth, segments = self.problem.words, self.problem.columns.segments("C")
+        if depth is None or depth > self.depth_block:
+            return self.pieces_c > 0
+        if depth > _SHORT_DEPTH:
+            return False  # The lines, each written once, arrive in time.
+        if len(segments) == 1 and (segments[0].size or math.inf) <= self.tile.columns:
+            return False  # The machine foresees the rows, which lie one after the other.
+        return self.pieces_c > 1 or (self.pieces_c == 1 and not self.fetches_b)
 
     @property
     def strip_a(self) -> int:
