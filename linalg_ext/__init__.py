@@ -17,21 +17,22 @@ if TYPE_CHECKING:
     from linalg_ext import dialects as dialects
     from linalg_ext import errors as errors
     from linalg_ext import explain as explain
-    from linalg_ext import libraries as libraries
     from linalg_ext import opdsl_defs as ops
     from linalg_ext import samples as samples
     from linalg_ext import structured as structured
     from linalg_ext import target as target
     from linalg_ext import transforms as transforms
-    from linalg_ext import tuning as tuning
     from linalg_ext.compiler import Kernel, compile
+    from linalg_ext.compiler import tuning as tuning
     from linalg_ext.compiler.einsum import einsum
     from linalg_ext.compiler.einsum.contract import contract
+    from linalg_ext.executable import libraries as libraries
+    from linalg_ext.executable.libraries import library
     from linalg_ext.executable.loading import load
+    from linalg_ext.executable.worker_process import Limits
     from linalg_ext.frameworks.jax import from_jax
     from linalg_ext.frameworks.onnx.model import from_onnx
     from linalg_ext.frameworks.torch.model import from_torch
-    from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, read, to_yaml, write
     from linalg_ext.notations.tc import tc, to_tc
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     )
     from linalg_ext.tracing import random as random
     from linalg_ext.transforms.schedules.schedule import Schedule
-    from linalg_ext.worker_process import Limits
 
     __version__: str
 
@@ -115,7 +115,7 @@ __all__ = [
 _LAZY = {
     "Dim": "linalg_ext.tracing:Dim",
     "Kernel": "linalg_ext.compiler:Kernel",
-    "Limits": "linalg_ext.worker_process:Limits",
+    "Limits": "linalg_ext.executable.worker_process:Limits",
     "Module": "linalg_ext.module:Module",
     "Options": "linalg_ext.settings:Options",
     "Schedule": "linalg_ext.transforms.schedules.schedule:Schedule",
@@ -138,8 +138,8 @@ _LAZY = {
     "from_torch": "linalg_ext.frameworks.torch.model:from_torch",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.tracing:jit",
-    "libraries": "linalg_ext.libraries",
-    "library": "linalg_ext.libraries:library",
+    "libraries": "linalg_ext.executable.libraries",
+    "library": "linalg_ext.executable.libraries:library",
     "load": "linalg_ext.executable.loading:load",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
@@ -159,7 +159,7 @@ _LAZY = {
     "to_tc": "linalg_ext.notations.tc:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
-    "tuning": "linalg_ext.tuning",
+    "tuning": "linalg_ext.compiler.tuning",
     "unique": "linalg_ext.tracing:unique",
     "write": "linalg_ext.notations:write",
 }

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import linalg_ext.dialects  # noqa: F401  # registers them for every context
-from linalg_ext.asm import SPELLED, resolve, to_text, translated
-from linalg_ext.asm.translation import Translation
 from linalg_ext.bindings import ir as mlir
+from linalg_ext.dialects.asm import SPELLED, resolve, to_text, translated
+from linalg_ext.dialects.asm.translation import Translation
 from linalg_ext.errors import (
     ArgumentError,
     IRError,
@@ -73,7 +73,7 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with what they say in their heads: see `linalg_ext.asm`. Ops of TOSA, StableHLO and
+        with what they say in their heads: see `linalg_ext.dialects.asm`. Ops of TOSA, StableHLO and
         PyTorch become linalg on tensors.
 
         Args:

@@ -31,7 +31,7 @@ NARROWER = {
 }
 """Rooms that may import less than all that lies below them."""
 
-WITHOUT_MLIR = frozenset({"executable", "target", "worker_process"}).union(
+WITHOUT_MLIR = frozenset({"executable", "target"}).union(
     *TIERS[: TIERS.index(frozenset({"bindings"}))]
 )
 """The rooms that load no MLIR: code that is there already is called without it."""

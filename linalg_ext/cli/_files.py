@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from linalg_ext.compiler import Kernel
     from linalg_ext.executable.explanation import Explanation
+    from linalg_ext.executable.worker_process import IsolatedKernel
     from linalg_ext.module import Module
-    from linalg_ext.worker_process import IsolatedKernel
 
 
 STDIN = "-"

@@ -33,9 +33,9 @@ from linalg_ext.errors import ArgumentError, LinalgExtError
 
 if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel
+    from linalg_ext.executable.worker_process import IsolatedKernel
     from linalg_ext.explain import Measured
     from linalg_ext.transforms.schedules.schedule import Schedule
-    from linalg_ext.worker_process import IsolatedKernel
 
 EXAMPLES = (
     "linalg-ext explain FILE.mlir",
@@ -143,8 +143,8 @@ def _compiled(
 ) -> _Explained:
     from linalg_ext.compiler import compile
     from linalg_ext.compiler.source import as_source
+    from linalg_ext.executable.worker_process import Limits, isolate
     from linalg_ext.transforms.schedules.schedule import Schedule
-    from linalg_ext.worker_process import Limits, isolate
 
     module, text = parsed_module(file, trusted=options["trusted"])
     schedule = None
@@ -192,7 +192,7 @@ def _measured(
 def _write_page(
     explained: _Explained, name: str, measured: Measured | None, threads: int, html: Path
 ) -> None:
-    from linalg_ext.asm import translated
+    from linalg_ext.dialects.asm import translated
     from linalg_ext.explain.pages import page
 
     source = explained.source if isinstance(explained.source, str) else ""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from linalg_ext.compiler import Kernel
-    from linalg_ext.worker_process import IsolatedKernel, Limits
+    from linalg_ext.executable.worker_process import IsolatedKernel, Limits
 
     Array = np.ndarray[Any, Any]
 
@@ -118,7 +118,7 @@ def run(
         limits = _limits(seconds, memory, stack)
         arguments = load_arrays(inputs)
         with waiting(f"compiling {display_name(file)}"):
-            from linalg_ext.worker_process import isolate
+            from linalg_ext.executable.worker_process import isolate
 
             text, name = read_module(file)
             kernel = isolate(text, entry, limits=limits, filename=name, **options)
@@ -164,7 +164,7 @@ def run(
 
 
 def _limits(seconds: float | None, memory: int | None, stack: int | None) -> Limits:
-    from linalg_ext.worker_process import Limits
+    from linalg_ext.executable.worker_process import Limits
 
     limits: dict[str, Any] = {
         "seconds": seconds,

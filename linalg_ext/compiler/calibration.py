@@ -15,12 +15,12 @@ import numpy as np
 
 from linalg_ext import target
 from linalg_ext.compiler import compile
+from linalg_ext.compiler.tuning.timing import Call, seconds_of, seconds_together
 from linalg_ext.runtime import threads
 from linalg_ext.target import Level, Target, using
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.model import element_bits
 from linalg_ext.target.performance import BESIDE_FUNCTIONS, FUNCTIONS, MEASURED, TYPES, Figures
-from linalg_ext.tuning.timing import Call, seconds_of, seconds_together
 
 SECONDS, LOAD = "calibration.seconds", "calibration.load"
 """Notes that are left: how long it took, and how many processes wanted a core meanwhile."""

@@ -19,11 +19,11 @@ from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
 if TYPE_CHECKING:
-    from linalg_ext.libraries.registry import Library
+    from linalg_ext.compiler.tuning import Tuning
+    from linalg_ext.executable.libraries.registry import Library
+    from linalg_ext.executable.worker_process import IsolatedKernel, Limits
     from linalg_ext.module import ModuleLike
     from linalg_ext.transforms.grouping import Search
-    from linalg_ext.tuning import Tuning
-    from linalg_ext.worker_process import IsolatedKernel, Limits
 
 
 @overload
@@ -96,7 +96,7 @@ def compile(
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
         tune: measure other plans than the model's, for this many seconds (True: 10), and take the
             fastest; this runs the module here, and so needs `trusted=True`. What is found is
-            remembered: see `linalg_ext.tuning`. `kernel.explain()` says by how much it is better.
+            remembered: see `lx.tuning`. `kernel.explain()` says by how much it is better.
         search: look for the grouping of the module's ops that costs least, and lower each group
             apart: True for a small budget, the name of a strategy, or a
             `transforms.grouping.Search` that says more. `kernel.explain()` shows what was found,
@@ -120,7 +120,7 @@ def compile(
     libraries = _files(libraries)
     checked = Options.current().checked if checked is None else checked
     if isolated is not False:
-        from linalg_ext.worker_process import Limits, isolate
+        from linalg_ext.executable.worker_process import Limits, isolate
 
         for name, given in (("tune", tune), ("search", search)):
             if given is not False:
@@ -171,8 +171,8 @@ def _compiled(
             return kernel
     from linalg_ext.compiler.module_compilation import compile_copy
     from linalg_ext.compiler.tuned import tuned
+    from linalg_ext.compiler.tuning import Tuning
     from linalg_ext.module import Module
-    from linalg_ext.tuning import Tuning
 
     tuning = Tuning.of(tune)
     if tuning is not None and not trusted:
@@ -213,7 +213,7 @@ def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> 
         if isinstance(one, str | Path):
             files.append(one)
             continue
-        from linalg_ext.libraries.registry import Library
+        from linalg_ext.executable.libraries.registry import Library
 
         if not isinstance(one, Library):
             raise ArgumentError(

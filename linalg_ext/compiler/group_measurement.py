@@ -9,11 +9,11 @@ from functools import partial
 from linalg_ext import cache
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.synthetic_arguments import arguments_of, obstacle
+from linalg_ext.compiler.tuning.timing import race
 from linalg_ext.errors import ArgumentError
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
 from linalg_ext.runtime import threads
-from linalg_ext.tuning.timing import race
 
 _SECONDS = 1.0
 """The longest time that all groupings together are measured, in seconds."""

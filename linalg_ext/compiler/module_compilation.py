@@ -21,9 +21,9 @@ from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import Clock, stage
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel, Recipe
+from linalg_ext.executable.libraries import in_force
 from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.ir.context import Borrowed, borrowed_context
-from linalg_ext.libraries import in_force
 from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.engine import Engine, engine_for

@@ -9,6 +9,8 @@ from typing import Any
 
 from linalg_ext import cache
 from linalg_ext.compiler.synthetic_arguments import arguments_of, obstacle
+from linalg_ext.compiler.tuning.search import Finding, Tuning, search
+from linalg_ext.compiler.tuning.store import entries, key_of, remember
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import Signature
 from linalg_ext.rewriting import Decision
@@ -16,8 +18,6 @@ from linalg_ext.runtime import threads
 from linalg_ext.runtime.kernel_cache import apart
 from linalg_ext.transforms.codegen.base.choices import Choices, Variation, choosing
 from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
-from linalg_ext.tuning.search import Finding, Tuning, search
-from linalg_ext.tuning.store import entries, key_of, remember
 from linalg_ext.utils.logs import logger
 
 Make = Callable[[], Kernel]

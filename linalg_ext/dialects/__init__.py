@@ -6,9 +6,8 @@ lx.dialects.gml_st.tile(x, [i, 0], [4, 8])
 
 from __future__ import annotations
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.dialects import linalg_ext
+from linalg_ext.dialects import gml_st, linalg_ext
 from linalg_ext.dialects.loading import load_dialect, load_exported
 from linalg_ext.ir.context import register_dialect
 

@@ -12,9 +12,9 @@ from linalg_ext.errors import ShapeError
 from linalg_ext.executable.explanation import Row
 from linalg_ext.executable.kernel import Kernel, times_of_calls
 from linalg_ext.executable.signature import ArrayType
+from linalg_ext.executable.worker_process import IsolatedKernel
 from linalg_ext.explain.nests import kernel_of
 from linalg_ext.target.text import seconds_text
-from linalg_ext.worker_process import IsolatedKernel
 
 _SECONDS = 0.5
 

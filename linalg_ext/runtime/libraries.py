@@ -1,7 +1,7 @@
 """Shared libraries: those that compiled code needs, their functions, and those in force.
 
-`linalg_ext.libraries` registers libraries. What is here needs neither that nor MLIR: whether a
-kernel that is there already may be called hangs on which libraries are in force.
+`linalg_ext.executable.libraries` registers libraries. What is here needs neither that nor MLIR:
+whether a kernel that is there already may be called hangs on which libraries are in force.
 """
 
 from __future__ import annotations

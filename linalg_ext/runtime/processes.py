@@ -20,13 +20,13 @@ from linalg_ext.errors import CrashError
 from linalg_ext.runtime import helper_process
 from linalg_ext.runtime.helper_process import LOST, Child, Helper, noise_file
 
-_start = partial(Child.started, "linalg_ext.compiler.worker_process")
+_start = partial(Child.started, "linalg_ext.compiler.worker_program")
 _SECONDS = 120
 """To start takes a second, and to fork milliseconds; but the machine may be busy."""
 
 
 def fork(*, compiles: bool) -> Child:
-    """A new process, which serves as `linalg_ext.compiler.worker_process` says.
+    """A new process, which serves as `linalg_ext.compiler.worker_program` says.
 
     With `compiles` it finds the compiler loaded. A CrashError if it cannot be started.
     """

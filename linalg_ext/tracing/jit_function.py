@@ -28,6 +28,7 @@ import numpy as np
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.searching import asked_search, searching
+from linalg_ext.compiler.tuning import Tuning
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.executable.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
@@ -42,7 +43,6 @@ from linalg_ext.tracing.recording import compiled, record
 from linalg_ext.tracing.values.containers import constants, flatten, unflatten
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.unsupported import refuse
-from linalg_ext.tuning import Tuning
 from linalg_ext.utils import hooks, other_libraries
 from linalg_ext.utils.hooks import Shown, is_dask
 from linalg_ext.utils.locks import Lock
@@ -429,7 +429,7 @@ def jit(
         signature: what the arguments are, each a `ShapeDtype` (or a container of them), whose open
             sizes are made of `lx.Dim`: one kernel, and other arguments raise.
         tune: seconds in which plans are measured at the first call with each set of shapes (True:
-            10); the fastest is taken and remembered: see `linalg_ext.tuning`.
+            10); the fastest is taken and remembered: see `linalg_ext.compiler.tuning`.
         search: look for the grouping of the ops that costs least: as of `linalg_ext.compile`.
     """
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.tuning import Tuning
 from linalg_ext.errors import (
     ArgumentError,
     ArityError,
@@ -38,7 +39,6 @@ from linalg_ext.tracing.values.containers import (
 )
 from linalg_ext.tracing.values.sizes import AnySize, Size, value_of
 from linalg_ext.tracing.values.trace import Demand
-from linalg_ext.tuning import Tuning
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.module_compilation import compile_copy, compile_in_place
 from linalg_ext.compiler.tuned import tuned
+from linalg_ext.compiler.tuning import Tuning
 from linalg_ext.errors import ArgumentError, SourceLocation, TraceError, caller_location
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.ir.context import borrowed_context, new_context
@@ -26,7 +27,6 @@ from linalg_ext.tracing.values.emission import materialized
 from linalg_ext.tracing.values.sizes import Size
 from linalg_ext.tracing.values.trace import Trace, new_trace, static_sizes
 from linalg_ext.tracing.values.traced import Traced
-from linalg_ext.tuning import Tuning
 
 
 def compiled(

@@ -26,10 +26,11 @@ RENAMED = {
     "linalg_ext.calling": "linalg_ext.executable",
     "linalg_ext.context": "linalg_ext.ir.context",
     "linalg_ext.diagnostics": "linalg_ext.ir.diagnostics",
-    "linalg_ext.dialects.gml_st": "linalg_ext.gml_st",
-    "linalg_ext.isolated": "linalg_ext.worker_process",
+    "linalg_ext.isolated": "linalg_ext.executable.worker_process",
+    "linalg_ext.libraries": "linalg_ext.executable.libraries",
     "linalg_ext.transforms.nests": "linalg_ext.transforms.loop_raising",
     "linalg_ext.transforms.subsets": "linalg_ext.transforms.gml_st",
+    "linalg_ext.tuning": "linalg_ext.compiler.tuning",
 }
 """Modules of version 0.1 by their old names. An import warns; version 0.3 will not have them."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from isolated_kernels import isolated
 from linalg_ext.errors import ExecutionError
-from linalg_ext.worker_process import IsolatedKernel
+from linalg_ext.executable.worker_process import IsolatedKernel
 
 Shape = tuple[int, ...]
 

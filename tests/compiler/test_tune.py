@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.compiler.tuning import Finding, Tuning
+from linalg_ext.compiler.tuning.search import search
+from linalg_ext.compiler.tuning.timing import in_turn
 from linalg_ext.errors import ArgumentError, UntrustedError
 from linalg_ext.transforms.codegen.base.choices import Choices
 from linalg_ext.transforms.codegen.contractions.plan_selection import PlannedContraction
 from linalg_ext.transforms.grouping import Search
-from linalg_ext.tuning import Finding, Tuning
-from linalg_ext.tuning.search import search
-from linalg_ext.tuning.timing import in_turn
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

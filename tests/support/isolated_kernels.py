@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import linalg_ext as lx
-from linalg_ext.worker_process import IsolatedKernel, Limits
+from linalg_ext.executable.worker_process import IsolatedKernel, Limits
 
 ADD = """
 func.func @add(%a: tensor<?x3xf32>, %b: tensor<?x3xf32>) -> tensor<?x3xf32> {

@@ -1,4 +1,4 @@
-"""Rules for sentences that a machine can see, in docstrings, messages and pages.
+"""Rules for words that a machine can see: in docstrings, comments, messages, pages and names.
 
 `sentences.toml` has the rules, the page "Glossary" the words to avoid; CONTRIBUTING says the rest.
 `python -m sentences` lists what breaks a rule, as `make lint` does.
@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import io
 import json
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,6 +31,7 @@ _LAID_OUT = re.compile(r"^ {4}|^>>>|\S {3,}\S")
 _CODE = re.compile(r"```.*?```|<!--.*?-->|^(?: {4}|\||#).*?$", re.DOTALL | re.MULTILINE)
 _BEGINS = {
     "docstring": ["docstring_begins"],
+    "comment": ["docstring_begins"],
     "page": [],
     "text": ["text_begins"],
     "message": ["text_begins", "message_begins"],
@@ -36,7 +39,7 @@ _BEGINS = {
 
 
 class Text(NamedTuple):
-    """A text with its line and its kind: `docstring`, `page`, `text`, or `message`."""
+    """A text with its line and its kind: `docstring`, `comment`, `page`, `text`, or `message`."""
 
     line: int
     kind: str
@@ -61,7 +64,7 @@ def faults(text: Text) -> Iterator[str]:
     for word, better in avoided().items():
         if re.search(rf"\b{word}\b", prose, re.IGNORECASE):
             yield f"has `{word}`: write {better}"
-    if text.kind in ("docstring", "page"):
+    if text.kind in ("docstring", "comment", "page"):
         for sentence in sentences(text.content):
             if (count := len(re.findall(r"\S*[a-z]\S*", sentence))) > RULES["longest"]:
                 yield f"has a sentence of {count} words: {sentence[:60]}..."
@@ -109,9 +112,41 @@ def _choices(node: ast.expr) -> Iterator[ast.expr]:
     yield node.left if isinstance(node, ast.BinOp) else node
 
 
+def comments(source: str) -> Iterator[Text]:
+    """Yield the comments of a module, each with the lines that it goes on in."""
+    started: Text | None = None
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        line, content = token.start[0], token.string.strip("# ")
+        goes_on = started is not None and line == started.line + started.content.count("\n") + 1
+        if started is not None and goes_on and not token.line[: token.start[1]].strip():
+            started = started._replace(content=f"{started.content}\n{content}")
+            continue
+        if started is not None:
+            yield started
+        started = Text(line, "comment", content)
+    if started is not None:
+        yield started
+
+
+def vague_names(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of each variable, parameter and function with a vague name."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                pass
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case _:
+                continue
+        if name.strip("_") in RULES["vague_names"]:
+            yield node.lineno, name
+
+
 def _written(node: ast.AST) -> str:
     if isinstance(node, ast.JoinedStr):
-        return "".join(_written(each) or "X" for each in node.values)
+        return "".join(_written(part) or "X" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
@@ -120,6 +155,9 @@ def broken(files: Iterable[Path]) -> Iterator[str]:
     for path in files:
         for text in _texts_of(path):
             yield from (f"{path}:{text.line}: {fault}" for fault in faults(text))
+        if path.suffix == ".py" and str(path).startswith(tuple(RULES["names"])):
+            for line, name in vague_names((REPOSITORY / path).read_text(encoding="utf-8")):
+                yield f"{path}:{line}: binds `{name}`: name what the value is"
 
 
 def _texts_of(path: Path) -> Iterator[Text]:
@@ -129,6 +167,7 @@ def _texts_of(path: Path) -> Iterator[Text]:
     if path.suffix == ".py" and folder in RULES["docstrings"]:
         kinds = _BEGINS if folder in RULES["messages"] else ("docstring",)
         yield from (text for text in texts(content) if text.kind in kinds)
+        yield from comments(content)
     elif path.suffix == ".md" and (folder == "docs" or path.name in RULES["pages"]):
         yield from _paragraphs(content.partition("\n## Words to avoid")[0])
     elif path.suffix == ".ipynb" and folder in RULES["docstrings"]:
@@ -139,8 +178,8 @@ def _texts_of(path: Path) -> Iterator[Text]:
 
 def _paragraphs(page: str) -> Iterator[Text]:
     blank = _CODE.sub(lambda code: "\n" * code[0].count("\n"), page)
-    for found in re.finditer(r"(?:.+\n?)+", blank):
-        yield Text(blank.count("\n", 0, found.start()) + 1, "page", found[0])
+    for paragraph in re.finditer(r"(?:.+\n?)+", blank):
+        yield Text(blank.count("\n", 0, paragraph.start()) + 1, "page", paragraph[0])
 
 
 if __name__ == "__main__":

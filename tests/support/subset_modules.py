@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import linalg_ext as lx
-from linalg_ext import gml_st
 from linalg_ext.bindings import arith, func, ir, linalg, tensor
+from linalg_ext.dialects import gml_st
 from linalg_ext.ir.context import new_context
 
 Body = Callable[..., Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.op_views import (
+from linalg_ext.dialects.gml_st.ir.op_views import (
     ACCUMULATOR_FLAGS,
     DISTRIBUTION,
     INPUT_SLOTS,
@@ -15,7 +15,7 @@ from linalg_ext.gml_st.ir.op_views import (
     LoopView,
     YieldView,
 )
-from linalg_ext.gml_st.rules import Unserved
+from linalg_ext.dialects.gml_st.rules import Unserved
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import is_unused, replace_op

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir, memref, scf
+from linalg_ext.dialects.gml_st.ir.op_views import PARALLEL, LoopView, MaterializeView, YieldView
+from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
+from linalg_ext.dialects.gml_st.ir.types import is_view_of
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import PARALLEL, LoopView, MaterializeView, YieldView
-from linalg_ext.gml_st.ir.sets import is_defined_inside
-from linalg_ext.gml_st.ir.types import is_view_of
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.gml_st._set_elements import Place

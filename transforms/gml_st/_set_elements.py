@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
+from linalg_ext.dialects.gml_st.ir.sets import subset_of
+from linalg_ext.dialects.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
 from linalg_ext.errors import ArgumentTypeError
-from linalg_ext.gml_st.ir.sets import subset_of
-from linalg_ext.gml_st.ir.types import container_shape, is_element, is_whole, subset_shape
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.mixed import Index, Size, mixed_attribute

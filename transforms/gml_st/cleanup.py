@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
-from linalg_ext.gml_st.rules import has_rule
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, MaterializeView
+from linalg_ext.dialects.gml_st.rules import has_rule
 from linalg_ext.structured.operands import producer
 from linalg_ext.structured.payload import reaches_outside_memory
 from linalg_ext.structured.sizes import SizeOf, size_of, value_of

@@ -30,12 +30,12 @@ tensorflow/mlir-hlo.
 
 from __future__ import annotations
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import MaterializeView
+from linalg_ext.dialects.gml_st.ir.sets import is_filter, subset_of
+from linalg_ext.dialects.gml_st.ir.types import is_view_of, is_whole, subset_shape
 from linalg_ext.errors import ArgumentError, SubsetError
-from linalg_ext.gml_st.ir.op_views import MaterializeView
-from linalg_ext.gml_st.ir.sets import is_filter, subset_of
-from linalg_ext.gml_st.ir.types import is_view_of, is_whole, subset_shape
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.operands import producer

@@ -33,8 +33,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
+from linalg_ext.dialects.gml_st.rules.bodies import reads_positions
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.rules.bodies import reads_positions
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.maps import collapsed_tensor, groups_of
 from linalg_ext.structured.operands import producer

@@ -27,10 +27,9 @@ is known becomes a tile. The origin is `gml-compose-set-ops` of tensorflow/mlir-
 
 from __future__ import annotations
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, SubsetError
-from linalg_ext.gml_st.ir.op_views import (
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import (
     COMBINATIONS,
     DropDimsView,
     PairView,
@@ -38,8 +37,9 @@ from linalg_ext.gml_st.ir.op_views import (
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.gml_st.ir.sets import ToNumber, called, root_of, subset_of
-from linalg_ext.gml_st.ir.types import is_container, subset_shape
+from linalg_ext.dialects.gml_st.ir.sets import ToNumber, called, root_of, subset_of
+from linalg_ext.dialects.gml_st.ir.types import is_container, subset_shape
+from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.operands import producer

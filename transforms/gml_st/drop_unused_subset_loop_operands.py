@@ -29,9 +29,9 @@ after:
 
 from __future__ import annotations
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import LoopView
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import is_unused, operations
 

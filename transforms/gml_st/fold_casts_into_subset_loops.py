@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import LoopView
+from linalg_ext.dialects.gml_st.ir.op_views import LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.operands import producer
 from linalg_ext.transforms.ir_utils.walking import operations

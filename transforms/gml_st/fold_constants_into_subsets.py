@@ -24,10 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import (
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import (
     YIELDS,
     MaterializeView,
     PointView,
@@ -35,7 +34,8 @@ from linalg_ext.gml_st.ir.op_views import (
     TileView,
     YieldView,
 )
-from linalg_ext.gml_st.ir.types import materialized_type, static
+from linalg_ext.dialects.gml_st.ir.types import materialized_type, static
+from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.mixed import Index
 

@@ -41,7 +41,7 @@ inserted.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, LoopView
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.operands import producer
 

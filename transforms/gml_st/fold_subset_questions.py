@@ -26,10 +26,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linalg_ext.bindings import arith, ir
+from linalg_ext.dialects.gml_st.ir.op_views import QUERIES, IsEmptyView, QueryView
+from linalg_ext.dialects.gml_st.ir.sets import pair_of, subset_of
+from linalg_ext.dialects.gml_st.ir.types import static
 from linalg_ext.errors import ArgumentError, LoweringError, SubsetError
-from linalg_ext.gml_st.ir.op_views import QUERIES, IsEmptyView, QueryView
-from linalg_ext.gml_st.ir.sets import pair_of, subset_of
-from linalg_ext.gml_st.ir.types import static
 from linalg_ext.rewriting import MatchFailure, Rewriter, rewrite
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.index_sets import Filter, containment, emptiness

@@ -19,7 +19,7 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import LOOPS
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS
 from linalg_ext.rewriting import Report, module_pass
 
 from .cleanup import resolve_dims, tidy

@@ -54,11 +54,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, memref, scf, tensor
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
+from linalg_ext.dialects.gml_st.ir.sets import dependences, is_defined_inside, is_filter
+from linalg_ext.dialects.gml_st.ir.types import static
 from linalg_ext.errors import LoweringError
 from linalg_ext.executable.explanation import Told
-from linalg_ext.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
-from linalg_ext.gml_st.ir.sets import dependences, is_defined_inside, is_filter
-from linalg_ext.gml_st.ir.types import static
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.transforms.gml_st._nest import (

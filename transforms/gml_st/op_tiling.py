@@ -7,13 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import FullView, LoopView
+from linalg_ext.dialects.gml_st.ir.sets import subset_of
+from linalg_ext.dialects.gml_st.rules import (
+    PARALLEL,
+    REDUCTION,
+    Accumulation,
+    Rule,
+    Unserved,
+    rule_of,
+)
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import FullView, LoopView
-from linalg_ext.gml_st.ir.sets import subset_of
-from linalg_ext.gml_st.rules import PARALLEL, REDUCTION, Accumulation, Rule, Unserved, rule_of
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.operands import producer, static_sizes

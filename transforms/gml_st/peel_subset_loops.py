@@ -22,12 +22,18 @@ stays one; so does one whose range is shorter than its step.
 
 from __future__ import annotations
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import (
+    LOOPS,
+    YIELDS,
+    LoopView,
+    MaterializeView,
+    TileView,
+)
+from linalg_ext.dialects.gml_st.ir.types import subset_shape
+from linalg_ext.dialects.gml_st.rules import Unserved
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import LOOPS, YIELDS, LoopView, MaterializeView, TileView
-from linalg_ext.gml_st.ir.types import subset_shape
-from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.constants import integer_constant

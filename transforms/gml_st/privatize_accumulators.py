@@ -63,10 +63,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS, LoopView, YieldView
-from linalg_ext.gml_st.ir.sets import is_filter
+from linalg_ext.dialects import gml_st
+from linalg_ext.dialects.gml_st.ir.op_views import ACCUMULATOR_FLAGS, LoopView, YieldView
+from linalg_ext.dialects.gml_st.ir.sets import is_filter
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum

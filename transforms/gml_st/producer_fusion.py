@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 
 from linalg_ext.bindings import ir
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, LoopView, MaterializeView
+from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside, is_inside
+from linalg_ext.dialects.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView, MaterializeView
-from linalg_ext.gml_st.ir.sets import is_defined_inside, is_inside
-from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.operands import producer as producer_of
 from linalg_ext.structured.payload import reaches_outside_memory

@@ -41,7 +41,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import LOOPS, LoopView
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, LoopView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.symbolic.integers import is_le

@@ -15,7 +15,7 @@ after, with tile_sizes=[4]:
       "gml_st.set_yield"(%s, %y, %yt) ...
     }) ... -> tensor<80xf32>
 
-Every op that a rule of `linalg_ext.gml_st.rules` serves can be tiled. The dimensions
+Every op that a rule of `linalg_ext.dialects.gml_st.rules` serves can be tiled. The dimensions
 are those of its domain: the iteration space of a structured op, the indices of the result of any
 other. The last part of a dimension that a size does not divide is shorter.
 """
@@ -26,9 +26,9 @@ import math
 from collections.abc import Callable
 
 from linalg_ext.bindings import ir
+from linalg_ext.dialects.gml_st.rules import PARALLEL, Rule, Unserved, rule_of
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.executable.explanation import Told
-from linalg_ext.gml_st.rules import PARALLEL, Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.target import Target, current

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.sets import is_defined_inside
+from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.operands import producer

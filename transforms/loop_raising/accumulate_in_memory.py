@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from linalg_ext.bindings import ir, memref, scf
-from linalg_ext.gml_st.ir.sets import is_defined_inside
+from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report, module_pass
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.operands import producer

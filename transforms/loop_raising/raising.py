@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
+from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.errors import SubsetError
-from linalg_ext.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.maps import maps_attribute

@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.bindings import func, ir, linalg, memref, scf, tensor
-from linalg_ext.gml_st.ir.sets import is_defined_inside
+from linalg_ext.dialects.gml_st.ir.sets import is_defined_inside
 from linalg_ext.rewriting import MatchFailure, Report
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.mixed import mixed, segments

@@ -29,7 +29,14 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LibraryError
-from linalg_ext.libraries import SYMBOL, Gemm, Library, NativeFunction, OperandType, in_force
+from linalg_ext.executable.libraries import (
+    SYMBOL,
+    Gemm,
+    Library,
+    NativeFunction,
+    OperandType,
+    in_force,
+)
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations, place, select
 from linalg_ext.transforms.rewrites.call_stubs import adopt

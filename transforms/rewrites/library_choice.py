@@ -11,7 +11,7 @@ from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import LibraryError, LinalgExtError
-from linalg_ext.libraries import (
+from linalg_ext.executable.libraries import (
     Gemm,
     Library,
     NativeFunction,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
-from linalg_ext.libraries import Gemm
+from linalg_ext.executable.libraries import Gemm
 from linalg_ext.structured.contraction import fill_number
 from linalg_ext.structured.contraction_form import Contraction
 from linalg_ext.transforms.ir_utils.arithmetic import index

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.libraries import in_force
+from linalg_ext.executable.libraries import in_force
 from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.transforms.rewrites.library_choice import Chosen, asked_names, choose
 from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
+from linalg_ext.dialects.gml_st.rules import REDUCTION, Rule, Unserved, rule_of
 from linalg_ext.errors import ArgumentError, ScheduleError
-from linalg_ext.gml_st.rules import REDUCTION, Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
 from linalg_ext.transforms.gml_st.cleanup import tidy
 from linalg_ext.transforms.gml_st.fuse_into_subset_loops import fuse_all

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap, linear_terms
-from linalg_ext.gml_st.rules.bodies import as_generic
+from linalg_ext.dialects.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.mixed import mixed_attribute
 from linalg_ext.structured.sizes import as_number, index, size_of, value_of

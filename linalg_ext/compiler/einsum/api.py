@@ -76,7 +76,7 @@ def einsum(
         outs: on MLIR values, the destination; a tensor of neutral elements by default.
         threads: how many may work on it where it is large; by default `lx.threads.current()`.
         tune: seconds in which plans are measured when these shapes come first (True: 10); the
-            fastest is used, now and later: see `linalg_ext.tuning`. `out` must then have memory of
+            fastest is used, now and later: see `lx.tuning`. `out` must then have memory of
             its own.
         backend: `"kernel"` to have a kernel compute it, compiled for these shapes when they come
             first, and NumPy nothing; `"auto"` for what is said below. By default what

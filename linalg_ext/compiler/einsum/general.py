@@ -97,7 +97,7 @@ def evaluated(
         return on_values(request, arrays, outs)
     in_force = nullcontext() if threads is None else using(threads)
     if tune is not None and tune is not False:
-        from linalg_ext.tuning import Tuning  # which loads MLIR
+        from linalg_ext.compiler.tuning import Tuning  # which loads MLIR
 
         with in_force:
             return hooks.facade("calls").einsum_tuned(request, arrays, out, Tuning.of(tune))

@@ -66,8 +66,8 @@ class ElementwiseOp(_StructuredOp, name="elementwise"):
 class SpelledOp(LinalgExt.Operation, name="spelled"):
     """A structured op in a spelling that MLIR's parser does not know, on its way to its meaning.
 
-    It lives between the parser and `linalg_ext.asm`, which knows by its `number` how it was
-    written, and in a module that is printed that way; no transformation ever sees one.
+    It lives between the parser and `dialects.asm`, which knows by its `number` how it was written,
+    and in a module that is printed that way; no transformation ever sees one.
     """
 
     __annotations__ = {

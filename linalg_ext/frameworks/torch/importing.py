@@ -19,6 +19,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import CrashError, IRError
+from linalg_ext.executable.libraries import in_force
 from linalg_ext.frameworks.kernels import ENTRY
 from linalg_ext.frameworks.recurrent_cells import CELLS
 from linalg_ext.frameworks.requirements import torch, torch_importer
@@ -34,7 +35,6 @@ from linalg_ext.frameworks.torch_dialect import (
 )
 from linalg_ext.ir.context import new_context
 from linalg_ext.ir.diagnostics import Diagnostic, joined
-from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
 from linalg_ext.transforms.codegen.base.parameters import PARAMETER

@@ -11,9 +11,9 @@ import pytest
 from linalg_ext import target
 from linalg_ext.compiler import calibration, compile
 from linalg_ext.compiler.calibration import aligned
+from linalg_ext.compiler.tuning.timing import seconds_of, seconds_together
 from linalg_ext.target import stored
 from linalg_ext.target.performance import MEASURED
-from linalg_ext.tuning.timing import seconds_of, seconds_together
 
 
 class FakeClock:

@@ -17,8 +17,8 @@ from fuzz.mutations import mutated, mutated_bytes
 from fuzz.open_modules import OpenModule
 from fuzz.seeds import seeds
 from linalg_ext.errors import CrashError, LinalgExtError
+from linalg_ext.executable.worker_process import IsolatedKernel, Limits, isolate
 from linalg_ext.module import Module
-from linalg_ext.worker_process import IsolatedKernel, Limits, isolate
 
 _LIMITS = Limits(seconds=30, memory=1 << 30)
 """Time enough for a machine that is busy: what takes longer does not end."""

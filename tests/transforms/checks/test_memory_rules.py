@@ -10,9 +10,9 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext import bindings
+from linalg_ext.dialects.gml_st.definitions import GmlSt
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt
 from linalg_ext.errors import LoweringError
-from linalg_ext.gml_st.definitions import GmlSt
 from linalg_ext.rewriting.registry import all_passes
 from linalg_ext.transforms.checks import memory_rules
 

@@ -9,7 +9,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st import definitions
+from linalg_ext.dialects.gml_st import definitions
 from linalg_ext.structured.maps import line_of
 from linalg_ext.transforms.gml_st import producer_fusion
 from linalg_ext.transforms.gml_st.op_tiling import part_of

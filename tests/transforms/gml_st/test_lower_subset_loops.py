@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext import gml_st
 from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.dialects import gml_st
 from linalg_ext.errors import ExecutionError, LoweringError
 from subset_modules import (
     add,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir, linalg
+from linalg_ext.dialects import gml_st
 from linalg_ext.errors import ExecutionError
 from subset_modules import add, doubled, kernel_of, numbers
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.dialects.gml_st.ir.op_views import LOOPS
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import select
 from tiled_modules import Program, outcome, short

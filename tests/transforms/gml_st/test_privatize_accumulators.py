@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext import gml_st
 from linalg_ext.bindings import ir
+from linalg_ext.dialects import gml_st
 from subset_modules import add, doubled, reduce_points, reduce_tiles, subset_module
 
 RNG = np.random.default_rng(11)

@@ -14,7 +14,7 @@ import pytest
 
 from core_ops import assert_same, build
 from linalg_ext.compiler import compile as compile_module
-from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
+from linalg_ext.dialects.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.module import Module
 from linalg_ext.transforms.gml_st.op_tiling import Cut, tile_op
 from linalg_ext.transforms.ir_utils.walking import select

@@ -155,7 +155,7 @@ def test_sizes_that_do_not_fit_are_found_at_run_time() -> None:
 
 def test_it_is_tiled_across_its_dimension() -> None:
     from destination_ops import text_of
-    from linalg_ext.gml_st.rules import rule_of
+    from linalg_ext.dialects.gml_st.rules import rule_of
     from linalg_ext.ir.context import new_context
 
     text = text_of(

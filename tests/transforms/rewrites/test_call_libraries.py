@@ -12,7 +12,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ExecutionError, LibraryError
-from linalg_ext.libraries import in_force
+from linalg_ext.executable.libraries import in_force
 from linalg_ext.transforms.rewrites import call_libraries as file
 from native_library import ADD, DENSE, PRODUCT, SCALED, SOURCE, count, shared_library
 from rewrite_texts import function, parsed, sections

@@ -1,0 +1,167 @@
+"""`tensor.concat` and `linalg_ext.concatenate`: each operand gives what of it the part meets.
+
+A part that stands across two operands takes the end of one and the beginning of the next, and
+nothing of the others. An element is that of the operand which holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from linalg_ext.bindings import arith, ir, scf, tensor
+from linalg_ext.dialects.gml_st.rules.protocol import (
+    Pair,
+    Rule,
+    Take,
+    TakeElement,
+    known_size,
+    require_unit_strides,
+)
+from linalg_ext.structured.destination_ops import Concatenate
+from linalg_ext.structured.extension import SEGMENTS, segments
+from linalg_ext.structured.sizes import met, size_of, sizes_of, tensor_type, value_of
+from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.integers import Number, is_eq, is_le
+
+
+class _JoiningRule(Rule):
+    """Tensors one after another along a dimension."""
+
+    def __init__(self, op: ir.Operation, inputs: Sequence[ir.Value], along: int) -> None:
+        super().__init__(op)
+        self._inputs, self._along = inputs, along
+
+    @property
+    def _lengths(self) -> list[Number]:
+        return [size_of(each, self._along) for each in self._inputs]
+
+    @property
+    def _length(self) -> Number:
+        return sum(self._lengths, start=0)
+
+    def _parts(self, part: Tile) -> list[Tile]:
+        """Return the overlap of a part with each input; of size 0 where it meets none."""
+        require_unit_strides(self.op, part)
+        parts = []
+        offset = part.offset(self._along)
+        for length in self._lengths:
+            begin, size = met(offset, part.size(self._along), length)
+            parts.append(Tile(self._with(part.offsets, begin), self._with(part.sizes, size)))
+            offset = offset - length
+        return parts
+
+    def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
+        """An element, taken of the input that holds it.
+
+        One input is asked after another, in regions of `scf.if`: no other is read.
+        """
+        self._demand_fit()
+        lengths = self._lengths
+        type_ = ir.ShapedType(self.op.results[0].type).element_type
+
+        def pick(at: int, index: Number) -> ir.Value:
+            length = lengths[at]
+            inside = is_le(index + 1, length)
+            if at == len(lengths) - 1 or inside is True:
+                return take(at, Point(tuple(self._with(point.indices, index))))
+            if inside is False:
+                return pick(at + 1, index - length)
+            holds = arith.CmpIOp(arith.CmpIPredicate.slt, value_of(index), value_of(length)).result
+            chosen = scf.IfOp(holds, [type_], has_else=True)
+            builders: list[Callable[[], ir.Value]] = [
+                lambda: take(at, Point(tuple(self._with(point.indices, index)))),
+                lambda: pick(at + 1, index - length),
+            ]
+            for region, build in zip(chosen.operation.regions, builders, strict=True):
+                with ir.InsertionPoint(region.blocks[0]):
+                    scf.YieldOp([build()])
+            return chosen.results[0]
+
+        return [pick(0, point.indices[self._along])]
+
+    def _with(self, numbers: tuple[Number, ...], number: Number) -> list[Number]:
+        return [*numbers[: self._along], number, *numbers[self._along + 1 :]]
+
+
+class ConcatRule(_JoiningRule):
+    """`tensor.concat`."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        super().__init__(op, list(op.operands), ir.IntegerAttr(op.attributes["dim"]).value)
+
+    def _sizes(self) -> list[Number]:
+        return self._with(sizes_of(self.op.operands[0]), self._length)
+
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
+        tiles = [each for each in parts if each is not None]
+        # An operand that no such part meets is left out.
+        kept = [at for at, each in enumerate(tiles) if each.size(self._along) != 0] or [0]
+        values = [take(at, tiles[at]) for at in kept]
+        if len(values) == 1:
+            return values
+        shapes = [ir.ShapedType(value.type) for value in values]
+        is_open = any(each.is_dynamic_dim(self._along) for each in shapes)
+        type_ = tensor_type(part.sizes, self.op.results[0].type)
+        sizes = [ir.ShapedType(type_).get_dim_size(at) for at in range(part.rank)]
+        sizes[self._along] = (
+            ir.ShapedType.get_dynamic_size()
+            if is_open
+            else sum(each.get_dim_size(self._along) for each in shapes)
+        )
+        inferred = ir.RankedTensorType.get(sizes, ir.ShapedType(type_).element_type)
+        made: ir.Value = tensor.ConcatOp(inferred, self._along, values).result
+        return [made if made.type == type_ else tensor.CastOp(type_, made).result]
+
+
+class ConcatenateRule(_JoiningRule):
+    """`linalg_ext.concatenate`, which has a destination."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        view = Concatenate.of(op)
+        super().__init__(op, view.inputs, view.dimension)
+        self._init = view.init
+        self.destinations = (len(view.inputs),)
+
+    def _sizes(self) -> list[Number]:
+        return [
+            known_size(size, *(size_of(each, dim) for each in self._inputs))
+            if dim != self._along
+            else known_size(size, self._length)
+            for dim, size in enumerate(sizes_of(self._init))
+        ]
+
+    def _parts(self, part: Tile) -> list[Tile]:
+        return [*super()._parts(part), part]
+
+    def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
+        along = self._along
+        tiles = [each for each in parts[:-1] if each is not None]
+        # An input that no such part meets is left out.
+        inputs = {
+            at: each for at, each in enumerate(tiles) if is_eq(each.size(along), 0) is not True
+        }
+        if len(inputs) == 1:
+            ((at, only),) = inputs.items()
+            if is_eq(only.size(along), part.size(along)) is True:
+                return [take(at, only)]
+        values = [take(at, each) for at, each in (inputs or {0: tiles[0]}).items()]
+        init = take(len(tiles), part)
+        new = ir.Operation.create(
+            self.op.name,
+            results=[init.type],
+            operands=[*values, init],
+            attributes={**dict(self.op.attributes.items()), SEGMENTS: segments(len(values))},
+        )
+        return list(new.results)
+
+    def _equal_sizes(self) -> Iterable[Pair]:
+        sizes = self.domain.sizes
+        pairs = [
+            (size_of(each, dim), size)
+            for each in (*self._inputs, self._init)
+            for dim, size in enumerate(sizes)
+            if dim != self._along
+        ]
+        along = sizes[self._along]
+        pairs += [(self._length, along), (size_of(self._init, self._along), along)]
+        return pairs

@@ -1,6 +1,0 @@
-"""The compilation and the run of untrusted modules, in a worker process with limits."""
-
-from linalg_ext.worker_process.exchange import Limits
-from linalg_ext.worker_process.kernel import IsolatedKernel, isolate
-
-__all__ = ["IsolatedKernel", "Limits", "isolate"]
