@@ -105,8 +105,10 @@ def _move(op: Any, waiting: _Waiting) -> bool:
 
 
 def _expand_producer(source: Any, op: Any, waiting: _Waiting) -> bool:
-    """Have an op compute the expansion of its result, where nothing else reads it."""
+    """Have an op compute the expansion of its result, which an op that it may join reads alone."""
     if sum(1 for result in source.results for _ in result.uses) > 1:
+        return False
+    if not any(_may_join(use.owner.operation, waiting) for use in op.results[0].uses):
         return False
     number = ir.OpResult(op.operands[0]).result_number
     at = input_count(source) + number
@@ -120,6 +122,10 @@ def _expand_producer(source: Any, op: Any, waiting: _Waiting) -> bool:
     waiting.erase(op)
     source.erase()
     return True
+
+
+def _may_join(reader: Any, waiting: _Waiting) -> bool:
+    return reader.name == "linalg.generic" and reader.results[0] not in waiting.nests
 
 
 def _expand_reader(op: Any, waiting: _Waiting) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,30 @@ def test_a_fill_is_made_in_the_shape_that_it_is_read_in() -> None:
     module = lx.parse(text)
     fuse_producers(module)
     assert "expand_shape" not in str(module)
+
+
+BIAS_OF_HEADS = """
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+func.func @f(%x: tensor<5x12xf32>, %b: tensor<12xf32>) -> tensor<5x1x4xf32> {
+  %e = tensor.empty() : tensor<5x12xf32>
+  %s = linalg.generic {
+    indexing_maps = [#rows, #columns, #rows], iterator_types = ["parallel", "parallel"]
+  } ins(%x, %b : tensor<5x12xf32>, tensor<12xf32>) outs(%e : tensor<5x12xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %t = arith.addf %p, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<5x12xf32>
+  %h = tensor.expand_shape %s [[0], [1, 2]] output_shape [5, 3, 4]
+    : tensor<5x12xf32> into tensor<5x3x4xf32>
+  %r = tensor.extract_slice %h[0, 1, 0] [5, 1, 4] [1, 1, 1]
+    : tensor<5x3x4xf32> to tensor<5x1x4xf32>
+  return %r : tensor<5x1x4xf32>
+}"""
+
+
+def test_no_op_is_expanded_for_readers_that_it_cannot_join() -> None:
+    module = lx.parse(BIAS_OF_HEADS)
+    fuse_producers(module)
+    (loops,) = re.findall(r"iterator_types = \[(.*?)\]", str(module))
+    assert loops.count("parallel") == 2
