@@ -7,7 +7,7 @@ import re
 import pytest
 
 from resources import project_files
-from sentences import GLOSSARY, Text, avoided, broken, faults, texts
+from sentences import GLOSSARY, Text, avoided, broken, comments, faults, texts, vague_names
 
 ODD = (
     ("docstring", "What an outer loop embeds into an inner one, that embeds further inwards."),
@@ -84,3 +84,17 @@ def test_the_glossary_defines_each_term_once() -> None:
     assert len(terms) == len(set(terms)) > 60
     assert len(avoided()) > 15
     assert not set(terms) & set(avoided())
+
+
+def test_comments_are_read_whole() -> None:
+    source = "x = 1  # a size\n# Where the first\n# is that equals\ny = 2\n# another"
+    assert [(text.line, text.content) for text in comments(source)] == [
+        (1, "a size"),
+        (2, "Where the first\nis that equals"),
+        (5, "another"),
+    ]
+
+
+def test_names_that_say_nothing_are_found() -> None:
+    source = "def what(found, count):\n    for each in found:\n        total = each\n"
+    assert sorted(vague_names(source)) == [(1, "found"), (1, "what"), (2, "each")]

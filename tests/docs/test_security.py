@@ -10,8 +10,8 @@ UNTRUSTED = "transforms/checks/test_refuse_untrusted.py"
 CHECKED = "cache/test_checked.py"
 STORE = "cache/test_store.py"
 EXPORTED = "executable/export/test_exported_kernels.py"
-APART = "worker_process/test_kept_apart.py"
-LIMITS = "worker_process/test_kernel_limits.py"
+APART = "executable/worker_process/test_kept_apart.py"
+LIMITS = "executable/worker_process/test_kernel_limits.py"
 
 HELD = {
     "must belong to you or to root": f"{CHECKED}::test_what_belongs_to_another_user_is_refused",
@@ -53,7 +53,7 @@ HELD = {
         f"{STORE}::test_a_planted_entry_is_absent_and_removed"
     ),
     "is read where others could not have written it": (
-        "tuning/test_store.py::test_what_others_could_have_written_is_ignored_with_a_warning"
+        "compiler/tuning/test_store.py::test_what_others_could_have_written_is_ignored_with_a_warning"
     ),
     "refuses, naming each and its place": f"{UNTRUSTED}::test_dangers_are_named_with_their_place",
     "ops of the `llvm` dialect that are not arithmetic": (
@@ -79,7 +79,7 @@ HELD = {
     "`Limits(memory=4 << 30)`": f"{LIMITS}::test_more_memory_than_is_allowed",
     "`Limits(stack=8 << 20)`": f"{LIMITS}::test_more_stack_than_is_allowed",
     "copied back to the arguments that it may write": (
-        "worker_process/test_isolated.py::test_arguments_are_written_where_they_lie"
+        "executable/worker_process/test_isolated.py::test_arguments_are_written_where_they_lie"
     ),
     "which keeps it under keys and names of its own": f"{APART}::test_what_was_compiled_is_found",
     "gives it to worker processes alone": f"{APART}::test_no_other_process_runs_it",

@@ -113,21 +113,23 @@ def _choices(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def comments(source: str) -> Iterator[Text]:
-    """Yield the comments of a module, each with the lines that it goes on in."""
-    started: Text | None = None
+    """Yield the comments of a module; lines of their own that follow each other are one."""
+    lines: list[str] = []
+    end = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT:
             continue
-        line, content = token.start[0], token.string.strip("# ")
-        goes_on = started is not None and line == started.line + started.content.count("\n") + 1
-        if started is not None and goes_on and not token.line[: token.start[1]].strip():
-            started = started._replace(content=f"{started.content}\n{content}")
-            continue
-        if started is not None:
-            yield started
-        started = Text(line, "comment", content)
-    if started is not None:
-        yield started
+        line, column = token.start
+        is_alone = not token.line[:column].strip()
+        if lines and (line != end + 1 or not is_alone):
+            yield Text(end - len(lines) + 1, "comment", "\n".join(lines))
+            lines = []
+        lines.append(token.string.strip("# "))
+        end = line if is_alone else -1
+        if not is_alone:
+            yield Text(line, "comment", lines.pop())
+    if lines:
+        yield Text(end - len(lines) + 1, "comment", "\n".join(lines))
 
 
 def vague_names(source: str) -> Iterator[tuple[int, str]]:
@@ -155,7 +157,7 @@ def broken(files: Iterable[Path]) -> Iterator[str]:
     for path in files:
         for text in _texts_of(path):
             yield from (f"{path}:{text.line}: {fault}" for fault in faults(text))
-        if path.suffix == ".py" and str(path).startswith(tuple(RULES["names"])):
+        if _is_code(path):
             for line, name in vague_names((REPOSITORY / path).read_text(encoding="utf-8")):
                 yield f"{path}:{line}: binds `{name}`: name what the value is"
 
@@ -167,13 +169,18 @@ def _texts_of(path: Path) -> Iterator[Text]:
     if path.suffix == ".py" and folder in RULES["docstrings"]:
         kinds = _BEGINS if folder in RULES["messages"] else ("docstring",)
         yield from (text for text in texts(content) if text.kind in kinds)
-        yield from comments(content)
+        if _is_code(path):
+            yield from comments(content)
     elif path.suffix == ".md" and (folder == "docs" or path.name in RULES["pages"]):
         yield from _paragraphs(content.partition("\n## Words to avoid")[0])
     elif path.suffix == ".ipynb" and folder in RULES["docstrings"]:
         for cell in json.loads(content)["cells"]:
             if cell["cell_type"] == "markdown":
                 yield from _paragraphs("".join(cell["source"]))
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix == ".py" and str(path).startswith(tuple(RULES["code"]))
 
 
 def _paragraphs(page: str) -> Iterator[Text]:
