@@ -22,6 +22,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.errors import BindingsError
+from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.module_aliases import AliasFinder
 
 if TYPE_CHECKING:
@@ -122,13 +123,17 @@ def alias_as_mlir() -> None:
 
 _chosen: str | None = None
 
+_importing = Lock()
+"""The provider's modules import each other in a circle, in which two threads meet half a module."""
+
 
 def _module(name: str) -> Any:
     try:
         path = _NAMES[name]
     except KeyError:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    module = importlib.import_module(f"{provider()}.{path}")
+    with _importing:
+        module = importlib.import_module(f"{provider()}.{path}")
     globals()[name] = module
     return module
 

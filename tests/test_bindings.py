@@ -157,3 +157,23 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         bindings.nothing  # type: ignore[attr-defined]  # noqa: B018
     assert {"ir", "linalg", "provider"} <= set(dir(bindings))
+
+
+AT_ONCE = """
+import sys, threading
+from linalg_ext import bindings
+sys.setswitchinterval(1e-6)
+names = ["irdl", "ir", "linalg", "passmanager", "rewrite", "ext", "func", "execution_engine"]
+start = threading.Barrier(len(names))
+def first_use(name):
+    start.wait()
+    getattr(bindings, name)
+threads = [threading.Thread(target=first_use, args=(name,)) for name in names]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(bindings.ir.Context().is_dialect_loaded("irdl"))
+"""
+
+
+def test_the_first_use_may_be_in_several_threads_at_once() -> None:
+    assert {_output(AT_ONCE) for _ in range(5)} == {"True"}
