@@ -21,6 +21,7 @@ from linalg_ext.tracing.functions.array_api import namespace as namespace
 from linalg_ext.tracing.functions.indexing import Selection, expanded, indexed, is_array, is_whole
 from linalg_ext.tracing.functions.numpy_functions import FUNCTIONS, record_function
 from linalg_ext.tracing.functions.numpy_functions import recorded_names as recorded_names
+from linalg_ext.tracing.functions.reinterpretation import reinterpreted
 from linalg_ext.tracing.functions.slicing import line_of_result
 from linalg_ext.tracing.functions.ufuncs import record_ufunc
 from linalg_ext.tracing.functions.updates import WRITERS, add_at, replaced, updated
@@ -140,10 +141,24 @@ def _is_one_run(items: Sequence[Any]) -> bool:
 
 
 @_at_users_line
+def on_view(value: Traced, dtype: Any) -> Any:
+    """Read the memory of a value as another dtype: `x.view(dtype)`."""
+    if dtype is None:
+        return value[...]
+    if isinstance(value, Known):
+        return computed(lambda array: array.view(dtype), (value,), {})
+    view = View(
+        lambda base: reinterpreted(base, dtype),
+        lambda base, new: reinterpreted(new, base.dtype),
+    )
+    return reinterpreted(value, dtype).shows(value, view)
+
+
+@_at_users_line
 def on_assignment(value: Traced, index: Any, new: Any) -> None:
     """Write into a value: `x[index] = new`."""
-    is_part = isinstance(new, Traced) and new.view is not None and new.base is value
-    if is_part and new.view.index is index and index is not None:
+    is_part = isinstance(new, Traced) and new.base_view is not None and new.base is value
+    if is_part and new.base_view.index is index and index is not None:
         return  # `x[index] += y`, which has written into the part already
     if isinstance(new, Selection):
         mask = as_traced(revealed(index))
@@ -235,7 +250,7 @@ def _apart(result: Any, values: Sequence[Any]) -> Any:
     def apart(each: Any) -> Any:
         if not isinstance(each, Traced):
             return each
-        is_operand = each.view is not None or any(each is operand for operand in operands)
+        is_operand = each.base_view is not None or any(each is operand for operand in operands)
         return each.apart() if is_operand else each
 
     return mapped(apart, result)

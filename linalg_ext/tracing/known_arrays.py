@@ -71,9 +71,9 @@ class Known(Traced):
         self._take(value)
 
     def _take_from(self, base: Traced) -> None:
-        if self.view is not None and self.view.read is not None:
-            found = self.view.read(base)
-            self.view = found.view or View(self.view.read, None, _UNWRITABLE)
+        if self.base_view is not None and self.base_view.read is not None:
+            found = self.base_view.read(base)
+            self.base_view = found.base_view or View(self.base_view.read, None, _UNWRITABLE)
             self._take(found)
 
     def _in_place(self, ufunc: Any, other: Any) -> Traced:

@@ -163,7 +163,7 @@ def _results(name: str, returned: Any) -> tuple[list[Traced], Structure]:
         raise ArgumentError(f"{name} returns {returned!r} under jit", expected="a traced array")
     for leaf in leaves:
         if isinstance(leaf, Selection):
-            leaf.refuse("the result")
+            leaf.refuse("the result", leaf.line)
         if not isinstance(leaf, Traced | np.ndarray | np.generic | float | int | complex | Size):
             raise ArgumentError(
                 f"{name} returns {leaf!r} under jit",

@@ -24,7 +24,7 @@ import linalg_ext as lx
 # Of JAX's arrays under `pytest.approx`, which no einsum of ours comes near.
 _DESELECTED = ("tests/test_backends.py::test_jax_jit_gradient",)
 
-# Bits of two calls: NumPy computes the first, and a kernel, worth compiling by then, may the second.
+# Bits of two calls: NumPy may compute the first, and a kernel, worth compiling by then, the second.
 _DESELECTED_WITH_NUMPY = ("tests/test_sharing.py::test_sharing_value",)
 
 

@@ -193,6 +193,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "along": (lambda x: np.apply_along_axis(lambda r: np.sort(r)[:2] * np.ones(2), 1, x), (A,)),
     "gcd": (lambda x: np.gcd(x, 12), (np.arange(6),)),
     "reduceat": (lambda x: np.add.reduceat(x, [0, 2]), (V,)),
+    "logaddexp.reduce": (lambda x: np.logaddexp.reduce(x), (V,)),
+    "subtract.accumulate": (lambda x: np.subtract.accumulate(x), (V,)),
     "frexp": (np.frexp, (V,)),
 }
 

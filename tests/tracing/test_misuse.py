@@ -36,7 +36,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
         np.unique,
         np.roots,
         np.float32,
-        np.hypot.reduce,
+        lambda x: f"{x[0, 0]:.2f}",
         lambda x: np.exp(x, where=x > 0),
         lambda x: np.isnat(x),
     ],
@@ -192,3 +192,13 @@ def test_traced_bins_that_go_down_stop_the_run() -> None:
     assert compute(X, np.array([0, 2, 6])).tolist() == [2, 4]
     with pytest.raises(ExecutionError, match="bins have to grow"):
         compute(X, np.array([0, 2, 1]))
+
+
+def test_elements_that_are_selected_and_returned_are_refused_where_they_are_selected() -> None:
+    def positive(x: Any) -> Any:
+        return x[x > 0]
+
+    with pytest.raises(TraceError, match="how many elements") as caught:
+        lx.jit(positive)(X)
+    assert caught.value.where is not None
+    assert caught.value.where.function == "positive"

@@ -469,3 +469,16 @@ def test_corrections_of_variances() -> None:
     check(
         lambda x: (np.var(x, correction=1), np.nanvar(x, correction=0.5), np.nanstd(x, ddof=1)), X
     )
+
+
+def test_methods_of_arrays() -> None:
+    def written(x: Any) -> Any:
+        low, changed = x.copy(), x.copy()
+        low.partition(2)
+        changed.put([1, 7], [0.5, 2.5])
+        return low[:, 2], changed
+
+    check(written, X)
+    check(lambda x: x.compress([True, False, True], axis=1), X)
+    check(lambda x: np.sort(x[0]).searchsorted(x), X)
+    check(lambda x: np.take_along_axis(x, x.argpartition(2), -1)[:, 2], X)

@@ -16,7 +16,14 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from linalg_ext.definition.initial import neutral_element
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.errors import (
+    ArgumentError,
+    DTypeError,
+    ShapeError,
+    SourceLocation,
+    TraceError,
+    caller_location,
+)
 from linalg_ext.tracing.functions.creation import arange
 from linalg_ext.tracing.functions.shaping import as_shape, flip, ravel, reshape, with_axes_of_one
 from linalg_ext.tracing.functions.slicing import Part, extracted, part_of
@@ -309,12 +316,14 @@ class Selection(NDArrayOperatorsMixin):
     Attributes:
         value: all elements.
         mask: the mask.
+        line: the place where they are selected.
     """
 
     __array_priority__ = 2000
 
     def __init__(self, value: Traced, mask: Traced) -> None:
         self.value, self.mask = value.apart(), mask.apart()
+        self.line = caller_location()
 
     @property
     def dtype(self) -> Any:
@@ -352,11 +361,12 @@ class Selection(NDArrayOperatorsMixin):
             demand(same, "two selections of elements are by masks that differ")
         return other.value
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str, line: SourceLocation | None = None) -> NoReturn:
         """Raise the TraceError for what needs the number of the elements."""
-        refuse(
+        raise TraceError(
             f"{what} of x[mask]: how many elements a traced mask selects is not known",
-            "write np.where(mask, x, otherwise), or say how many: x[lx.nonzero(mask, size=n)]",
+            where=line or caller_location(),
+            hint="write np.where(mask, x, otherwise), or say how many: x[lx.nonzero(mask, size=n)]",
         )
 
     def __getattr__(self, name: str) -> Any:

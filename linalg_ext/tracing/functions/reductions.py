@@ -45,7 +45,7 @@ from linalg_ext.tracing.values.emission import demand, full, pointwise, reductio
 from linalg_ext.tracing.values.sizes import AnySize, Shape, same
 from linalg_ext.tracing.values.trace import at_users_line
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
-from linalg_ext.tracing.values.unsupported import refuse, refuse_function
+from linalg_ext.tracing.values.unsupported import refuse
 
 UNSET: Any = np._NoValue  # NumPy's value of an argument that was not given
 
@@ -123,9 +123,7 @@ def reduce_by(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, **option
 def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
     """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
     name = ufunc.__name__
-    function = UFUNCS.get(name)
-    if function is None:
-        refuse_function(f"{name}.{method}")
+    function = UFUNCS[name]
     if name.startswith("logical"):
         return function, cast_to(value, bool)
     traced = as_traced(value)

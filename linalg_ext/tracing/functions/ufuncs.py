@@ -15,6 +15,7 @@ from linalg_ext.tracing.functions import arithmetic as own
 from linalg_ext.tracing.functions import complex_functions
 from linalg_ext.tracing.functions.callbacks import called_back
 from linalg_ext.tracing.functions.linear_algebra import record_product
+from linalg_ext.tracing.functions.reductions import UFUNCS as REDUCTIONS
 from linalg_ext.tracing.functions.reductions import accumulate, reduce_by
 from linalg_ext.tracing.values.conversion import as_traced, cast_to, kind_for_numpy, operand
 from linalg_ext.tracing.values.elements import BOOL, INT64, Element, apply, as_dtype, constant
@@ -128,15 +129,16 @@ def record_ufunc(
     # Of `reduce`, axis=None is all axes, and no axis the first.
     kept = ("axis",) if method == "reduce" else ()
     keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
-    if method in ("reduce", "accumulate"):
+    if method in ("reduce", "accumulate") and ufunc.__name__ in REDUCTIONS:
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":
         left, right = (
             value if isinstance(value, Traced) else np.asarray(value) for value in inputs
         )
         return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
-    if method == "reduceat":
-        return called_back(f"{ufunc.__name__}.reduceat", ufunc.reduceat, inputs, keywords)
+    if method in ("reduce", "accumulate", "reduceat") and ufunc.nin == 2:
+        name = f"{ufunc.__name__}.{method}"
+        return called_back(name, getattr(ufunc, method), inputs, keywords)
     if method != "__call__":
         refuse_function(f"{ufunc.__name__}.{method}")
     if keywords.get("where") is True:

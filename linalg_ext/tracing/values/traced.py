@@ -177,6 +177,11 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         tensor = spread(trace, value.tensor, value.axes, shape, value.dtype, wanted)
         return Traced(tensor, wanted, shape)
 
+    def view(self, dtype: Any = None) -> Traced:
+        """`numpy.ndarray.view`: the same memory, read as another dtype."""
+        seen: Traced = hooks.facade("tracing").on_view(self, dtype)
+        return seen
+
     def reshape(self, *shape: Any, order: str = "C") -> Traced:
         """Return the elements in another shape, in row-major order."""
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
@@ -224,6 +229,15 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         """`numpy.ndarray.sort`: the value becomes the sorted one."""
         normal_axis(axis, self.ndim, "sort")
         self.become(xp.sort(self, axis, **options))
+
+    def partition(self, kth: Any, axis: int = -1, **options: Any) -> None:
+        """`numpy.ndarray.partition`: the value becomes the partitioned one."""
+        normal_axis(axis, self.ndim, "partition")
+        self.become(xp.partition(self, kth, axis, **options))
+
+    def compress(self, condition: Any, axis: Any = None) -> Traced:
+        """`numpy.compress`."""
+        return xp.compress(condition, self, axis)
 
     def item(self, *_: Any) -> Any:
         """Refused: there is no number yet."""
@@ -287,7 +301,7 @@ def _method(name: str, function: Any) -> Any:
 for _name in (
     *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
     *("argsort", "ptp", "cumsum", "cumprod", "squeeze", "round", "take", "repeat", "diagonal"),
-    "trace",
+    *("trace", "argpartition", "searchsorted", "nonzero", "put"),
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
 
@@ -443,7 +457,7 @@ class Traced(ArrayMethods):
         self.lost: tuple[str, str] | None = None
         self.is_in_rows = True
         self.base: Traced | None = None
-        self.view: View | None = None
+        self.base_view: View | None = None
         self.line: tuple[Traced, int, int] | None = None
         self._views: list[weakref.ref[Traced]] = []
         self._scalars: dict[tuple[int, ...], Traced] = {}
@@ -501,7 +515,7 @@ class Traced(ArrayMethods):
 
     def shows(self, base: Traced, view: View) -> Traced:
         """Be a view of another array from now on."""
-        self.base, self.view = base, view
+        self.base, self.base_view = base, view
         base._views = [each for each in base._views if each() is not None]
         base._views.append(weakref.ref(self))
         return self
@@ -522,12 +536,12 @@ class Traced(ArrayMethods):
         """Take the value of another, as an array does that is written in place."""
         self.check_writable()
         _check(other)
-        if self.base is None or self.view is None:
+        if self.base is None or self.base_view is None:
             self._take(other)
-        elif self.view.write is None:
-            refuse(*self.view.reason)
+        elif self.base_view.write is None:
+            refuse(*self.base_view.reason)
         else:
-            self.base.become(self.view.write(self.base, other))
+            self.base.become(self.base_view.write(self.base, other))
         return self
 
     def check_writable(self) -> None:
@@ -563,12 +577,12 @@ class Traced(ArrayMethods):
 
     def _take_from(self, base: Traced) -> None:
         """Show what the array has become; not if it is unknown whether this is a view of it."""
-        if self.view is not None and self.view.read is not None:
-            self._take(self.view.read(base))
-        elif self.view is not None:
+        if self.base_view is not None and self.base_view.read is not None:
+            self._take(self.base_view.read(base))
+        elif self.base_view is not None:
             self.lost = (
                 f"{self!r} is used after the array that it was made of was written",
-                self.view.reason[1],
+                self.base_view.reason[1],
             )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:

@@ -81,6 +81,14 @@ class Unrecorded:
     def __complex__(self) -> NoReturn:
         refuse("a traced value has no number yet: it cannot become a complex", _NUMBERLESS)
 
+    def __format__(self, spec: str) -> str:
+        if spec:
+            refuse(
+                "a traced value has no number yet: it cannot be formatted",
+                "format the result, outside the function",
+            )
+        return str(self)
+
     def __contains__(self, _: Any) -> NoReturn:
         refuse("a traced value cannot be searched", "use np.any(x == value)")
 
