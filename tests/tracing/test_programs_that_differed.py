@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import DTypeError, ExecutionError, ShapeError
+from linalg_ext.errors import DTypeError, ExecutionError, ShapeError, TraceError
 
 FLAGS = np.array([True, False, True])
 
@@ -143,3 +143,19 @@ def test_weights_that_sum_to_zero_and_bins_in_no_order_are_errors_of_the_run() -
     np.testing.assert_array_equal(places(x, np.array([0.5, 1.5])), [0, 1, 2])
     with pytest.raises(ExecutionError, match="traced bins have to grow"):
         places(x, np.array([1.5, 0.5, 2.5]))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_quotients_of_narrow_floats_are_rounded_once(dtype: Any) -> None:
+    random = np.random.default_rng(0)
+    x = (1e4 * random.standard_normal(4097)).astype(dtype)
+    y = (4 * random.standard_normal(4097)).astype(dtype)
+    for function in (np.floor_divide, np.remainder):
+        with np.errstate(over="ignore"):
+            expected = function(x, y)
+        np.testing.assert_array_equal(lx.jit(function)(x, y), expected)
+
+
+def test_the_least_type_of_a_scalar_is_not_known() -> None:
+    with pytest.raises(TraceError, match="depends on its number"):
+        lx.jit(lambda x: x * np.ones(1, np.min_scalar_type(x)))(np.int64(3))

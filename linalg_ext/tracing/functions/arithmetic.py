@@ -13,6 +13,7 @@ from linalg_ext.bindings import math as math_dialect
 from linalg_ext.tracing.values.elements import (
     BOOL,
     Element,
+    accumulator_dtype,
     apply,
     constant,
     imaginary,
@@ -103,7 +104,13 @@ def _divided(x: Element, y: Element) -> tuple[Element, Element]:
 
 
 def _float_divided(x: Element, y: Element) -> tuple[Element, Element]:
-    """Quotient and remainder by `fmod`, which is exact, as NumPy and Python take them."""
+    """Quotient and remainder by `fmod`, which is exact, as NumPy and Python take them.
+
+    Those of narrow floats are rounded from float32's.
+    """
+    if (wide := accumulator_dtype(x.dtype)) != x.dtype:
+        quotient, rest = _float_divided(x.to(wide), y.to(wide))
+        return quotient.to(x.dtype), rest.to(x.dtype)
     rest = apply("rem", x, y)
     is_zero = rest.equals(0)
     differs = rest.differs(0) & ((y < 0) ^ (rest < 0))

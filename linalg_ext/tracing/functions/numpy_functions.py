@@ -74,6 +74,12 @@ def _size(a: Any, axis: Any = None) -> Any:
     return value.size if axis is None else value.shape[normal_axis(axis, value.ndim, "size")]
 
 
+def _min_scalar_type(value: Any) -> Any:
+    if value.ndim == 0:
+        refuse("numpy.min_scalar_type of a traced scalar depends on its number", "use x.dtype")
+    return value.dtype
+
+
 def _real(name: str, x: Any) -> Any:
     value = as_traced(x)
     if value.dtype.kind == "c":
@@ -113,7 +119,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: as_traced(x).dtype.kind == "c",
     "isrealobj": lambda x: as_traced(x).dtype.kind != "c",
     "can_cast": lambda from_, to, casting="safe": np.can_cast(_dtype(from_), _dtype(to), casting),
-    "min_scalar_type": lambda a: as_traced(a).dtype,
+    "min_scalar_type": lambda a: _min_scalar_type(as_traced(a)),
     "result_type": lambda *values: np.result_type(*map(_dtype, values)),
 }
 _LINALG: Mapping[str, Callable[..., Any]] = {
