@@ -14,7 +14,14 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
-from linalg_ext.tracing.values.containers import Structure, as_key, flatten, paths, unflatten
+from linalg_ext.tracing.values.containers import (
+    Structure,
+    as_key,
+    flatten,
+    leaves_of,
+    paths,
+    unflatten,
+)
 from linalg_ext.tracing.values.conversion import refuse_matrix
 from linalg_ext.tracing.values.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.values.specs import Argument, ShapeDtype
@@ -192,8 +199,7 @@ class Parameters:
 
     def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
         """Return whether a traced value is among the arguments."""
-        leaves, _ = flatten([list(arguments), dict(named)])
-        return any(isinstance(leaf, Traced) for leaf in leaves)
+        return any(isinstance(leaf, Traced) for leaf in leaves_of([list(arguments), dict(named)]))
 
     def call(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], *, specs: bool = False
@@ -287,14 +293,14 @@ class Parameters:
         self, arrays: Sequence[Any], kinds: Sequence[Argument], names: Sequence[str]
     ) -> list[Argument]:
         """Return the kinds that the signature of `jit` says, where the arguments are such."""
-        wanted, _ = flatten(self._specs)
-        if len(wanted) != len(kinds):
+        specs = leaves_of(self._specs)
+        if len(specs) != len(kinds):
             raise ArityError(
                 f"{self._name} got {len(kinds)} arrays",
                 where=caller_location(),
-                expected=f"{len(wanted)}: its signature is {self._specs}",
+                expected=f"{len(specs)}: its signature is {self._specs}",
             )
-        for kind, spec, name in zip(kinds, wanted, names, strict=True):
+        for kind, spec, name in zip(kinds, specs, names, strict=True):
             fits = kind.dtype == spec.dtype and len(kind.shape) == len(spec.shape)
             for mine, own in zip(kind.shape, spec.shape, strict=False):
                 fits = fits and (isinstance(own, Size) or own == mine)
@@ -304,7 +310,7 @@ class Parameters:
                     where=caller_location(),
                     expected=f"{spec}, by the signature that jit was given",
                 )
-        return [Argument(spec.shape, spec.dtype) for spec in wanted]
+        return [Argument(spec.shape, spec.dtype) for spec in specs]
 
 
 def _names_of(function: str, given: object) -> tuple[str, ...]:

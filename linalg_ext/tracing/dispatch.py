@@ -25,7 +25,7 @@ from linalg_ext.tracing.functions.slicing import line_of_result
 from linalg_ext.tracing.functions.ufuncs import record_ufunc
 from linalg_ext.tracing.functions.updates import WRITERS, add_at, replaced, updated
 from linalg_ext.tracing.known_arrays import Known, computed, is_known, is_traced, revealed
-from linalg_ext.tracing.values.containers import flatten, mapped
+from linalg_ext.tracing.values.containers import leaves_of, mapped
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.emission import broadcast_shapes
 from linalg_ext.tracing.values.traced import Traced, View, xp
@@ -218,19 +218,18 @@ def _stored(name: str, out: Any, result: Traced, where: Any) -> Traced:
 
 def _laid_out(result: Any, values: Sequence[Any]) -> Any:
     """Tell of results whether they are in row-major order, as NumPy keeps the operands' order."""
-    results = (result,) if isinstance(result, Traced) else flatten(result)[0]
-    large = [each for each in results if isinstance(each, Traced) and each.ndim > 1]
-    if large:
-        operands = [each for each in flatten(values)[0] if isinstance(each, Traced)]
-        is_in_rows = all(each.is_in_rows for each in operands if each.ndim > 1)
-        for each in large:
-            each.is_in_rows = is_in_rows
+    matrices = [x for x in leaves_of(result) if isinstance(x, Traced) and x.ndim > 1]
+    if matrices:
+        operands = [x for x in leaves_of(values) if isinstance(x, Traced)]
+        is_in_rows = all(operand.is_in_rows for operand in operands if operand.ndim > 1)
+        for matrix in matrices:
+            matrix.is_in_rows = is_in_rows
     return result
 
 
 def _apart(result: Any, values: Sequence[Any]) -> Any:
     """Make arrays by themselves of results that are recorded as operands, or as views of them."""
-    operands = flatten(values)[0]
+    operands = leaves_of(values)
 
     def apart(each: Any) -> Any:
         if not isinstance(each, Traced):

@@ -40,7 +40,7 @@ from linalg_ext.tracing.arguments import Call, Parameters
 from linalg_ext.tracing.functions.linear_algebra import einsum_on_traced
 from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
 from linalg_ext.tracing.recording import compiled, record
-from linalg_ext.tracing.values.containers import constants, flatten, unflatten
+from linalg_ext.tracing.values.containers import constants, flatten, leaves_of, unflatten
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.unsupported import refuse
 from linalg_ext.utils import hooks, other_libraries
@@ -149,7 +149,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
                 keyword = "out" if threads is None else "threads"
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arguments, **named)
-        if has_guests(leaves, tuple(flatten(out)[0])):
+        if has_guests(leaves, tuple(leaves_of(out))):
             return self._with_guests(arguments, named, out, threads)
         call = self._parameters.call(arguments, named)
         found = self._compiled_for(call)

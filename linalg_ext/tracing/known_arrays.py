@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from types import FrameType
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.tracing.functions import creation
 from linalg_ext.tracing.functions.concatenation import stack
 from linalg_ext.tracing.patching import Place, Replacements, is_call_of, package_of
-from linalg_ext.tracing.values.containers import flatten, mapped
+from linalg_ext.tracing.values.containers import leaves_of, mapped
 from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
 from linalg_ext.tracing.values.sizes import Size
 from linalg_ext.tracing.values.trace import running
@@ -127,13 +127,15 @@ def is_known(*values: Any) -> bool:
     first = values[0]
     if isinstance(first, tuple) and any(type(each) is Traced for each in first):
         return False  # most calls, told at once
-    return not any(map(is_traced, flatten(values)[0]))
+    return not any(map(is_traced, leaves_of(values)))
 
 
 def revealed(values: Any) -> Any:
     """Return containers with NumPy's arrays in the place of those that are known."""
-    if isinstance(values, tuple) and not any(isinstance(x, _TO_REVEAL) for x in values):
-        return values
+    if isinstance(values, tuple | dict):
+        direct = values.values() if isinstance(values, dict) else values
+        if not any(isinstance(value, _TO_REVEAL) for value in direct):
+            return values
     return mapped(lambda each: each.host if isinstance(each, Known) else each, values)
 
 
@@ -146,11 +148,11 @@ def computed(
         Its result, in which arrays are `Known`; those that share memory with an argument are views.
     """
     result = function(*revealed(tuple(arguments)), **revealed(dict(keywords)))
-    owned = [each for each in flatten([arguments, keywords])[0] if isinstance(each, Known)]
+    owned = [each for each in leaves_of([arguments, keywords]) if isinstance(each, Known)]
 
     def again(number: int, at: int, base: Traced) -> Traced:
         given = (*arguments[:at], base, *arguments[at + 1 :])
-        return cast(Traced, flatten(function(*given, **keywords))[0][number])
+        return cast(Traced, leaves_of(function(*given, **keywords))[number])
 
     def shown(number: int, leaf: Any) -> Any:
         if type(leaf) is not np.ndarray:
@@ -163,7 +165,7 @@ def computed(
                 return Known(leaf, base, View(partial(again, number, at), None))
         return wrapped(leaf)
 
-    numbered = iter(enumerate(flatten(result)[0]))
+    numbered = iter(enumerate(leaves_of(result)))
     return mapped(lambda _: shown(*next(numbered)), result)
 
 
@@ -238,6 +240,7 @@ def _is_of_function(frame: FrameType, name: str) -> bool:
     return package_of(frame) not in _COMPUTING and is_call_of(frame, name)
 
 
+@lru_cache(maxsize=64)  # the replacements of one trace serve the next
 def _made(original: Any) -> Any:
     """Return a function of NumPy's that makes an array, for the time of a trace."""
     recorded = _OF_SIZES.get(original.__name__)

@@ -142,21 +142,25 @@ def _error(what: str, where: SourceLocation | None) -> TraceError:
     )
 
 
-def _places() -> Iterator[Place]:
-    """Functions whose answer is another one at every call."""
-    found: list[tuple[Any, str]] = [(time, name) for name in _NAMES]
+@functools.cache
+def _places() -> tuple[Place, ...]:
+    """Return the functions that answer differently at every call."""
+    places: list[tuple[Any, str]] = [(time, name) for name in _NAMES]
     kinds = {random: random.Random, np.random: np.random.RandomState}
     for module, kind in kinds.items():
         names = [name for name in vars(module) if name[0] != "_"]
         owners = {name: getattr(getattr(module, name), "__self__", None) for name in names}
-        found += [(module, name) for name, owner in owners.items() if isinstance(owner, kind)]
-    for module, name in [*found, (np.random, "default_rng")]:
-        yield module, name, functools.partial(_guarded, shown=f"{module.__name__}.{name}")
+        places += [(module, name) for name, owner in owners.items() if isinstance(owner, kind)]
+    return tuple(
+        (module, name, functools.partial(_guarded, shown=f"{module.__name__}.{name}"))
+        for module, name in (*places, (np.random, "default_rng"))
+    )
 
 
 _replaced = Replacements(_places).made
 
 
+@lru_cache(maxsize=256)  # the replacements of one trace serve the next
 def _guarded(original: Any, *, shown: str) -> Any:
     @functools.wraps(original)
     def guarded(*arguments: Any, **keywords: Any) -> Any:

@@ -12,7 +12,7 @@ from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, SourceLocat
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.tracing.functions.shaping import as_shape
-from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
+from linalg_ext.tracing.values.containers import Structure, flatten, leaves_of, unflatten
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.elements import as_dtype
 from linalg_ext.tracing.values.emission import materialized, shape_text
@@ -236,7 +236,7 @@ def called_back(
     kinds, results = _kinds_of_results(name, call, [(each.shape, each.dtype) for each in operands])
 
     def run(arrays: Sequence[Array]) -> Sequence[Any]:
-        return flatten(call(arrays))[0]
+        return leaves_of(call(arrays))
 
     return unflatten(results, recorded(f"numpy.{name}", run, operands, kinds))
 

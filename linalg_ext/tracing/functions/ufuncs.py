@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -255,15 +256,20 @@ def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType
         DTypeError: it has none, or one of a dtype that MLIR lacks.
     """
     kinds = tuple(kind_for_numpy(value) for value in inputs)
+    return _loop(ufunc, kinds, None if dtype is None else as_dtype(dtype))
+
+
+@lru_cache(maxsize=4096)
+def _loop(ufunc: Any, kinds: tuple[DType | type, ...], dtype: DType | None) -> tuple[DType, ...]:
     fixed: dict[str, Any] = {}
     if dtype is not None:
-        fixed["signature"] = (None,) * ufunc.nin + (as_dtype(dtype),) * ufunc.nout
+        fixed["signature"] = (None,) * ufunc.nin + (dtype,) * ufunc.nout
     try:
         if all(isinstance(kind, type) for kind in kinds):
             kinds = tuple(np.dtype(kind) for kind in kinds)
-        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **fixed)
-        for each in found:
-            by_dtype(each)
+        loop = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **fixed)
+        for own_dtype in loop:
+            by_dtype(own_dtype)
     except TypeError as error:
         shown = " and ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
         raise DTypeError(
@@ -271,7 +277,7 @@ def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType
             hint="convert them with .astype(...) first",
             notes=[str(error).splitlines()[0]],
         ) from None
-    return tuple(found)
+    return tuple(loop)
 
 
 def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:

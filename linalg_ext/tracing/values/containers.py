@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MemberDescriptorType
 from typing import Any
 
@@ -120,6 +121,14 @@ def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structur
     return leaves, Structure(type(value), entries[0], tuple(children))
 
 
+def leaves_of(value: Any) -> list[Any]:
+    """Return the leaves of a value alone, in the order of `flatten`."""
+    entries = _entries(value)
+    if entries is None:
+        return [value]
+    return [leaf for child in entries[1] for leaf in leaves_of(child)]
+
+
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """Return the container with these leaves."""
     given = iter(leaves)
@@ -155,11 +164,17 @@ def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
         return tuple(range(len(value))), list(value)
     if kind is dict:
         return tuple(value), list(value.values())
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return tuple(value._fields), list(value)
+    fields = _fields_of(kind)
+    return None if fields is None else (fields, [getattr(value, name) for name in fields])
+
+
+@lru_cache(maxsize=1024)
+def _fields_of(kind: Any) -> tuple[str, ...] | None:
+    """Return the fields of a named tuple or a dataclass; None for any other class."""
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple(kind._fields)
     if dataclasses.is_dataclass(kind) and not _is_array(kind):
-        fields = [field.name for field in dataclasses.fields(kind) if field.init]
-        return tuple(fields), [getattr(value, name) for name in fields]
+        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
     return None
 
 

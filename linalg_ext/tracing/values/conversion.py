@@ -43,7 +43,7 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     Raises:
         DTypeError: MLIR has no such element type, or a number does not fit the dtype.
     """
-    trace = current_trace([value])
+    trace = current_trace((value,))
     if isinstance(value, Traced):
         return value
     if isinstance(value, Size):

@@ -11,7 +11,7 @@ from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.constants import integer_constant, number_constant
 from linalg_ext.structured.outputs import filled
 from linalg_ext.tracing.values.elements import INT64, Element, constant, element_type, position
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
 from linalg_ext.tracing.values.tensor_ops import empty, generic, identity_map, is_one, read_map
 from linalg_ext.tracing.values.trace import at_users_line, running, static_sizes
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace
@@ -160,11 +160,13 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
                 continue
             if is_one(result[axis], trace):
                 result[axis] = size
-            elif trace is None or not trace.agree(
-                result[axis], size, f"{name} of shapes {' and '.join(map(shape_text, shapes))}"
-            ):
+                continue
+            if same(size, result[axis]):
+                continue
+            call = f"{name} of shapes {' and '.join(map(shape_text, shapes))}"
+            if trace is None or not trace.agree(result[axis], size, call):
                 raise ShapeError(
-                    f"{name} of shapes {' and '.join(map(shape_text, shapes))}",
+                    call,
                     where=caller_location(),
                     expected="shapes that broadcast together as NumPy's do",
                 )

@@ -104,8 +104,10 @@ def empty(shape: Shape, dtype: DType) -> ir.Value:
 
 def is_one(size: AnySize, trace: Trace | None) -> bool:
     """Return True where a size is known to be 1."""
-    size = trace.resolved(size) if trace else size
-    return not isinstance(size, Size) and size == 1
+    if not isinstance(size, Size):
+        return size == 1
+    resolved = trace.resolved(size) if trace else size
+    return not isinstance(resolved, Size) and resolved == 1
 
 
 Groups = list[tuple[list[int], list[int]]]

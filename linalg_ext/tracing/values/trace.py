@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.errors import SourceLocation, caller_location
+from linalg_ext.errors import SourceLocation, caller_location, users_frame
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import integer_constant
@@ -163,22 +163,23 @@ def untraced() -> Iterator[None]:
         _current.reset(token)
 
 
-def running() -> Trace | None:
-    """Return the trace that runs in this thread, if one does."""
-    return _current.get()
+running: Callable[[], Trace | None] = _current.get
+"""Return the trace that runs in this thread, if one does."""
 
 
 def at_users_line() -> AbstractContextManager[Any]:
     """Build ops with the user's line for their location, in the block under `with`."""
-    place = caller_location()
-    if place is None or _current.get() is None:
+    frame = users_frame()
+    if frame is None or running() is None:
         return nullcontext()
-    return ir.Location.file(place.file, place.line, 0)
+    return ir.Location.file(frame.f_code.co_filename, frame.f_lineno, 0)
 
 
 def static_sizes(shape: Sequence[AnySize]) -> list[int]:
     """Return a shape as MLIR types have it: open sizes by the bindings' mark."""
-    trace = _current.get()
+    trace = running()
     sizes = [trace.resolved(size) if trace else size for size in shape]
+    if not any(isinstance(size, Size) for size in sizes):
+        return cast("list[int]", sizes)
     open_size: Any = ir.ShapedType.get_dynamic_size()
     return [open_size if isinstance(size, Size) else size for size in sizes]
