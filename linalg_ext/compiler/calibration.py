@@ -147,11 +147,11 @@ class Arithmetic:
 
 def arithmetic() -> dict[str, Arithmetic]:
     """Return the multiply-add instructions of the machine, by the element types of the factors."""
-    here = target.current()
-    kinds = {dtype: Arithmetic(dtype, dtype, here.vector_bits) for dtype in ("f32", "f64")}
-    for dot in here.dot_products:
+    machine = target.current()
+    kinds = {dtype: Arithmetic(dtype, dtype, machine.vector_bits) for dtype in ("f32", "f64")}
+    for dot in machine.dot_products:
         name = dot.left if dot.left == dot.right else f"{dot.left}.{dot.right}"
-        if dot.intrinsic and dot.bits <= here.vector_bits and name not in kinds:
+        if dot.intrinsic and dot.bits <= machine.vector_bits and name not in kinds:
             factors = dot.left if dot.left == "bf16" else f"i{element_bits(dot.left)}"
             kinds[name] = Arithmetic(factors, dot.accumulator, dot.bits, dot.depth, dot.intrinsic)
     return kinds
@@ -159,9 +159,9 @@ def arithmetic() -> dict[str, Arithmetic]:
 
 def accumulators() -> int:
     """Enough to keep every unit busy, and no more than there are registers for."""
-    here = target.current()
-    wanted = here.fma_units * here.fma_latency
-    return max(1, min(wanted + wanted // 2, here.vector_registers - 3))
+    machine = target.current()
+    in_flight = machine.fma_units * machine.fma_latency
+    return max(1, min(in_flight + in_flight // 2, machine.vector_registers - 3))
 
 
 @cache

@@ -30,13 +30,13 @@ def _written(function: ir.Operation, known: dict[str, frozenset[int]]) -> frozen
     arguments = function.regions[0].blocks[0].arguments
     # A function that calls itself is taken to write everything; the entry below is the true one.
     known[name] = frozenset(range(len(arguments)))
-    found = frozenset(
+    written = frozenset(
         index
         for index, argument in enumerate(arguments)
         if isinstance(argument.type, ir.MemRefType) and _is_written(argument, function, known)
     )
-    known[name] = found
-    return found
+    known[name] = written
+    return written
 
 
 def _is_written(

@@ -29,7 +29,7 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
         kernels = [compile(module, function, trusted=True, checked=False) for module in modules]
     if kernels and (why := obstacle(kernels[0])) is not None:
         raise ArgumentError(f"groupings cannot be measured: {why}", hint="leave out measure=")
-    # What others do on the machine does not count where all work is that of one thread.
+    # The clock of a thread leaves out other processes; several threads have no such clock.
     clock = time.thread_time if threads.current() == 1 else time.perf_counter
     return race([_call(kernel) for kernel in kernels], _SECONDS, clock=clock)
 

@@ -55,19 +55,19 @@ class OpCall:
             return kernel_cache.key_of(
                 "op",
                 _identity(self.definition),
-                {name: _told(dtype) for name, dtype in self.dtypes.items()},
+                {name: _dtype_names(dtype) for name, dtype in self.dtypes.items()},
                 dict(self.shapes),
                 dict(self.attributes.symbols),
                 {name: function.name for name, function in self.attributes.functions.items()},
                 self.initialized,
                 bool(self.maps),
-                None if self.compute_type is None else _told(self.compute_type),
+                None if self.compute_type is None else _dtype_names(self.compute_type),
             )
         except TypeError:
             return None
 
 
-def _told(dtype: DType) -> tuple[str, str]:
+def _dtype_names(dtype: DType) -> tuple[str, str]:
     return dtype.str, dtype.name
 
 
@@ -95,6 +95,6 @@ def _data(value: Any) -> object:
         return tuple((_data(key), _data(item)) for key, item in value.items())
     if is_dataclass(value) and not isinstance(value, type):
         # Those that take no part in comparisons say where something stands, or repeat the others.
-        told = [field for field in fields(value) if field.compare]
-        return type(value).__name__, *(_data(getattr(value, field.name)) for field in told)
+        compared = [field for field in fields(value) if field.compare]
+        return type(value).__name__, *(_data(getattr(value, field.name)) for field in compared)
     raise TypeError(f"a {type(value).__name__} in a definition has no text")

@@ -26,9 +26,9 @@ def resolve_dtypes(
         DTypeError: one is not.
     """
     dtypes = calls.resolve_dtypes(definition, inputs, outputs, dtype)
-    for name, found in dtypes.items():
+    for name, resolved in dtypes.items():
         try:
-            by_dtype(found)
+            by_dtype(resolved)
         except DTypeError as error:
             error.what = f"{definition.name}, type variable {name}: {error.what}"
             raise

@@ -54,10 +54,10 @@ def _build_function(call: OpCall) -> None:
     with ir.InsertionPoint(function.add_entry_block()):
         arguments = list(function.arguments)
         inputs = arguments[: len(definition.inputs)]
-        given = dict(zip(initialized, arguments[len(inputs) :], strict=True))
+        initial_values = dict(zip(initialized, arguments[len(inputs) :], strict=True))
         outputs = [
-            given[output]
-            if output in given
+            initial_values[output]
+            if output in initial_values
             else initial_tensor(
                 definition,
                 output.name,

@@ -17,8 +17,8 @@ def obstacle(kernel: Kernel) -> str | None:
     if kernel.target.missing_on(host()):
         return "the code is for another machine"
     signature = kernel.signature
-    types = [each.type for each in signature.parameters]
-    types += [each.type for each in signature.results]
+    types = [parameter.type for parameter in signature.parameters]
+    types += [result.type for result in signature.results]
     if any(isinstance(type_, ArrayType) and not type_.is_static for type_ in types):
         return "the sizes are known at run time only"
     if any(

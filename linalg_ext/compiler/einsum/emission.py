@@ -53,7 +53,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     )
     path = find_path(contraction, request.optimize)
     labels = with_broadcasts(contraction.inputs, shapes)
-    element, wanted = _elements(request, values, target)
+    element, result_element = _elements(request, values, target)
     asked = request.compute_type or request.dtype
     unsigned = frozenset[str]() if asked is None else unsigned_type_vars({"U": asked})
     on_memrefs = any(isinstance(value.type, ir.MemRefType) for value in values)
@@ -84,10 +84,10 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
 
     with all_or_nothing():
         result: Any = contract_along(steps, values, apply)
-        if wanted != element:
+        if result_element != element:
             copy = ops.copy.definition
             attributes = resolve_attributes(copy, {})
-            outputs = make_outputs(copy, [result], attributes, {"U": wanted})
+            outputs = make_outputs(copy, [result], attributes, {"U": result_element})
             result = build(bind(copy, [result], outputs, attributes))
     return result
 

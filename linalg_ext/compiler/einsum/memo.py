@@ -80,7 +80,7 @@ def repeat(
     key = _key(text, a, b, makes_result=out is None)
     known = _calls.get(key)
     if known is None:
-        known = _found(key)
+        known = _read_from_disk(key)
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if threads is None and (native := caller()) is not None:
@@ -156,7 +156,7 @@ def remember(
     kernel_cache.write(_kept_key(key), f"einsum {text}", record, {})
 
 
-def _found(key: _Key) -> _Known | None:
+def _read_from_disk(key: _Key) -> _Known | None:
     """Read the resolved call of a key from the disk cache; None where no process has stored it."""
     if key in _sought:
         return None

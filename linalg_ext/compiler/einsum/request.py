@@ -179,13 +179,13 @@ def _require_known(dtype: DType, whose: str) -> None:
 
 
 def _check_cast(
-    source: DType, target: DType, casting: Any, what: str, into: str | None = None
+    source: DType, target: DType, casting: Any, value: str, into: str | None = None
 ) -> None:
     if np.can_cast(source, target, casting):
         return
     into = into or "the dtype of the computation"
     raise DTypeError(
-        f"einsum: {what} is {describe_dtype(source)} and {into} is {describe_dtype(target)}",
+        f"einsum: {value} is {describe_dtype(source)} and {into} is {describe_dtype(target)}",
         expected=f"a cast that casting={casting!r} allows",
         hint="give casting='unsafe' if the loss is meant, or another dtype",
     )

@@ -68,8 +68,8 @@ def entries() -> Mapping[str, Any]:
     if not is_ours:
         _ignored("the file holds no tuning results")
         return {}
-    found: Mapping[str, Any] = data["entries"] if data.get("format") == FORMAT else {}
-    return found
+    stored: Mapping[str, Any] = data["entries"] if data.get("format") == FORMAT else {}
+    return stored
 
 
 def remember(key: str, entry: Mapping[str, Any]) -> None:

@@ -65,8 +65,8 @@ def seconds_together(
     for thread in threads:
         thread.join()
     lasted = [
-        max(end for _, end in each) - min(start for start, _ in each)
-        for each in zip(*times, strict=True)
+        max(end for _, end in round) - min(start for start, _ in round)
+        for round in zip(*times, strict=True)
     ]
     return float(min(lasted))
 
@@ -77,9 +77,9 @@ def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + min(seconds, 0.5)
     while len(times[0]) < 5 or (time.perf_counter() < end and len(times[0]) < 200):
-        for taken, call, count in zip(times, calls, counts, strict=True):
-            taken.append(_seconds(call, count, time.perf_counter))
-    return [statistics.median(taken) for taken in times]
+        for seconds_of_call, call, count in zip(times, calls, counts, strict=True):
+            seconds_of_call.append(_seconds(call, count, time.perf_counter))
+    return [statistics.median(seconds_of_call) for seconds_of_call in times]
 
 
 def race(calls: Sequence[Call], seconds: float, *, clock: Clock = time.perf_counter) -> list[float]:
@@ -104,9 +104,9 @@ def race(calls: Sequence[Call], seconds: float, *, clock: Clock = time.perf_coun
             break
         is_better = False
         for at in running:
-            taken = _seconds(calls[at], counts[at], clock)
-            is_better |= taken < _BETTER * least[at]
-            least[at] = min(least[at], taken)
+            lasted = _seconds(calls[at], counts[at], clock)
+            is_better |= lasted < _BETTER * least[at]
+            least[at] = min(least[at], lasted)
         is_warm = rounds >= _LEAST_ROUNDS and passed >= _WARMING
         rounds, still = rounds + 1, still + 1 if is_warm and not is_better else 0
         if is_warm:
