@@ -43,8 +43,8 @@ def sign(x: Element) -> Element:
     """-1, 0 or 1; NaN of NaN."""
     if x.dtype.kind in "ub":
         return x.to(BOOL).to(x.dtype)
-    one = select(x > 0, x.like(1), select(x < 0, x.like(-1), x.like(0)))
-    return one if is_integer(x) else select(x.is_nan(), x, one)
+    signum = select(x > 0, x.like(1), select(x < 0, x.like(-1), x.like(0)))
+    return signum if is_integer(x) else select(x.is_nan(), x, signum)
 
 
 def floor_divide(x: Element, y: Element) -> Element:
@@ -241,7 +241,7 @@ def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], El
             return body(x.to(wide), y.to(wide)).to(x.dtype)
         high = apply("max_signed", x, y)
         distance = -apply("abs", x - y)
-        # Of two equal infinities the distance is NaN.
+        # The distance of two equal infinities would be NaN.
         distance = select(x.equals(y), x.like(0), distance)
         small = apply(exponential, distance)
         if logarithm == "log1p":

@@ -126,7 +126,7 @@ def record_ufunc(
         DTypeError, ShapeError: the operands do not fit, as for NumPy.
     """
     current_trace(inputs)
-    # Of `reduce`, axis=None is all axes, and no axis the first.
+    # `reduce` reduces all axes for axis=None, and the first one by default.
     kept = ("axis",) if method == "reduce" else ()
     keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
     if method in ("reduce", "accumulate"):
@@ -148,6 +148,9 @@ def record_ufunc(
             "write np.where(mask, f(x), otherwise)",
         )
     dtype = keywords.pop("dtype", None)
+    if ufunc is np.vecdot and "axis" in keywords:
+        axis = keywords.pop("axis")
+        inputs = [xp.moveaxis(as_traced(value), axis, -1) for value in inputs]
     for name in keywords:
         if name not in ("casting", "order", "subok"):
             refuse(f"numpy.{ufunc.__name__} with {name}=", f"leave {name}= out")
@@ -164,8 +167,8 @@ def record_ufunc(
     name = ufunc.__name__
     body = BODIES.get(name)
     if name in CALLED_UFUNCS:
-        given = {} if dtype is None else {"dtype": dtype}
-        return called_back(name, ufunc, inputs, given)
+        options = {} if dtype is None else {"dtype": dtype}
+        return called_back(name, ufunc, inputs, options)
     if body is None:
         refuse_function(name)
     return _elementwise(ufunc, body, list(inputs), dtype)
@@ -215,8 +218,8 @@ def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> lis
         if not is_number or loop[place].kind not in "iu" or loop[place] == INT64:
             continue
         if name in _COMPARISONS:
-            others = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
-            return [*others[:place], INT64, *others[place + 1 :]]
+            wide_loop = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
+            return [*wide_loop[:place], INT64, *wide_loop[place + 1 :]]
         demand_fit(value, loop[place])
     return loop
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -131,8 +131,8 @@ def leaves_of(value: Any) -> list[Any]:
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """Return the container with these leaves."""
-    given = iter(leaves)
-    return _build(structure, given)
+    remaining = iter(leaves)
+    return _build(structure, remaining)
 
 
 def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
@@ -164,7 +164,7 @@ def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
         return tuple(range(len(value))), list(value)
     if kind is dict:
         return tuple(value), list(value.values())
-    fields = _fields_of(kind)
+    fields = _fields_of(cast("Hashable", kind))
     return None if fields is None else (fields, [getattr(value, name) for name in fields])
 
 
@@ -221,24 +221,24 @@ def paths(structure: Structure, prefix: str) -> list[str]:
         return [prefix]
     if structure.kind is Constant:
         return []
-    found = []
+    names = []
     for key, child in zip(structure.keys, structure.children, strict=True):
         plain = structure.kind in (tuple, list, dict)
-        found += paths(child, f"{prefix}[{key!r}]" if plain else f"{prefix}.{key}")
-    return found
+        names += paths(child, f"{prefix}[{key!r}]" if plain else f"{prefix}.{key}")
+    return names
 
 
 def constants(structure: Structure, prefix: str = "") -> list[str]:
     """Return the name of each constant, as `paths` names leaves."""
     if structure.kind is Constant:
         return [prefix]
-    found = []
+    names = []
     for key, child in zip(structure.keys, structure.children, strict=True):
-        found += constants(child, f"{prefix}.{key}" if prefix else str(key))
-    return found
+        names += constants(child, f"{prefix}.{key}" if prefix else str(key))
+    return names
 
 
-def matched(value: Any, structure: Structure, what: str) -> list[Any]:
+def matched(value: Any, structure: Structure, name: str) -> list[Any]:
     """Return the leaves of a value that is built as another, for `out=`: None stands for any part.
 
     Raises:
@@ -255,13 +255,13 @@ def matched(value: Any, structure: Structure, what: str) -> list[Any]:
     )
     if entries is None or not is_like or len(entries[0]) != len(structure.keys):
         raise ArgumentError(
-            f"{what} is a {type(value).__name__}", where=caller_location(), expected=str(structure)
+            f"{name} is a {type(value).__name__}", where=caller_location(), expected=str(structure)
         )
     by_key = dict(zip(*entries, strict=True))
     return [
         leaf
         for key, child in zip(structure.keys, structure.children, strict=True)
-        for leaf in matched(by_key[key], child, f"{what}[{key!r}]")
+        for leaf in matched(by_key[key], child, f"{name}[{key!r}]")
     ]
 
 

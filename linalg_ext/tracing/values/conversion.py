@@ -58,8 +58,8 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             kind = ir.RankedTensorType.get([], element)
             scalar = number_constant(array.item(), element)
             return Traced(tensor.FromElementsOp(kind, [scalar]).result, array.dtype, ())
-        found = _computed(array)
-        return _written(array, element) if found is None else found
+        formula = _computed(array)
+        return _written(array, element) if formula is None else formula
 
 
 def as_constant(value: Any, dtype: DType | None = None) -> Array:
@@ -266,8 +266,8 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
 
 def cast_to(value: Any, dtype: Any) -> Traced:
     """Return a value cast as by `astype`; itself where it has the dtype."""
-    traced, wanted = as_traced(value), as_dtype(dtype)
-    return traced if wanted == traced.dtype and traced.weak is None else traced.astype(wanted)
+    traced, target = as_traced(value), as_dtype(dtype)
+    return traced if target == traced.dtype and traced.weak is None else traced.astype(target)
 
 
 def arrays_of(*values: Any) -> list[Traced]:

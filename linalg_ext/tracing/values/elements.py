@@ -98,8 +98,8 @@ class Element:
             return _to_integer(real(self) if self.dtype.kind == "c" else self, dtype)
         source = Scalar(self.value, _is_unsigned(self.dtype))
         target = element_type(dtype)
-        found = cast(source, target, to_unsigned=_is_unsigned(dtype), read_unsigned=False)
-        return Element(found.value, dtype)
+        scalar = cast(source, target, to_unsigned=_is_unsigned(dtype), read_unsigned=False)
+        return Element(scalar.value, dtype)
 
     def bits(self, dtype: DType) -> Element:
         """Return the same bits read as another dtype of the same width."""

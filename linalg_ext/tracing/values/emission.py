@@ -32,10 +32,10 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
     shape = broadcast_shapes(name, [operand.shape for operand in tensors])
 
     def whole(*elements: Element) -> Element:
-        given = iter(elements)
+        remaining = iter(elements)
         return body(
             *(
-                next(given)
+                next(remaining)
                 if isinstance(operand, Traced)
                 else constant(operand.value, operand.dtype)
                 for operand in operands
@@ -47,8 +47,8 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
 
 def structured(body: Body, operands: Sequence[Traced], shape: Shape, dtype: DType) -> Traced:
     """Record a parallel op: the element at each place of a shape, by those of operands there."""
-    (found,) = structured_results(lambda *elements: [body(*elements)], operands, shape, [dtype])
-    return found
+    (result,) = structured_results(lambda *elements: [body(*elements)], operands, shape, [dtype])
+    return result
 
 
 def structured_results(
@@ -256,9 +256,9 @@ def gathered(
     rank = ir.ShapedType(source.type).rank
 
     def body(*elements: Element) -> Element:
-        found = places([position(axis) for axis in range(len(shape))], list(elements))
+        indices_of_value = places([position(axis) for axis in range(len(shape))], list(elements))
         indices = [constant(0, INT64)] * rank
-        for place, dim in zip(found, axes, strict=True):
+        for place, dim in zip(indices_of_value, axes, strict=True):
             if dim is not None:
                 indices[dim] = place
         index = ir.IndexType.get()

@@ -170,12 +170,12 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Traced:
         """Return the elements cast; NumPy's keywords about memory mean nothing here."""
         value = cast("Traced", self)
-        trace, wanted = current_trace([value]), as_dtype(dtype)
-        if wanted == value.dtype and value.weak is None:
+        trace, target = current_trace([value]), as_dtype(dtype)
+        if target == value.dtype and value.weak is None:
             return value.apart()
         shape = value.shape
-        tensor = spread(trace, value.tensor, value.axes, shape, value.dtype, wanted)
-        return Traced(tensor, wanted, shape)
+        tensor = spread(trace, value.tensor, value.axes, shape, value.dtype, target)
+        return Traced(tensor, target, shape)
 
     def reshape(self, *shape: Any, order: str = "C") -> Traced:
         """Return the elements in another shape, in row-major order."""
@@ -201,9 +201,9 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     def copy(self, order: str = "C") -> Traced:
         """Another array with the same values."""
-        found = xp.copy(self)
-        found.is_in_rows = order == "C"
-        return found
+        array = xp.copy(self)
+        array.is_in_rows = order == "C"
+        return array
 
     def dot(self, other: Any) -> Traced:
         """`numpy.dot`."""
@@ -470,9 +470,9 @@ class Traced(ArrayMethods):
         for dim, size in zip(self.axes, static_sizes(self.shape), strict=True):
             if dim is not None and kind.is_dynamic_dim(dim):
                 sizes[dim] = size
-        wanted = ir.RankedTensorType.get(sizes, kind.element_type)
+        resolved = ir.RankedTensorType.get(sizes, kind.element_type)
         with at_users_line():
-            return as_type(self._tensor, wanted)
+            return as_type(self._tensor, resolved)
 
     @property
     def value(self) -> ir.Value:
@@ -502,17 +502,17 @@ class Traced(ArrayMethods):
     def shows(self, base: Traced, view: View) -> Traced:
         """Be a view of another array from now on."""
         self.base, self.view = base, view
-        base._views = [each for each in base._views if each() is not None]
+        base._views = [view_of_base for view_of_base in base._views if view_of_base() is not None]
         base._views.append(weakref.ref(self))
         return self
 
     def scalar(self, place: tuple[int, ...], make: Callable[[], Traced]) -> Traced:
         """Return the scalar at a place: one value for `x[0]`, however often that is written."""
         _check(self)
-        found = self._scalars.get(place)
-        if found is None or self._trace is None or found._region not in self._trace.regions:
-            found = self._scalars[place] = make()
-        return found
+        scalar = self._scalars.get(place)
+        if scalar is None or self._trace is None or scalar._region not in self._trace.regions:
+            scalar = self._scalars[place] = make()
+        return scalar
 
     def apart(self) -> Traced:
         """Return the same values as an array by itself, which shares no memory."""
@@ -557,7 +557,7 @@ class Traced(ArrayMethods):
         self.weak = None
         self._scalars.clear()
         regions = self._trace.regions if self._trace is not None else ()
-        for shown in [each() for each in self._views]:
+        for shown in [reference() for reference in self._views]:
             if shown is not None and shown._region in regions:
                 shown._take_from(self)
 
