@@ -153,7 +153,7 @@ class Module(Shown, shown_as="module"):
         )
 
     def payload(self) -> Module:
-        """The module without the scripts of the transform dialect that were applied to it.
+        """Return the module without the scripts of the transform dialect that were applied to it.
 
         They are the named sequences that `transform-interpreter` has run, and those that they
         name; a script that was not applied stays.
@@ -187,12 +187,12 @@ class Module(Shown, shown_as="module"):
 
     @property
     def context(self) -> mlir.Context:
-        """The context that it lives in."""
+        """Return the context that it lives in."""
         return self._ir.context
 
     @property
     def functions(self) -> Mapping[str, str]:
-        """The functions by name, with their types as text."""
+        """Return the functions by name, with their types as text."""
         types = {}
         for op in self._ir.body.operations:
             attributes = op.operation.attributes
@@ -465,7 +465,7 @@ _IREE = re.compile(r"(?<![\w.@%-])(?:util|hal|flow|stream|vm|iree_\w+)\.\w")
 
 
 def _cure(diagnostics: tuple[Diagnostic, ...], text: str) -> str | None:
-    """The hint where a dialect is not known; for IREE's, how the model is exported without them."""
+    """Return the hint for an unknown dialect; for IREE's, the export that leaves them out."""
     is_unregistered = any(_UNREGISTERED in diagnostic.message for diagnostic in diagnostics)
     if _IREE.search(text) and (is_unregistered or "not found" in diagnostics[0].message):
         return (

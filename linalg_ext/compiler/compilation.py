@@ -234,7 +234,7 @@ def _bytecode_of(module: ModuleLike) -> str | bytes:
 
 
 def compile_recipe(recipe: Recipe) -> Kernel:
-    """The kernel that a recipe says, for this machine where it names no other."""
+    """Return the kernel that a recipe says, for this machine where it names no other."""
     with using(recipe.target or host()):
         return compile(
             recipe.module,

@@ -21,7 +21,7 @@ _OF_CALLERS = frozenset(
 
 
 def written_arguments(function: Any) -> frozenset[int]:
-    """The indices of the memref arguments of a `func.func` that it may write."""
+    """Return the indices of the memref arguments of a `func.func` that it may write."""
     return _written(function.operation, {})
 
 

@@ -38,7 +38,7 @@ _ARGUMENTS = "arg_attrs"
 
 
 def find_entry(module: ir.Module, name: str | None) -> Any:
-    """The `func.func` to call: the one called `name`, or the only public one.
+    """Return the `func.func` to call: the one called `name`, or the only public one.
 
     Raises:
         SignatureError: there is none, or several and no name; the message lists what there is.
@@ -160,7 +160,7 @@ def is_declaration(operation: ir.Operation) -> bool:
 
 
 def _argument_type(type_: ir.Type, *, force: bool = False) -> ir.Type:
-    """The type of the native argument: memrefs for tensors, and for scalars too with `force`."""
+    """Return the native argument's type: memrefs for tensors, with `force` for scalars too."""
     if isinstance(type_, ir.RankedTensorType):
         return ir.MemRefType.get(type_.shape, type_.element_type)
     if force and not isinstance(type_, ir.MemRefType):

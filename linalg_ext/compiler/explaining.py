@@ -29,7 +29,7 @@ class WrittenPlan:
 
 
 def written_plans(module: ir.Module) -> list[WrittenPlan]:
-    """The plans that functions of a module carry."""
+    """Return the plans that functions of a module carry."""
     plans = []
     for op in module.body.operations:
         attributes = op.operation.attributes

@@ -20,7 +20,7 @@ _SECONDS = 1.0
 
 
 def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
-    """The seconds of a call of a function of each module, on arguments that are made up.
+    """Return the seconds of a call of a function of each module, on arguments that are made up.
 
     Raises:
         ArgumentError: they cannot be made up.
@@ -35,7 +35,7 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
 
 
 def _call(kernel: Kernel) -> Callable[[], object]:
-    """A kernel with arguments of its own, and memory for its results: to get it takes long."""
+    """Return a call of a kernel with arguments and memory for results of its own, made once."""
     arguments = arguments_of(kernel.signature.parameters)
     out = kernel(*arguments)
     if not kernel.signature.results:

@@ -36,7 +36,7 @@ class OpCall:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The key of the kernel in this process."""
+        """Return the key of the kernel in this process."""
         return (
             tuple(self.dtypes.items()),
             tuple(self.shapes.items()),
@@ -50,7 +50,7 @@ class OpCall:
 
     @property
     def kept_key(self) -> str | None:
-        """The key of the kernel on disk; None where none is kept, or a part has no fingerprint."""
+        """Return the key of the kernel on disk; None if it is not kept, or lacks a fingerprint."""
         try:
             return kernel_cache.key_of(
                 "op",
@@ -76,7 +76,7 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 @lru_cache(maxsize=1024)
 def _identity(definition: OpDefinition) -> str:
-    """A text that tells a definition from every other one, for the keys of what is kept.
+    """Return a text that tells a definition from every other one, for the keys of what is kept.
 
     Raises:
         TypeError: something in it is of a kind that has no such text.

@@ -69,7 +69,7 @@ def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
 
 
 def _with_guests(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call with arrays that are not NumPy's."""
+    """Call an op with arrays that are not NumPy's."""
     guests = Guests()
     names = [operand.name for operand in op.definition.inputs]
     # An input beyond those with names is refused later.
@@ -207,7 +207,7 @@ def _array(definition: OpDefinition, name: str, value: Any) -> Array:
 
 
 def _scalar(definition: OpDefinition, name: str, value: Any) -> Any:
-    """A number as it is given: Python's take part in dtypes as weakly as in NumPy."""
+    """Return a number as it is given: Python's take part in dtypes as weakly as in NumPy."""
     if is_python_number(value):
         return value
     array = _array(definition, name, value)
@@ -229,7 +229,7 @@ def _out(definition: OpDefinition, name: str, value: Any) -> Array:
 
 
 def _fitted(definition: OpDefinition, operand: Operand, value: Any, dtype: DType) -> Any:
-    """An input in the dtype of its type variable; a Python number stays one for a scalar."""
+    """Return an input in the dtype of its type variable; a Python number stays one for a scalar."""
     if not is_python_number(value):
         return _converted(value, dtype)
     if operand.kind is OperandKind.SCALAR:
@@ -245,7 +245,7 @@ def _fitted(definition: OpDefinition, operand: Operand, value: Any, dtype: DType
 
 
 def _converted(value: Any, dtype: DType) -> Any:
-    """An array of the dtype that its type variable has; the same array where it has it already."""
+    """Return an array cast to the dtype of its type variable; itself where it has the dtype."""
     return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype != dtype else value
 
 

@@ -36,7 +36,7 @@ def resolve_dtypes(
 
 
 def unsigned_type_vars(dtypes: Mapping[str, DType]) -> frozenset[str]:
-    """The type variables whose integers are unsigned; booleans count as 0 and 1."""
+    """Return the type variables whose integers are unsigned; booleans count as 0 and 1."""
     elements = {name: by_dtype(dtype) for name, dtype in dtypes.items()}
     return frozenset(
         name

@@ -16,7 +16,7 @@ LARGE_BYTES = 1 << 20
 
 
 def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
-    """A module as it is now.
+    """Return a module as it is now.
 
     Args:
         name: of the stage.
@@ -33,7 +33,7 @@ def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
 
 
 def text_of(bytecode: bytes, allow_unregistered: bool) -> str:
-    """A module as MLIR, large constants elided."""
+    """Return a module as MLIR, large constants elided."""
     return stage_text(_parsed(bytecode, allow_unregistered).ir)
 
 
@@ -53,7 +53,7 @@ class Clock:
         self._last = time.perf_counter()
 
     def lap(self) -> float:
-        """Seconds since the last lap, or since it was made."""
+        """Return the seconds since the last lap, or since it was made."""
         now = time.perf_counter()
         passed, self._last = now - self._last, now
         return passed

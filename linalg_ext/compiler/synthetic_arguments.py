@@ -35,7 +35,7 @@ def arguments_of(parameters: Sequence[Parameter]) -> list[Any]:
 
 
 def _argument(parameter: Parameter) -> Any:
-    """An argument of the parameter's type: floats from 0 to 1, integers that index nothing."""
+    """Return an argument of a parameter: floats from 0 to 1, integers that index nothing."""
     type_ = parameter.type
     if not isinstance(type_, ArrayType):
         return type_.element.dtype.type(1)

@@ -24,7 +24,7 @@ Make = Callable[[], Kernel]
 
 
 def tuned(make: Make, tuning: Tuning) -> Kernel:
-    """The fastest of the kernels that `make` gives under different choices.
+    """Return the fastest of the kernels that `make` gives under different choices.
 
     A finding of an earlier run is taken without measuring, for the same work on the same machine
     and the same number of threads.
@@ -57,7 +57,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
 
 
 def _tried(choices: Choices, make: Make) -> Kernel:
-    """A kernel to be measured: the fastest of them alone is kept."""
+    """Return a kernel to be measured: the fastest of them alone is kept."""
     with cache.off():
         return _with(choices, make)
 
@@ -101,7 +101,7 @@ def _data(finding: Finding) -> dict[str, Any]:
 
 
 def _finding(entry: Any) -> Finding | None:
-    """An entry of the file, checked: a user may have edited it."""
+    """Return an entry of the file, checked: a user may have edited it."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("plans"), Mapping):
         return None
     plans = {key: Variation.from_data(data) for key, data in entry["plans"].items()}

@@ -127,7 +127,7 @@ class Binding:
     def in_order(
         self, count: int, names: Sequence[str], values: Mapping[str, Expected | None]
     ) -> list[Expected | None]:
-        """The arguments of a call with `count` positional ones and then keywords, for native code.
+        """Return what native code expects of the arguments of a call, positional ones first.
 
         Args:
             count, names: of the call.

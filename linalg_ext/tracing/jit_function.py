@@ -311,7 +311,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels that calls have compiled, or found on disk, in their order."""
+        """Return the kernels that calls have compiled, or found on disk, in their order."""
         return tuple(compiled.kernel for compiled in self._compiled.values())
 
     def __repr__(self) -> str:

@@ -79,7 +79,7 @@ def is_call_of(frame: types.FrameType, name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _attribute_called(code: types.CodeType, at: int) -> str | None:
-    """The attribute that an instruction calls: the longest one that begins where the call does."""
+    """Return the attribute that an instruction calls: the longest that begins with the call."""
     call = list(code.co_positions())[at // 2]
     if call[0] is None or call[2] is None:
         return None
@@ -198,7 +198,7 @@ def _at(frame: types.FrameType) -> SourceLocation:
 
 
 def _referred(function: Any) -> Iterator[Any]:
-    """The generators and clocks that a function refers to: by closures, globals, attributes."""
+    """Yield the generators and clocks that a function reaches: closures, globals, attributes."""
     visited: set[int] = set()
     left = [(function, 0)]
     while left and len(visited) < _MOST:

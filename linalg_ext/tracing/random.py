@@ -372,7 +372,7 @@ def _scaled(x: Element, digits: int, dtype: DType) -> Element:
 
 
 def _polar(radius: Element, angle: Element, dtype: DType) -> list[Element]:
-    """Two normally distributed numbers of two words, the first of which is never 0 then."""
+    """Return two normally distributed numbers of two words, the first of which is never 0 then."""
     digits = 8 * radius.dtype.itemsize
     inside = (as_float(shifted_right(radius, 1), dtype) + 0.5) * 2.0 ** (1 - digits)
     length = apply("sqrt", apply("log", inside) * -2.0)
@@ -488,7 +488,7 @@ def generated(
 
 
 def as_float(x: Element, dtype: DType) -> Element:
-    """An integer as a float: its upper bit is 0, so that the signed cast, a quick one, does."""
+    """Return an integer as a float, by the signed cast, a quick one: its upper bit is 0."""
     wide = np.dtype(f"i{x.dtype.itemsize}")
     value = arith.SIToFPOp(element_type(dtype), Element(x.value, wide).value).result
     return Element(value, dtype)

@@ -257,7 +257,7 @@ def _checked_order(order: object) -> str:
 def _turned(
     contraction: Contraction, order: str, operands: Sequence[Array], out: Array | None
 ) -> tuple[Contraction, list[int]]:
-    """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
+    """Return a contraction whose result has the wanted layout row by row, and its axes.
 
     It is wanted in `out`, or new in an order.
     """
@@ -275,7 +275,7 @@ def _turned(
 def _arranged(
     result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
 ) -> Array:
-    """The result in the order that was asked for: itself where it lies so."""
+    """Return the result in the order that was asked for: itself where it lies so."""
     if result.ndim < 2:
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
     axes = _axes(result.ndim, order, contraction, operands)

@@ -65,7 +65,7 @@ class Dtypes:
     result: DType
 
     def converted(self, array: Array) -> Array:
-        """An operand in the dtype of the computation; itself where it has it."""
+        """Return an operand in the dtype of the computation; itself where it has it."""
         return array.astype(self.operands, copy=False).astype(self.compute, copy=False)
 
 
@@ -96,7 +96,7 @@ def resolve(
     out: DType | None,
     out_is_cast: bool,
 ) -> Dtypes:
-    """The dtypes of an einsum.
+    """Return the dtypes of an einsum.
 
     Args:
         dtypes: of the operands.

@@ -35,7 +35,7 @@ _ROUNDS = 25
 
 
 def seconds_of(call: Call, *, rounds: int = _ROUNDS, clock: Clock = time.thread_time) -> float:
-    """Seconds of one call, the least of several rounds: that which others disturbed least.
+    """Return the seconds of one call: the least of several rounds, the least disturbed one.
 
     A call of one thread is timed by the clock of that thread, which stands still while others have
     the core; for that of several threads `clock` is `time.perf_counter`.
@@ -72,7 +72,7 @@ def seconds_together(
 
 
 def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
-    """The median of each call's seconds, over rounds in which each runs for a millisecond or so."""
+    """Return the median of each call's seconds, over rounds of about a millisecond a call."""
     counts = [_count(call, time.perf_counter, 1e-3) for call in calls]
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + min(seconds, 0.5)
@@ -83,7 +83,7 @@ def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
 
 
 def race(calls: Sequence[Call], seconds: float, *, clock: Clock = time.perf_counter) -> list[float]:
-    """The least seconds of each call, timed in turn until it is known which is the fastest.
+    """Return the least seconds of each call, timed in turn until it is known which is the fastest.
 
     Others that use the machine make a call slower, never faster, so each call's time is its least.
     A call that is clearly slower than the best drops out; the rest goes on until its times stay as

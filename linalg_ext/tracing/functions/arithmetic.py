@@ -33,7 +33,7 @@ def unless_integer(name: str) -> Callable[[Element], Element]:
 
 
 def absolute(x: Element) -> Element:
-    """The absolute value: infinite where a part of a complex number is, whatever the other."""
+    """Return the absolute value: infinite where either part of a complex number is."""
     if x.dtype.kind == "c":
         return hypotenuse(real(x), imaginary(x))
     return x if x.dtype.kind in "ub" else apply("abs", x)
@@ -220,7 +220,7 @@ def sign_bit(x: Element) -> Element:
 
 
 def hypotenuse(x: Element, y: Element) -> Element:
-    """The square root of the sum of squares, which overflows only where it is too large itself."""
+    """Return the root of the sum of squares; the root alone may overflow, not the sum."""
     x, y = absolute(x), absolute(y)
     is_right = x > y
     high, low = select(is_right, x, y), select(is_right, y, x)
@@ -258,7 +258,7 @@ def heaviside(x: Element, at_zero: Element) -> Element:
 
 
 def truth(name: str) -> Callable[..., Element]:
-    """A function of whether elements are other than 0."""
+    """Return a body that combines whether elements are other than 0."""
     return lambda *args: apply(name, *(x.to(BOOL) for x in args))
 
 

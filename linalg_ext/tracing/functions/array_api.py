@@ -159,7 +159,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
-    """A traced value of an array of another library."""
+    """Return a traced value of an array of another library."""
     return x if isinstance(x, Traced) else as_traced(np.from_dlpack(x))
 
 

@@ -246,7 +246,7 @@ def called_back(
 def _kinds_of_results(
     name: str, call: Callable[[Sequence[Array]], Any], kinds: Sequence[tuple[Shape, DType]]
 ) -> tuple[list[tuple[Shape, DType]], Structure]:
-    """The shapes and dtypes of a function's results, by calls with numbers for open sizes."""
+    """Return the kinds of a function's results, by calls with numbers for open sizes."""
     dims = sorted({n for shape, _ in kinds for s in shape if isinstance(s, Size) for n in s.names})
     tried = []
     for numbers in _TRIALS if dims else ((),):
@@ -283,7 +283,7 @@ def _kinds_of_results(
 
 
 def _size(name: str, observed: Sequence[tuple[dict[str, int], int]], candidates: Any) -> AnySize:
-    """The size that has the numbers seen, for each of the sizes that were put for open ones."""
+    """Return the size that has each observed number for the numbers put for open sizes."""
     numbers = {number for _, number in observed}
     if len(numbers) == 1:
         return numbers.pop()

@@ -46,7 +46,7 @@ def _turn(y: Element) -> tuple[Element, Element]:
 
 
 def _scaled(x: Element, *factors: Element, by: float = 1) -> list[Element]:
-    """Factors times exp(x): of a large x in two steps, for the product may still be finite."""
+    """Return factors times exp(x); in two steps for a large x: the product may be finite."""
     is_large = x > _large(x)
     half = apply("exp", select(is_large, x * 0.5, x))
     scaled = []
@@ -59,7 +59,7 @@ def _scaled(x: Element, *factors: Element, by: float = 1) -> list[Element]:
 
 
 def _large(x: Element) -> float:
-    """A number whose exponential is nearly infinite."""
+    """Return a number whose exponential is nearly infinite."""
     return math.log(float(np.finfo(x.dtype).max)) - 1
 
 
@@ -125,7 +125,7 @@ def log1p(z: Element) -> Element:
 
 
 def expm1(z: Element) -> Element:
-    """The exponential, less 1."""
+    """Return the exponential, less 1."""
     x, y = _parts(z)
     half = apply("sin", y * 0.5)
     cos, sin = _turn(y)
@@ -133,7 +133,7 @@ def expm1(z: Element) -> Element:
 
 
 def exp2(z: Element) -> Element:
-    """Two to a power."""
+    """Return two to a power."""
     x, y = _parts(z)
     return exp(created(x * math.log(2), y * math.log(2)))
 

@@ -243,7 +243,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
 
 
 def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, ...]:
-    """The index that takes other places along one axis, and along the others each its own."""
+    """Return the index that takes other places along one axis, and all of the other axes."""
     places_along = as_traced(indices)
     if places_along.ndim != value.ndim:
         raise ShapeError(

@@ -45,7 +45,7 @@ def contracted(
     dtype: DType,
     kind: Semiring = _SUM_OF_PRODUCTS,
 ) -> Traced:
-    """One op that sums products of values.
+    """Record one op that sums products of values.
 
     Args:
         values: the factors.
@@ -270,7 +270,7 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
 
 
 def _stand_ins(values: Sequence[Traced]) -> dict[AnySize, int]:
-    """Numbers in the place of open sizes, a different one for each: paths are found by them."""
+    """Return a different number for each open size: contraction paths are found by them."""
     numbers: dict[AnySize, int] = {}
     for value in values:
         for size in value.shape:

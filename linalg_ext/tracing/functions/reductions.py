@@ -121,7 +121,7 @@ def reduce_by(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, **option
 
 
 def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
-    """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
+    """Return the function that folds values for a ufunc's method, and these in its dtype."""
     name = ufunc.__name__
     function = UFUNCS.get(name)
     if function is None:
@@ -315,7 +315,7 @@ def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
 
 
 def result_dtype(function: str, dtype: DType) -> DType:
-    """Sums and products of narrow integers are of 64 bits."""
+    """Return the dtype of a reduction: 64 bits for sums and products of narrow integers."""
     if function in ("add", "mul") and dtype.kind in "iub" and dtype.itemsize < 8:
         return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
     return dtype
@@ -355,7 +355,7 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
 def _carried(
     function: str, source: DType, target: DType, *, is_row: bool
 ) -> tuple[DType, float | None]:
-    """The dtype that is carried, and the number to begin with; None for the first element."""
+    """Return the carried dtype, and the number to begin with; None for the first element."""
     if function == "add" and target == np.float32 and not is_row:
         return np.dtype(np.float64), -0.0  # rows are added up in blocks, which takes half the time
     if source == target or function not in ("add", "mul") or target.kind not in "iuf":
@@ -408,7 +408,7 @@ def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Trace
 
 
 def _side(value: Any, shape: Shape) -> list[Traced]:
-    """The array before or behind another one: a number is stretched to one place along the axis."""
+    """Return the array beside another one; a number is stretched to one place along the axis."""
     if value is None or value is np._NoValue:
         return []
     (array,) = arrays_of(value)

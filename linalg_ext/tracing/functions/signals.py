@@ -32,7 +32,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
 
 
 def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
-    """Sums of products of one row with another that is moved along it."""
+    """Return sums of products of one row with another that is moved along it."""
     row, window = as_traced(a), as_traced(v)
     sizes = [operand.shape[0] if operand.ndim == 1 else 0 for operand in (row, window)]
     if not all(isinstance(size, int) and size for size in sizes):

@@ -110,7 +110,7 @@ def unique(
 
 
 def _first_of_each(running: Any, size: Any) -> Any:
-    """The first places where a count is 1, 2, ...; beyond the last one the number of places."""
+    """Return the first places where a count is 1, 2, ...; then the number of places."""
     if not hasattr(size, "__index__") or size.__index__() < 0:
         raise ArgumentError(
             f"size={size!r}", where=caller_location(), expected="an integer of 0 or more"

@@ -73,7 +73,7 @@ def part_of(index: Any, size: AnySize, axis: int) -> Part:
 
 
 def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
-    """A traced integer as an index, counted from the end where negative; checked by the run."""
+    """Return a traced integer as an index, negative from the end, which the run checks."""
     if index.ndim or index.dtype.kind not in "iu":
         refuse(f"{index!r} as the index of an axis", "index by an integer or by an integer array")
     with at_users_line():
@@ -121,7 +121,7 @@ def line_of_result(name: str, left: Any, right: Any) -> tuple[Traced, int, int] 
 
 
 def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
-    """The part from a place that only the run tells, of a size that is known: `x[n:n + 2]`."""
+    """Return the part of a known size from a place that only the run tells: `x[n:n + 2]`."""
     line = line_of_result("subtract", index.stop, index.start)
     step = 1 if index.step is None else index.step
     if line is None or line[1] or isinstance(step, Traced) or step < 1:

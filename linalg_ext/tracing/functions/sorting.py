@@ -59,7 +59,7 @@ def ordered(value: Traced, axis: Any, is_stable: bool, descending: bool = False)
 
 
 def order_of(value: Traced, axis: Any, descending: bool = False) -> Traced:
-    """The places of the elements along an axis, in the order of these; the last one for None."""
+    """Return the places of the elements in their order along an axis; the last one for None."""
     along = normal_axis(-1 if axis is None else axis, value.ndim, "argsort")
     keys = _widened(value)
     if keys.dtype in _MANTISSAS:
@@ -93,7 +93,7 @@ def _is_stable(name: str, kind: Any, order: Any, stable: Any) -> bool:
 
 
 def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) -> list[Traced]:
-    """Values sorted by the first of them."""
+    """Record values sorted by the first of them."""
     key = values[0]
     along = normal_axis(axis, key.ndim, name)
     current_trace(values)
@@ -358,7 +358,7 @@ class _Rows:
         return float(place) if is_known else place
 
     def _whole(self, place: Any) -> Any:
-        """The index that a position is, of the first or the last element where it is beyond."""
+        """Return a position as an index, clipped to the first and the last element."""
         if not isinstance(place, Traced):
             return int(min(max(place, 0), self.last))
         return xp.clip(cast_to(place, np.int64), 0, self.last)

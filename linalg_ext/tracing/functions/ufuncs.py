@@ -209,7 +209,7 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
 
 
 def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> list[DType]:
-    """The loop, where an integer of Python is an argument: only a call tells how large it is.
+    """Return the loop for Python's integers among the arguments, whose size only a call tells.
 
     A comparison takes it as it is. Elsewhere the run checks that it fits the dtype that it meets.
     """

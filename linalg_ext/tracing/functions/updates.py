@@ -70,7 +70,7 @@ def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], value
 
 
 def _of_rank(values: Traced, rank: int) -> Traced:
-    """Values without first axes of size 1 beyond a rank, which NumPy's assignments drop."""
+    """Return values without first axes of size 1 beyond a rank, which NumPy's assignments drop."""
     while values.ndim > rank and same(values.shape[0], 1):
         values = values[0]
     return values
@@ -173,7 +173,7 @@ def _scattered(
 def _scattered_rows(
     value: Traced, items: list[Any], combine: Callable[[Any, Any], Any], values: Traced
 ) -> Traced:
-    """One write after another, for an index may name a place twice."""
+    """Write one value after another, for an index may name a place twice."""
     trace = current_trace([value])
     arrays = [places_in(item, value.shape[axis], axis) for axis, item in enumerate(items)]
     block = broadcast_shapes(

@@ -53,7 +53,7 @@ def is_constant(value: Any) -> bool:
 
 
 def as_key(value: Any) -> Any:
-    """A static value as a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: not the same."""
+    """Return a static value as a key, in which 1, 1.0 and True differ, and 0.0 and -0.0."""
     kind = type(value)
     if isinstance(value, tuple | frozenset):
         inside = tuple if isinstance(value, tuple) else frozenset
@@ -101,7 +101,7 @@ LEAF = Structure(None)
 
 
 def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structure]:
-    """The leaves of a value, in order, and how it is built: anything but a container is a leaf.
+    """Return the leaves of a value, in order, and its structure; all but containers are leaves.
 
     Args:
         value: the value.

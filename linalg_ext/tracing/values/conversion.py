@@ -140,7 +140,7 @@ def _written(array: Array, element: ir.Type) -> Traced:
 
 
 def _computed(array: Array) -> Traced | None:
-    """A large array that a formula makes: of one number, of a range, of two sides of a diagonal.
+    """Return a large array by a formula: one number, a range, two sides of a diagonal.
 
     What `np.zeros`, `np.arange` and `np.tri` give is then made where it is used, and fuses.
     """
@@ -155,7 +155,7 @@ def _computed(array: Array) -> Traced | None:
 
 
 def _range(array: Array) -> Traced | None:
-    """Integers that grow evenly along each axis."""
+    """Return integers that grow evenly along each axis."""
     start = int(array.flat[0])
     steps = []
     for axis, size in enumerate(array.shape):

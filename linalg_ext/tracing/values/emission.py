@@ -128,7 +128,7 @@ def _read(operands: Sequence[Traced], shape: Shape) -> tuple[list[ir.Value], lis
 
 
 def materialized(value: Traced) -> Traced:
-    """A value whose tensor has its own shape: views that are only recorded so far are taken."""
+    """Return a value whose tensor has its own shape: pending views are recorded."""
     return Traced(value.value, value.dtype, value.shape)
 
 
@@ -243,7 +243,7 @@ def gathered(
     shape: Shape,
     places: Callable[[list[Element], list[Element]], Sequence[Element]],
 ) -> Traced:
-    """Elements of a value at computed places, which must be in bounds.
+    """Record elements of a value at computed places, which must be in bounds.
 
     Args:
         value: what is read.

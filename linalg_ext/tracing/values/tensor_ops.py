@@ -72,7 +72,7 @@ def spread(
     dtype: DType,
     target: DType,
 ) -> ir.Value:
-    """Build a tensor of a shape: another of a dtype, read by axes and cast to `wanted`."""
+    """Build a tensor of a shape: another of a dtype, read by axes and cast to `target`."""
     with at_users_line():
         maps = [read_map(source, axes, shape, shape), identity_map(len(shape))]
         (value,) = generic(
@@ -114,7 +114,7 @@ Groups = list[tuple[list[int], list[int]]]
 
 
 def reshaped_tensor(value: ir.Value, shape: Shape, target: Shape) -> ir.Value:
-    """A tensor of `shape` as one of `wanted`, which has as many elements, in row-major order."""
+    """Return a tensor of one shape as one of the target shape, which has as many elements."""
     if any(same(size, 0) for size in (*shape, *target)):
         # Open sizes beside it say nothing of each other: there are no elements to be kept.
         return _without_elements(value, target)

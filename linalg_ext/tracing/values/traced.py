@@ -107,12 +107,12 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return int(self.dtype.itemsize)
 
     @property
     def nbytes(self) -> Any:
-        """Bytes of all elements."""
+        """Return the bytes of all elements."""
         return self.size * self.itemsize
 
     @property
@@ -137,7 +137,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     @property
     def flat(self) -> Flat:
-        """The elements in a row: `x.flat[3]`, `x.flat[::2] = 0`, `for each in x.flat`."""
+        """Return the elements in a row: `x.flat[3]`, `x.flat[::2] = 0`, `for each in x.flat`."""
         return Flat(self)
 
     @property
@@ -196,7 +196,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return xp.ravel(self, order=order).apart()
 
     def swapaxes(self, axis1: int, axis2: int) -> Traced:
-        """Two axes exchanged."""
+        """Return two axes exchanged."""
         return xp.swapaxes(self, axis1, axis2)
 
     def copy(self, order: str = "C") -> Traced:
@@ -210,8 +210,10 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return xp.dot(self, other)
 
     def conj(self) -> Traced:
-        """The complex conjugate; a real value itself, as booleans are, of which NumPy's function
-        makes integers."""
+        """Return the complex conjugate; a real value itself.
+
+        NumPy's function would make integers of booleans.
+        """
         return xp.conjugate(self) if self.dtype.kind == "c" else cast("Traced", self)
 
     conjugate = conj
@@ -347,11 +349,11 @@ class Part:
         self._index = index
 
     def set(self, values: Any) -> Traced:
-        """The array with other values there; where an index names a place twice, with the last."""
+        """Return the array with other values there, the last one for a place named twice."""
         return self._become(lambda _, new: new, values)
 
     def add(self, values: Any) -> Traced:
-        """The array with values added there, once for each time that an index names the place."""
+        """Return the array with values added there, once each time that an index names a place."""
         return self._become(np.add, values)
 
     def multiply(self, values: Any) -> Traced:
