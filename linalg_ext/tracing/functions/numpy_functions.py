@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -188,7 +188,7 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
         if value is not reductions.UNSET and (value is not None or name in parameters)
     }
     try:
-        _signature(recorded).bind(*arguments, **options)
+        _check_call(recorded, len(arguments), tuple(options))
     except TypeError as error:
         unknown = [name for name in options if name not in parameters]
         if unknown:
@@ -203,6 +203,12 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
 @cache
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
+
+
+@lru_cache(maxsize=4096)
+def _check_call(recorded: Callable[..., Any], count: int, names: tuple[str, ...]) -> None:
+    """Raise a TypeError where a function takes no `count` positional arguments and these names."""
+    _signature(recorded).bind(*range(count), **dict.fromkeys(names))
 
 
 @cache
