@@ -18,7 +18,7 @@ from linalg_ext.compiler.searching import not_searching
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
-from linalg_ext.compiler.stages import Clock, stage
+from linalg_ext.compiler.stages import Clock, showing_progress, stage
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel, Recipe
 from linalg_ext.executable.libraries import in_force
@@ -72,6 +72,7 @@ def compile_copy(
         )
 
 
+@showing_progress
 def compile_in_place(
     own: Module,
     entry: str | None = None,

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from linalg_ext.bindings import ir
 from linalg_ext.executable.explanation import Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import count_operations
-from linalg_ext.transforms.pipelines import stage_text
+from linalg_ext.transforms.pipelines import PIPELINES, stage_text
+from linalg_ext.utils.progress import Progress
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LARGE_BYTES = 1 << 20
 """The size of a module's bytecode above which its text is kept, large constants elided."""
@@ -23,6 +31,8 @@ def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
         module: read, not kept.
         clock: has run since the stage before.
     """
+    if (progress := _progress.get()) is not None and name in _PHASES:
+        progress.advance(_PHASES[_PHASES.index(name) + 1])
     bytecode = to_bytecode(module.operation)
     allowed = module.context.allow_unregistered_dialects
     if len(bytecode) > LARGE_BYTES:
@@ -30,6 +40,25 @@ def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
         return Stage(name, clock.lap(), b"", allowed, text, count)
     # Printing takes ten times as long as writing it down.
     return Stage(name, clock.lap(), bytecode, allowed)
+
+
+_PHASES = ("entry", *PIPELINES, "machine code")
+_progress: ContextVar[Progress | None] = ContextVar("linalg_ext_compile_progress", default=None)
+
+
+def showing_progress(compile: Callable[P, R]) -> Callable[P, R]:
+    """Show the phase of a compilation that takes long; `stage` tells where it is."""
+
+    @wraps(compile)
+    def compile_shown(*arguments: P.args, **options: P.kwargs) -> R:
+        with Progress("compiling", len(_PHASES) - 1, time.perf_counter) as progress:
+            token = _progress.set(progress)
+            try:
+                return compile(*arguments, **options)
+            finally:
+                _progress.reset(token)
+
+    return compile_shown
 
 
 def text_of(bytecode: bytes, allow_unregistered: bool) -> str:
