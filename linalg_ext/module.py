@@ -112,8 +112,8 @@ class Module(Shown, shown_as="module"):
             try:
                 module = cls(mlir.Module.parse(payload, context), filename=filename)
             except mlir.MLIRError as error:
-                found = joined(of_error(error), emitted)
-                raise _rejected(text, _traced_back(found, translation), filename) from None
+                diagnostics = joined(of_error(error), emitted)
+                raise _rejected(text, _traced_back(diagnostics, translation), filename) from None
             except RuntimeError:
                 # The bindings cannot turn a message into a str that quotes bytes which are no text.
                 raise _rejected(text, (), filename) from None
@@ -153,7 +153,7 @@ class Module(Shown, shown_as="module"):
         )
 
     def payload(self) -> Module:
-        """The module without the scripts of the transform dialect that were applied to it.
+        """Return the module without the scripts of the transform dialect that were applied to it.
 
         They are the named sequences that `transform-interpreter` has run, and those that they
         name; a script that was not applied stays.
@@ -163,13 +163,13 @@ class Module(Shown, shown_as="module"):
         bare = self.clone()
         scripts = {
             mlir.StringAttr(op.attributes["sym_name"]).value: op
-            for op in (each.operation for each in bare.ir.body.operations)
+            for op in (child.operation for child in bare.ir.body.operations)
             if op.name == "transform.named_sequence"
         }
         named = [name for name in self.applied if name in scripts]
         for name in named:  # which grows by what each of them names
             inside = re.findall(r"@(\w+)", str(scripts[name]))
-            named += [each for each in inside if each in scripts and each not in named]
+            named += [callee for callee in inside if callee in scripts and callee not in named]
         for name in named:
             scripts[name].erase()
         return bare
@@ -187,19 +187,19 @@ class Module(Shown, shown_as="module"):
 
     @property
     def context(self) -> mlir.Context:
-        """The context that it lives in."""
+        """Return the context that it lives in."""
         return self._ir.context
 
     @property
     def functions(self) -> Mapping[str, str]:
-        """The functions by name, with their types as text."""
-        found = {}
+        """Return the functions by name, with their types as text."""
+        types = {}
         for op in self._ir.body.operations:
             attributes = op.operation.attributes
             if "sym_name" in attributes and "function_type" in attributes:
                 name = mlir.StringAttr(attributes["sym_name"]).value
-                found[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
-        return found
+                types[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
+        return types
 
     def to_text(
         self,
@@ -262,13 +262,13 @@ class Module(Shown, shown_as="module"):
                 if self._ir.operation.verify():
                     self._check_compute_types()
                     return
-                found = joined(emitted)
+                diagnostics = joined(emitted)
             except mlir.MLIRError as error:
-                found = joined(of_error(error), emitted)
-        first = _summary(found, "a rule of one of its ops is broken")
+                diagnostics = joined(of_error(error), emitted)
+        first = _summary(diagnostics, "a rule of one of its ops is broken")
         raise VerificationError(
             f"the module is invalid after {after}: {first}" if after else first,
-            diagnostics=[diagnostic.shown(self.filename) for diagnostic in found],
+            diagnostics=[diagnostic.shown(self.filename) for diagnostic in diagnostics],
         )
 
     def _check_compute_types(self, text: str = "") -> None:
@@ -439,24 +439,24 @@ def _names_of(op: mlir.Operation) -> list[mlir.Attribute]:
 
 
 def _traced_back(
-    found: tuple[Diagnostic, ...], translation: Translation | None
+    diagnostics: tuple[Diagnostic, ...], translation: Translation | None
 ) -> tuple[Diagnostic, ...]:
     """Diagnostics about a translated text as ones about the text that it was made from."""
     if translation is None or translation.text is translation.source.text:
-        return found
-    return tuple(diagnostic.moved(translation.origin) for diagnostic in found)
+        return diagnostics
+    return tuple(diagnostic.moved(translation.origin) for diagnostic in diagnostics)
 
 
-def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -> IRError:
+def _rejected(text: str | bytes, diagnostics: tuple[Diagnostic, ...], filename: str) -> IRError:
     source = text if isinstance(text, str) else ""
-    found = found or of_silence(source)
-    broken = any(_VERIFIER_MESSAGE.match(diagnostic.message) for diagnostic in found)
+    diagnostics = diagnostics or of_silence(source)
+    broken = any(_VERIFIER_MESSAGE.match(diagnostic.message) for diagnostic in diagnostics)
     kind = VerificationError if broken else ParseError
     return kind(
-        _summary(found, "MLIR's parser rejects the text"),
-        where=found[0].pointed(source, filename) if found else None,
-        hint=_cure(found, source),
-        diagnostics=[diagnostic.shown(filename) for diagnostic in found],
+        _summary(diagnostics, "MLIR's parser rejects the text"),
+        where=diagnostics[0].pointed(source, filename) if diagnostics else None,
+        hint=_cure(diagnostics, source),
+        diagnostics=[diagnostic.shown(filename) for diagnostic in diagnostics],
     )
 
 
@@ -464,10 +464,10 @@ _IREE = re.compile(r"(?<![\w.@%-])(?:util|hal|flow|stream|vm|iree_\w+)\.\w")
 """An op or a type of the dialects inside IREE's compiler."""
 
 
-def _cure(found: tuple[Diagnostic, ...], text: str) -> str | None:
-    """The hint where a dialect is not known; for IREE's, how the model is exported without them."""
-    is_unregistered = any(_UNREGISTERED in each.message for each in found)
-    if _IREE.search(text) and (is_unregistered or "not found" in found[0].message):
+def _cure(diagnostics: tuple[Diagnostic, ...], text: str) -> str | None:
+    """Return the hint for an unknown dialect; for IREE's, the export that leaves them out."""
+    is_unregistered = any(_UNREGISTERED in diagnostic.message for diagnostic in diagnostics)
+    if _IREE.search(text) and (is_unregistered or "not found" in diagnostics[0].message):
         return (
             "IREE has its own dialects for what surrounds linalg: take the module before IREE "
             'does, by torch_mlir.fx.export_and_import(model, x, output_type="linalg-on-tensors") '
@@ -478,9 +478,9 @@ def _cure(found: tuple[Diagnostic, ...], text: str) -> str | None:
     return None
 
 
-def _summary(found: tuple[Diagnostic, ...], otherwise: str) -> str:
+def _summary(diagnostics: tuple[Diagnostic, ...], otherwise: str) -> str:
     # The rest, which may be a whole function, is in the diagnostics.
-    return found[0].message.strip().partition("\n")[0] if found else otherwise
+    return diagnostics[0].message.strip().partition("\n")[0] if diagnostics else otherwise
 
 
 def _of_operation(op: mlir.Operation) -> Module:

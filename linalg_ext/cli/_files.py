@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from linalg_ext.errors import ArgumentError
+from linalg_ext.utils import progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,8 +174,7 @@ def waiting(task: str) -> Iterator[None]:
 
     Nothing is shown where standard error is no terminal, or one that cannot go back in its line.
     """
-    is_animated = sys.stderr is not None and sys.stderr.isatty()
-    if not is_animated or os.environ.get("TERM") in (None, "", "dumb"):
+    if not progress.is_animated():
         yield
         return
     from rich.console import Console
@@ -183,12 +182,15 @@ def waiting(task: str) -> Iterator[None]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     # What the command prints meanwhile goes where it belongs, and not through the animation.
-    with Progress(
-        *columns,
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    ) as progress:
-        progress.add_task(task, total=None)
+    with (
+        progress.alone(),
+        Progress(
+            *columns,
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as spinner,
+    ):
+        spinner.add_task(task, total=None)
         yield

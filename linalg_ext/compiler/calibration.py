@@ -33,7 +33,7 @@ _FORKED = 96
 
 
 def calibrate(machine: Target) -> Target:
-    """A description of this machine with figures, measured on one thread, where not said otherwise.
+    """Return a description of this machine with figures, measured on one thread by default.
 
     What several threads do is not measured where there is one core: it is as on one.
     """
@@ -116,12 +116,12 @@ class Arithmetic:
     intrinsic: str = ""
 
     def vector(self, element: str) -> str:
-        """The type of an operand with such elements."""
+        """Return the type of an operand with such elements."""
         return f"vector<{self.bits // element_bits(element)}x{element}>"
 
     @property
     def lanes(self) -> int:
-        """The number of sums that one instruction updates."""
+        """Return the number of sums that one instruction updates."""
         return self.bits // element_bits(self.sums)
 
     @property
@@ -130,7 +130,7 @@ class Arithmetic:
         return 2 * self.depth * self.lanes
 
     def step(self, total: str) -> str:
-        """One instruction, in MLIR, that gives `total + %x * %y`."""
+        """Return one instruction, in MLIR, that gives `total + %x * %y`."""
         factors, sums = self.vector(self.factors), self.vector(self.sums)
         if not self.intrinsic:
             return f"vector.fma %x, %y, {total} : {sums}"
@@ -147,11 +147,11 @@ class Arithmetic:
 
 def arithmetic() -> dict[str, Arithmetic]:
     """Return the multiply-add instructions of the machine, by the element types of the factors."""
-    here = target.current()
-    kinds = {dtype: Arithmetic(dtype, dtype, here.vector_bits) for dtype in ("f32", "f64")}
-    for dot in here.dot_products:
+    machine = target.current()
+    kinds = {dtype: Arithmetic(dtype, dtype, machine.vector_bits) for dtype in ("f32", "f64")}
+    for dot in machine.dot_products:
         name = dot.left if dot.left == dot.right else f"{dot.left}.{dot.right}"
-        if dot.intrinsic and dot.bits <= here.vector_bits and name not in kinds:
+        if dot.intrinsic and dot.bits <= machine.vector_bits and name not in kinds:
             factors = dot.left if dot.left == "bf16" else f"i{element_bits(dot.left)}"
             kinds[name] = Arithmetic(factors, dot.accumulator, dot.bits, dot.depth, dot.intrinsic)
     return kinds
@@ -159,9 +159,9 @@ def arithmetic() -> dict[str, Arithmetic]:
 
 def accumulators() -> int:
     """Enough to keep every unit busy, and no more than there are registers for."""
-    here = target.current()
-    wanted = here.fma_units * here.fma_latency
-    return max(1, min(wanted + wanted // 2, here.vector_registers - 3))
+    machine = target.current()
+    in_flight = machine.fma_units * machine.fma_latency
+    return max(1, min(in_flight + in_flight // 2, machine.vector_registers - 3))
 
 
 @cache
@@ -226,7 +226,7 @@ _MAP = "affine_map<(i) -> (i)>"
 
 
 def function_rates() -> list[tuple[str, float]]:
-    """Results a second of each of `FUNCTIONS`."""
+    """Return the results a second of each of `FUNCTIONS`."""
     return [(name, _function_rate(name)) for name in FUNCTIONS]
 
 
@@ -245,12 +245,12 @@ def crowding(rates: Mapping[str, float]) -> float:
 
 
 def call_seconds() -> float:
-    """A call of a kernel that does next to nothing."""
+    """Return the seconds of a call of a kernel that does next to nothing."""
     return _seconds(_chain(["arith.addf {x}, %c : f32"], 1), [np.ones(1, np.float32)])
 
 
 def scalar_rate() -> float:
-    """Elements a second of a loop that is not vectorized: a table that is read at indices."""
+    """Return the elements a second of a scalar loop: a table that is read at indices."""
     read = "%v1 = tensor.extract %t[%v0] : tensor<1024xf32>"
     text = _elementwise("%t: tensor<1024xf32>, ", "index", _ELEMENTS, [read])
     places = np.arange(_ELEMENTS, dtype=np.int64) * 7 % 1024
@@ -313,7 +313,7 @@ def _chain(ops: Sequence[str], length: int) -> str:
 
 
 def _elementwise(arguments: str, element: str, length: int, lines: Sequence[str]) -> str:
-    """A function that makes an f32 of each element of a vector: `%v0`, then `%v1` and so on."""
+    """Return a function that makes an f32 of each element of a vector: `%v0`, then `%v1`, ..."""
     vector, results = f"tensor<{length}x{element}>", f"tensor<{length}xf32>"
     body = "\n".join(lines)
     return f"""
@@ -337,7 +337,7 @@ def _row_sums(rows: int, columns: int) -> str:
 
 
 def _accumulating(arguments: str, op: str, result: str, dtype: str) -> str:
-    """A function of an op that accumulates into zeros, which it calls `%z`."""
+    """Return a function of an op that accumulates into zeros, which it calls `%z`."""
     return f"""
     func.func @f({arguments}) -> {result} {{
       %zero = arith.constant 0.0 : {dtype}
@@ -349,7 +349,7 @@ def _accumulating(arguments: str, op: str, result: str, dtype: str) -> str:
 
 
 def _small_nests(count: int) -> str:
-    """Each adds what the one before gave and its transpose: two uses, which no fusion takes."""
+    """Return ops that each add a value and its transpose: two uses, which no fusion takes."""
     kind, same = "tensor<8x8xf32>", "affine_map<(i, j) -> (i, j)>"
     crossed = "affine_map<(i, j) -> (j, i)>"
     ops = "\n".join(
@@ -383,14 +383,14 @@ def contraction_rate(dtype: str) -> float:
 
 
 def product(size: int, dtype: str) -> str:
-    """A product of square matrices."""
+    """Return a product of square matrices."""
     kind = f"tensor<{size}x{size}x{dtype}>"
     op = f"linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%z : {kind}) -> {kind}"
     return _accumulating(f"%a: {kind}, %b: {kind}", op, kind, dtype)
 
 
 def window_rate(dtype: str) -> float:
-    """The same of a convolution of images, channels first."""
+    """Return that rate of a convolution of images, channels first."""
     outer = _IMAGE + _KERNEL - 1
     image, kernel = (1, _CHANNELS, outer, outer), (_CHANNELS, _CHANNELS, _KERNEL, _KERNEL)
     images, kernels, results = (
@@ -415,7 +415,7 @@ _FRESH = 4 << 20
 
 
 def levels(machine: Target) -> Iterator[Level]:
-    """Every cache, with arrays of half its size, and memory, with four times the last cache's."""
+    """Yield each cache, with arrays of half its size, and memory, with four times the last."""
     sizes = [(f"L{cache.level}", cache.size, cache.size // 2) for cache in machine.caches]
     beyond = min(4 * machine.caches[-1].size, 256 << 20)
     for name, size, footprint in [*sizes, ("memory", 0, beyond)]:
@@ -442,7 +442,7 @@ def page_seconds(machine: Target) -> float:
 
 
 def _rate(kind: str, footprint: int, threads: int = 1) -> float:
-    """Bytes a second, every thread in a stretch of its own."""
+    """Return the bytes a second, every thread in a stretch of its own."""
     step = target.current().lanes("f32") * _UNROLL
     length = max(1, footprint // (4 * threads * step)) * step
     repeats = max(1, _MOVED // (4 * length * threads))

@@ -122,8 +122,8 @@ def compile(
     if isolated is not False:
         from linalg_ext.executable.worker_process import Limits, isolate
 
-        for name, given in (("tune", tune), ("search", search)):
-            if given is not False:
+        for name, option in (("tune", tune), ("search", search)):
+            if option is not False:
                 raise ArgumentError(f"{name}= and isolated= at once", hint="leave one of them out")
         if isolated is not True and not isinstance(isolated, Limits):
             raise ArgumentError(
@@ -209,19 +209,19 @@ def _files(libraries: str | Path | Library | Sequence[str | Path | Library]) -> 
         LibraryError: one is closed.
     """
     files: list[str | Path] = []
-    for one in libraries if isinstance(libraries, list | tuple) else [libraries]:
-        if isinstance(one, str | Path):
-            files.append(one)
+    for library in libraries if isinstance(libraries, list | tuple) else [libraries]:
+        if isinstance(library, str | Path):
+            files.append(library)
             continue
         from linalg_ext.executable.libraries.registry import Library
 
-        if not isinstance(one, Library):
+        if not isinstance(library, Library):
             raise ArgumentError(
-                f"libraries has {one!r}", expected="files, or what lx.library registered"
+                f"libraries has {library!r}", expected="files, or what lx.library registered"
             )
-        if one.is_closed:
+        if library.is_closed:
             raise LibraryError(
-                f"the library `{one.name}` is closed",
+                f"the library `{library.name}` is closed",
                 hint="compile inside its `with` block",
             )
     return files
@@ -234,7 +234,7 @@ def _bytecode_of(module: ModuleLike) -> str | bytes:
 
 
 def compile_recipe(recipe: Recipe) -> Kernel:
-    """The kernel that a recipe says, for this machine where it names no other."""
+    """Return the kernel that a recipe says, for this machine where it names no other."""
     with using(recipe.target or host()):
         return compile(
             recipe.module,

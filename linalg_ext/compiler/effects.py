@@ -21,7 +21,7 @@ _OF_CALLERS = frozenset(
 
 
 def written_arguments(function: Any) -> frozenset[int]:
-    """The indices of the memref arguments of a `func.func` that it may write."""
+    """Return the indices of the memref arguments of a `func.func` that it may write."""
     return _written(function.operation, {})
 
 
@@ -30,13 +30,13 @@ def _written(function: ir.Operation, known: dict[str, frozenset[int]]) -> frozen
     arguments = function.regions[0].blocks[0].arguments
     # A function that calls itself is taken to write everything; the entry below is the true one.
     known[name] = frozenset(range(len(arguments)))
-    found = frozenset(
+    written = frozenset(
         index
         for index, argument in enumerate(arguments)
         if isinstance(argument.type, ir.MemRefType) and _is_written(argument, function, known)
     )
-    known[name] = found
-    return found
+    known[name] = written
+    return written
 
 
 def _is_written(

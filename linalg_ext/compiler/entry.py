@@ -38,7 +38,7 @@ _ARGUMENTS = "arg_attrs"
 
 
 def find_entry(module: ir.Module, name: str | None) -> Any:
-    """The `func.func` to call: the one called `name`, or the only public one.
+    """Return the `func.func` to call: the one called `name`, or the only public one.
 
     Raises:
         SignatureError: there is none, or several and no name; the message lists what there is.
@@ -92,9 +92,9 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
         wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         wrapper.attributes[STATUS_ATTRIBUTE] = ir.UnitAttr.get()
         if _ARGUMENTS in function.operation.attributes:
-            said = list(ir.ArrayAttr(function.operation.attributes[_ARGUMENTS]))
+            attributes = list(ir.ArrayAttr(function.operation.attributes[_ARGUMENTS]))
             nothing = [ir.DictAttr.get({})] * (len(outputs) + 1)
-            wrapper.attributes[_ARGUMENTS] = ir.ArrayAttr.get([*map(_ours, said), *nothing])
+            wrapper.attributes[_ARGUMENTS] = ir.ArrayAttr.get([*map(_ours, attributes), *nothing])
         block = wrapper.add_entry_block()
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
@@ -115,9 +115,10 @@ def _ours(attributes: Any) -> ir.DictAttr:
 
     Attributes of others may hold for tensors alone.
     """
-    said: Any = ir.DictAttr(attributes)
-    ours = {each.name: each.attr for each in said if each.name.startswith("linalg_ext.")}
-    return ir.DictAttr.get(ours)
+    named: Any = ir.DictAttr(attributes)
+    return ir.DictAttr.get(
+        {own.name: own.attr for own in named if own.name.startswith("linalg_ext.")}
+    )
 
 
 def _is_destination(type_: ValueType) -> bool:
@@ -141,7 +142,7 @@ def _hide_symbols(module: ir.Module) -> None:
     defined = {
         ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
         for op in module.body.operations
-        if "sym_name" in op.operation.attributes and not _is_declaration(op.operation)
+        if "sym_name" in op.operation.attributes and not is_declaration(op.operation)
     }
     # The longest first: `lx.f` is out of the way when `f` takes its name.
     for name in sorted(defined, key=len, reverse=True):
@@ -153,12 +154,13 @@ def _hide_symbols(module: ir.Module) -> None:
             del operation.attributes["llvm.emit_c_interface"]
 
 
-def _is_declaration(operation: ir.Operation) -> bool:
+def is_declaration(operation: ir.Operation) -> bool:
+    """Return whether an operation declares a function that another module defines."""
     return operation.name in ("func.func", "llvm.func") and not len(operation.regions[0].blocks)
 
 
 def _argument_type(type_: ir.Type, *, force: bool = False) -> ir.Type:
-    """The type of the native argument: memrefs for tensors, and for scalars too with `force`."""
+    """Return the native argument's type: memrefs for tensors, with `force` for scalars too."""
     if isinstance(type_, ir.RankedTensorType):
         return ir.MemRefType.get(type_.shape, type_.element_type)
     if force and not isinstance(type_, ir.MemRefType):

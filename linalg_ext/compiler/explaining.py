@@ -29,14 +29,14 @@ class WrittenPlan:
 
 
 def written_plans(module: ir.Module) -> list[WrittenPlan]:
-    """The plans that functions of a module carry."""
-    found = []
+    """Return the plans that functions of a module carry."""
+    plans = []
     for op in module.body.operations:
         attributes = op.operation.attributes
         if PLAN in attributes and "sym_name" in attributes:
             name = ir.StringAttr(attributes["sym_name"]).value
-            found.append(WrittenPlan(f"nest @{name}", ir.StringAttr(attributes[PLAN]).value))
-    return found
+            plans.append(WrittenPlan(f"nest @{name}", ir.StringAttr(attributes[PLAN]).value))
+    return plans
 
 
 def explained(
@@ -56,8 +56,8 @@ def explained(
         is_shared: True where several threads may share the work.
     """
     decisions = [decision for report in reports for decision in report.decisions]
-    told = {decision.title.rpartition("@")[2] for decision in decisions}
-    decisions += [one for one in written if one.title.rpartition("@")[2] not in told]
+    reported = {decision.title.rpartition("@")[2] for decision in decisions}
+    decisions += [plan for plan in written if plan.title.rpartition("@")[2] not in reported]
     left = dict.fromkeys(
         (report.pass_name.removeprefix("linalg-ext-"), f"{op}: {reason}")
         for report in reports

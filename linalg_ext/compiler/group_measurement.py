@@ -20,7 +20,7 @@ _SECONDS = 1.0
 
 
 def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
-    """The seconds of a call of a function of each module, on arguments that are made up.
+    """Return the seconds of a call of a function of each module, on arguments that are made up.
 
     Raises:
         ArgumentError: they cannot be made up.
@@ -29,13 +29,13 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
         kernels = [compile(module, function, trusted=True, checked=False) for module in modules]
     if kernels and (why := obstacle(kernels[0])) is not None:
         raise ArgumentError(f"groupings cannot be measured: {why}", hint="leave out measure=")
-    # What others do on the machine does not count where all work is that of one thread.
+    # The clock of a thread leaves out other processes; several threads have no such clock.
     clock = time.thread_time if threads.current() == 1 else time.perf_counter
     return race([_call(kernel) for kernel in kernels], _SECONDS, clock=clock)
 
 
 def _call(kernel: Kernel) -> Callable[[], object]:
-    """A kernel with arguments of its own, and memory for its results: to get it takes long."""
+    """Return a call of a kernel with arguments and memory for results of its own, made once."""
     arguments = arguments_of(kernel.signature.parameters)
     out = kernel(*arguments)
     if not kernel.signature.results:

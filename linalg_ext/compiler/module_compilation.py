@@ -11,14 +11,14 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
-from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.entry import find_entry, is_declaration, wrap_entry
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
 from linalg_ext.compiler.searching import in_force as asked_in_force
 from linalg_ext.compiler.searching import not_searching
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
-from linalg_ext.compiler.stages import Clock, stage
+from linalg_ext.compiler.stages import Clock, showing_progress, stage
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel, Recipe
 from linalg_ext.executable.libraries import in_force
@@ -72,6 +72,7 @@ def compile_copy(
         )
 
 
+@showing_progress
 def compile_in_place(
     own: Module,
     entry: str | None = None,
@@ -113,10 +114,10 @@ def compile_in_place(
             libraries=libraries,
             result_dtypes=result_dtypes,
         )
-        if (found := disk_cache.find(key)) is not None:
-            if found.recipe is not None:
-                found.recipe = found.recipe._replace(trusted=trusted)
-            return found
+        if (kept := disk_cache.find(key)) is not None:
+            if kept.recipe is not None:
+                kept.recipe = kept.recipe._replace(trusted=trusted)
+            return kept
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     reports = _group_entry(own, entry, trusted=trusted)
@@ -147,9 +148,9 @@ def compile_in_place(
     written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage, checked=checked)
     reports += info.reports
-    for one in stages:
-        one.passes = info.passes.get(one.name, ())
-    # What a library does may wait, for this interpreter even.
+    for done in stages:
+        done.passes = info.passes.get(done.name, ())
+    # A library's function may wait, even for this interpreter.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level
     if target != host():
@@ -157,7 +158,7 @@ def compile_in_place(
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
     engine.function(wrapped.symbol)
-    told = explained(str(signature), target, reports, written, is_shared=shared is not None)
+    explanation = explained(str(signature), target, reports, written, is_shared=shared is not None)
     kernel = Kernel(
         signature,
         wrapped,
@@ -168,7 +169,7 @@ def compile_in_place(
         open_ended=open_ended,
         codegen_seconds=clock.lap(),
         target=target,
-        explanation=lambda: told,
+        explanation=lambda: explanation,
         recipe=Recipe(
             bytecode,
             entry,
@@ -217,12 +218,12 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
         function = find_entry(module.ir, entry).operation
         name = ir.StringAttr(function.attributes["sym_name"]).value
     with not_searching():
-        found = search(module, asked, function=name, trusted=trusted)
-    report = Report("linalg-ext-search", decisions=[found])
-    if found.is_worth_it:
-        found.realize(module)
+        grouping = search(module, asked, function=name, trusted=trusted)
+    report = Report("linalg-ext-search", decisions=[grouping])
+    if grouping.is_worth_it:
+        grouping.realize(module)
     else:
-        report.leave(found.title, "the groups that pipelines fuse by default cost hardly more")
+        report.leave(grouping.title, "the groups that pipelines fuse by default cost hardly more")
     return [report]
 
 
@@ -236,21 +237,18 @@ def _is_open_ended(module: ir.Module) -> bool:
 
     Ops on whole arrays take about the same time at every call, for all shapes are known.
     """
-    found = False
+    varies = False
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+        nonlocal varies
         name = op.name
-        found = name in _LOOPS or name in _CALLS or name.startswith(_BRANCHES) or _is_foreign(op)
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+        varies = (
+            name in _LOOPS or name in _CALLS or name.startswith(_BRANCHES) or is_declaration(op)
+        )
+        return ir.WalkResult.INTERRUPT if varies else ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return found
-
-
-def _is_foreign(op: ir.Operation) -> bool:
-    """Return whether this declares a function that others define."""
-    return op.name in ("func.func", "llvm.func") and not len(op.regions[0].blocks)
+    return varies
 
 
 def position_independent(

@@ -36,7 +36,7 @@ class OpCall:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The key of the kernel in this process."""
+        """Return the key of the kernel in this process."""
         return (
             tuple(self.dtypes.items()),
             tuple(self.shapes.items()),
@@ -50,24 +50,24 @@ class OpCall:
 
     @property
     def kept_key(self) -> str | None:
-        """The key of the kernel on disk; None where none is kept, or a part has no fingerprint."""
+        """Return the key of the kernel on disk; None if it is not kept, or lacks a fingerprint."""
         try:
             return kernel_cache.key_of(
                 "op",
                 _identity(self.definition),
-                {name: _told(dtype) for name, dtype in self.dtypes.items()},
+                {name: _dtype_names(dtype) for name, dtype in self.dtypes.items()},
                 dict(self.shapes),
                 dict(self.attributes.symbols),
                 {name: function.name for name, function in self.attributes.functions.items()},
                 self.initialized,
                 bool(self.maps),
-                None if self.compute_type is None else _told(self.compute_type),
+                None if self.compute_type is None else _dtype_names(self.compute_type),
             )
         except TypeError:
             return None
 
 
-def _told(dtype: DType) -> tuple[str, str]:
+def _dtype_names(dtype: DType) -> tuple[str, str]:
     return dtype.str, dtype.name
 
 
@@ -76,7 +76,7 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 @lru_cache(maxsize=1024)
 def _identity(definition: OpDefinition) -> str:
-    """A text that tells a definition from every other one, for the keys of what is kept.
+    """Return a text that tells a definition from every other one, for the keys of what is kept.
 
     Raises:
         TypeError: something in it is of a kind that has no such text.
@@ -95,6 +95,6 @@ def _data(value: Any) -> object:
         return tuple((_data(key), _data(item)) for key, item in value.items())
     if is_dataclass(value) and not isinstance(value, type):
         # Those that take no part in comparisons say where something stands, or repeat the others.
-        told = [field for field in fields(value) if field.compare]
-        return type(value).__name__, *(_data(getattr(value, field.name)) for field in told)
+        compared = [field for field in fields(value) if field.compare]
+        return type(value).__name__, *(_data(getattr(value, field.name)) for field in compared)
     raise TypeError(f"a {type(value).__name__} in a definition has no text")

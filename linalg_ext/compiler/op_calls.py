@@ -69,25 +69,25 @@ def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
 
 
 def _with_guests(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """A call with arrays that are not NumPy's."""
+    """Call an op with arrays that are not NumPy's."""
     guests = Guests()
     names = [operand.name for operand in op.definition.inputs]
-    # Of inputs too many to have names something is said later.
+    # An input beyond those with names is refused later.
     labels = [*names, *["an input"] * len(operands)]
     arrays = [
         guests.array(value, f"{op.op_name}: {label}")
         for value, label in zip(operands, labels, strict=False)
     ]
-    given = dict(keywords)
+    own_keywords = dict(keywords)
     for name, value in keywords.items():
         label = f"{op.op_name}: {name}"
         if name == "out":
-            given[name] = guests.place(value, f"{label}=")
+            own_keywords[name] = guests.place(value, f"{label}=")
         elif name == "init" and isinstance(value, tuple):
-            given[name] = tuple(guests.array(each, label) for each in value)
+            own_keywords[name] = tuple(guests.array(array, label) for array in value)
         elif name in (*names, "init"):
-            given[name] = guests.array(value, label)
-    return guests.back(op(*arrays, **given))
+            own_keywords[name] = guests.array(value, label)
+    return guests.back(op(*arrays, **own_keywords))
 
 
 def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -100,8 +100,8 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     threads = keywords.pop("threads", None)
     if threads is not None:
         checked(threads)
-    said = take_operand_maps(definition, keywords)
-    given = split_inputs(definition, operands, keywords)
+    maps_of_call = take_operand_maps(definition, keywords)
+    values = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
         definition, keywords, also=("out", "init", "dtype", "compute_type", "threads")
     )
@@ -109,12 +109,12 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
         operand.name: _scalar(definition, operand.name, value)
         if operand.kind is OperandKind.SCALAR
         else _array(definition, operand.name, value)
-        for operand, value in zip(definition.inputs, given, strict=True)
+        for operand, value in zip(definition.inputs, values, strict=True)
     }
     # Python's numbers have no dtype of their own, for a tensor of rank 0 no more than for a scalar.
     deciding = {
         operand.name: value if is_python_number(value) else inputs[operand.name]
-        for operand, value in zip(definition.inputs, given, strict=True)
+        for operand, value in zip(definition.inputs, values, strict=True)
     }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
     outs = {name: _out(definition, name, value) for name, value in out.items()}
@@ -123,15 +123,15 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     given_shapes = {o.name: inputs[o.name].shape for o in tensors}
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
-    if said:
+    if maps_of_call:
         every = {**given_shapes, **known_shapes}
         natural, ranks = definition, {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(natural, said, ranks)
-        with inverses_named(natural, said, every, attributes.symbols):
+        definition = with_operand_maps(natural, maps_of_call, ranks)
+        with inverses_named(natural, maps_of_call, every, attributes.symbols):
             shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
     else:
         shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
-    maps = operand_maps_key(definition) if said else ()
+    maps = operand_maps_key(definition) if maps_of_call else ()
     call = OpCall(definition, dtypes, shapes, attributes, frozenset(inits), maps, compute_type)
     kernel = _kernel(op, call)
     arguments = [
@@ -207,7 +207,7 @@ def _array(definition: OpDefinition, name: str, value: Any) -> Array:
 
 
 def _scalar(definition: OpDefinition, name: str, value: Any) -> Any:
-    """A number as it is given: Python's take part in dtypes as weakly as in NumPy."""
+    """Return a number as it is given: Python's take part in dtypes as weakly as in NumPy."""
     if is_python_number(value):
         return value
     array = _array(definition, name, value)
@@ -229,7 +229,7 @@ def _out(definition: OpDefinition, name: str, value: Any) -> Array:
 
 
 def _fitted(definition: OpDefinition, operand: Operand, value: Any, dtype: DType) -> Any:
-    """An input in the dtype of its type variable; a Python number stays one for a scalar."""
+    """Return an input in the dtype of its type variable; a Python number stays one for a scalar."""
     if not is_python_number(value):
         return _converted(value, dtype)
     if operand.kind is OperandKind.SCALAR:
@@ -245,7 +245,7 @@ def _fitted(definition: OpDefinition, operand: Operand, value: Any, dtype: DType
 
 
 def _converted(value: Any, dtype: DType) -> Any:
-    """An array of the dtype that its type variable has; the same array where it has it already."""
+    """Return an array cast to the dtype of its type variable; itself where it has the dtype."""
     return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype != dtype else value
 
 
@@ -265,8 +265,8 @@ def _run(
         return kernel(*arguments, threads=threads)
     inputs = [value for value in arguments if isinstance(value, np.ndarray)]
     order = out if isinstance(out, tuple) else (out,)
-    given = [array for array in order if array is not None]
-    shared = any(share_memory(array, value) for array in given for value in inputs)
+    destinations = [array for array in order if array is not None]
+    shared = any(share_memory(array, value) for array in destinations for value in inputs)
     if not (shared and _is_elementwise(definition)):
         return kernel(*arguments, out=out, threads=threads)
     results = kernel(*arguments, threads=threads)

@@ -26,9 +26,9 @@ def resolve_dtypes(
         DTypeError: one is not.
     """
     dtypes = calls.resolve_dtypes(definition, inputs, outputs, dtype)
-    for name, found in dtypes.items():
+    for name, resolved in dtypes.items():
         try:
-            by_dtype(found)
+            by_dtype(resolved)
         except DTypeError as error:
             error.what = f"{definition.name}, type variable {name}: {error.what}"
             raise
@@ -36,7 +36,7 @@ def resolve_dtypes(
 
 
 def unsigned_type_vars(dtypes: Mapping[str, DType]) -> frozenset[str]:
-    """The type variables whose integers are unsigned; booleans count as 0 and 1."""
+    """Return the type variables whose integers are unsigned; booleans count as 0 and 1."""
     elements = {name: by_dtype(dtype) for name, dtype in dtypes.items()}
     return frozenset(
         name

@@ -17,7 +17,7 @@ from linalg_ext.structured.outputs import initial_tensor
 
 
 def compile_op(call: OpCall, key: str | None) -> Kernel:
-    """The kernel of an op, made.
+    """Return the kernel of an op, made.
 
     Args:
         call: what it is for.
@@ -36,7 +36,7 @@ def compile_op(call: OpCall, key: str | None) -> Kernel:
 
 
 def _build_function(call: OpCall) -> None:
-    """A function of the op: its inputs and the initial values that were given, its results."""
+    """Build a function of the op, from its inputs and given initial values to its results."""
     definition = call.definition
     elements = {name: ir.Type.parse(by_dtype(d).mlir) for name, d in call.dtypes.items()}
     initialized = [o for o in definition.outputs if o.name in call.initialized]
@@ -54,10 +54,10 @@ def _build_function(call: OpCall) -> None:
     with ir.InsertionPoint(function.add_entry_block()):
         arguments = list(function.arguments)
         inputs = arguments[: len(definition.inputs)]
-        given = dict(zip(initialized, arguments[len(inputs) :], strict=True))
+        initial_values = dict(zip(initialized, arguments[len(inputs) :], strict=True))
         outputs = [
-            given[output]
-            if output in given
+            initial_values[output]
+            if output in initial_values
             else initial_tensor(
                 definition,
                 output.name,

@@ -32,7 +32,7 @@ def read_signature(
     written: frozenset[int] = frozenset(),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
 ) -> Signature:
-    """The signature of a `func.func`.
+    """Return the signature of a `func.func`.
 
     Args:
         function: the op.

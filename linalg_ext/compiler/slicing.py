@@ -67,5 +67,5 @@ def cut(work: Work, threads: int) -> Cut | None:
         engine = Engine(module.ir, opt_level=level, libraries=work.libraries)
         # Looking the entry up is what makes LLVM generate the code, functions of its own included.
         engine.function(work.symbol)
-        decisions = [each for report in info.reports for each in report.decisions]
+        decisions = [decision for report in info.reports for decision in report.decisions]
         return Cut(engine, slices, info.assertions, tuple(decisions))

@@ -13,7 +13,7 @@ from linalg_ext.module import Module, ModuleLike
 
 
 def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) -> Module:
-    """The module of `source`, parsed or copied; `source` itself is never changed.
+    """Return the module of `source`, parsed or copied; `source` itself is never changed.
 
     Args:
         source: text, bytecode, a `Module`, or upstream's own module or its operation.
@@ -32,7 +32,7 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
 
 
 def as_source(source: ModuleLike | bytes) -> str | bytes:
-    """The module of `source` as another process can take it: its text, or its bytecode.
+    """Return the module of `source` as another process can take it: its text, or its bytecode.
 
     Raises:
         ArgumentError: `source` is no module.
@@ -46,7 +46,7 @@ def as_source(source: ModuleLike | bytes) -> str | bytes:
 
 
 def _module_of(source: Any) -> ir.Operation:
-    """The operation of upstream's module.
+    """Return the operation of upstream's module.
 
     Raises:
         ArgumentError: `source` is none.

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from linalg_ext.bindings import ir
 from linalg_ext.executable.explanation import Stage
 from linalg_ext.ir.bytecode import to_bytecode
 from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import count_operations
-from linalg_ext.transforms.pipelines import stage_text
+from linalg_ext.transforms.pipelines import PIPELINES, stage_text
+from linalg_ext.utils.progress import Progress
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LARGE_BYTES = 1 << 20
 """The size of a module's bytecode above which its text is kept, large constants elided."""
 
 
 def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
-    """A module as it is now.
+    """Return a module as it is now.
 
     Args:
         name: of the stage.
         module: read, not kept.
         clock: has run since the stage before.
     """
+    if (progress := _progress.get()) is not None and name in _PHASES:
+        progress.advance(_PHASES[_PHASES.index(name) + 1])
     bytecode = to_bytecode(module.operation)
     allowed = module.context.allow_unregistered_dialects
     if len(bytecode) > LARGE_BYTES:
@@ -32,8 +42,27 @@ def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
     return Stage(name, clock.lap(), bytecode, allowed)
 
 
+_PHASES = ("entry", *PIPELINES, "machine code")
+_progress: ContextVar[Progress | None] = ContextVar("linalg_ext_compile_progress", default=None)
+
+
+def showing_progress(compile: Callable[P, R]) -> Callable[P, R]:
+    """Show the phase of a compilation that takes long; `stage` tells where it is."""
+
+    @wraps(compile)
+    def compile_shown(*arguments: P.args, **options: P.kwargs) -> R:
+        with Progress("compiling", len(_PHASES) - 1, time.perf_counter) as progress:
+            token = _progress.set(progress)
+            try:
+                return compile(*arguments, **options)
+            finally:
+                _progress.reset(token)
+
+    return compile_shown
+
+
 def text_of(bytecode: bytes, allow_unregistered: bool) -> str:
-    """A module as MLIR, large constants elided."""
+    """Return a module as MLIR, large constants elided."""
     return stage_text(_parsed(bytecode, allow_unregistered).ir)
 
 
@@ -53,7 +82,7 @@ class Clock:
         self._last = time.perf_counter()
 
     def lap(self) -> float:
-        """Seconds since the last lap, or since it was made."""
+        """Return the seconds since the last lap, or since it was made."""
         now = time.perf_counter()
         passed, self._last = now - self._last, now
         return passed

@@ -17,8 +17,8 @@ def obstacle(kernel: Kernel) -> str | None:
     if kernel.target.missing_on(host()):
         return "the code is for another machine"
     signature = kernel.signature
-    types = [each.type for each in signature.parameters]
-    types += [each.type for each in signature.results]
+    types = [parameter.type for parameter in signature.parameters]
+    types += [result.type for result in signature.results]
     if any(isinstance(type_, ArrayType) and not type_.is_static for type_ in types):
         return "the sizes are known at run time only"
     if any(
@@ -35,7 +35,7 @@ def arguments_of(parameters: Sequence[Parameter]) -> list[Any]:
 
 
 def _argument(parameter: Parameter) -> Any:
-    """An argument of the parameter's type: floats from 0 to 1, integers that index nothing."""
+    """Return an argument of a parameter: floats from 0 to 1, integers that index nothing."""
     type_ = parameter.type
     if not isinstance(type_, ArrayType):
         return type_.element.dtype.type(1)

@@ -24,12 +24,12 @@ Make = Callable[[], Kernel]
 
 
 def tuned(make: Make, tuning: Tuning) -> Kernel:
-    """The fastest of the kernels that `make` gives under different choices.
+    """Return the fastest of the kernels that `make` gives under different choices.
 
     A finding of an earlier run is taken without measuring, for the same work on the same machine
     and the same number of threads.
     """
-    # What is kept has its decisions as text alone, and here they are needed as they are.
+    # A kernel from the disk has its decisions as text; the search needs the objects.
     with cache.off():
         first = make()
     why = obstacle(first)
@@ -45,7 +45,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
             decisions,
             lambda choices: _tried(choices, make),
             lambda: arguments_of(first.signature.parameters),
-            lambda given, returned: _results(first.signature, given, returned),
+            lambda arguments, returned: _results(first.signature, arguments, returned),
             tuning,
         )
         if not finding.why:
@@ -57,7 +57,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
 
 
 def _tried(choices: Choices, make: Make) -> Kernel:
-    """A kernel to be measured: the fastest of them alone is kept."""
+    """Return a kernel to be measured: the fastest of them alone is kept."""
     with cache.off():
         return _with(choices, make)
 
@@ -72,7 +72,7 @@ def _with(choices: Choices, make: Make) -> Kernel:
 
 
 def _choices_key(choices: Choices) -> tuple[object, ...]:
-    plans = {key: one.as_data() for key, one in sorted(choices.plans.items())}
+    plans = {key: variation.as_data() for key, variation in sorted(choices.plans.items())}
     return plans, choices.vector_bits, choices.streams
 
 
@@ -90,7 +90,7 @@ def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:
 def _data(finding: Finding) -> dict[str, Any]:
     choices = finding.choices
     return {
-        "plans": {key: one.as_data() for key, one in choices.plans.items()},
+        "plans": {key: variation.as_data() for key, variation in choices.plans.items()},
         "vector_bits": choices.vector_bits,
         "streams": choices.streams,
         "speed_up": finding.speed_up,
@@ -101,11 +101,11 @@ def _data(finding: Finding) -> dict[str, Any]:
 
 
 def _finding(entry: Any) -> Finding | None:
-    """An entry of the file, checked: a user may have edited it."""
+    """Return an entry of the file, checked: a user may have edited it."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("plans"), Mapping):
         return None
     plans = {key: Variation.from_data(data) for key, data in entry["plans"].items()}
-    known = {key: one for key, one in plans.items() if one is not None}
+    known = {key: variation for key, variation in plans.items() if variation is not None}
     bits, streams = entry.get("vector_bits"), entry.get("streams")
     times = [entry.get(name) for name in ("speed_up", "before", "after")]
     numbers = [float(time) for time in times if isinstance(time, int | float)]
@@ -122,7 +122,9 @@ def _finding(entry: Any) -> Finding | None:
 _VECTOR_BITS = (0, 64, 128, 256, 512)
 
 
-def _results(signature: Signature, given: Sequence[Any], returned: Any) -> Sequence[Any]:
+def _results(signature: Signature, arguments: Sequence[Any], returned: Any) -> Sequence[Any]:
     results = () if returned is None else returned if isinstance(returned, tuple) else (returned,)
-    written = [given[one.position] for one in signature.parameters if one.is_written]
+    written = [
+        arguments[parameter.position] for parameter in signature.parameters if parameter.is_written
+    ]
     return [*results, *written]

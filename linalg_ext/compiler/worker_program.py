@@ -233,14 +233,14 @@ class _Worker:
         from linalg_ext.module import Module
 
         options = request["options"]
-        wanted = options.pop("result_dtypes")
-        if wanted is not None:
-            wanted = [None if name is None else dtype_named(name) for name in wanted]
+        dtypes = options.pop("result_dtypes")
+        if dtypes is not None:
+            dtypes = [None if name is None else dtype_named(name) for name in dtypes]
         # Without a guard process: this one may die.
         text = payload.decode(errors="surrogatepass") if request["is_text"] else payload
         module = Module.parse(text, trusted=True, filename=request["filename"])
         with using(_target(request)):
-            kernel = compile(module, result_dtypes=wanted, **options)
+            kernel = compile(module, result_dtypes=dtypes, **options)
         # The kernel itself comes first.
         self._memory.fresh.sort(key=lambda entry: "recipe" not in entry[0].record)
         return self._about(kernel)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from linalg_ext.definition.affine import (
@@ -603,6 +603,7 @@ def as_fold(assignment: Assignment) -> Assignment:
     return replace(assignment, reduction=Reduction(None, reduction.dims, None, start))
 
 
+@lru_cache(maxsize=4096)
 def reads_before(definition: OpDefinition, output: str) -> bool:
     """Return whether an output is read before it is written."""
     for step in definition.steps:
@@ -613,6 +614,7 @@ def reads_before(definition: OpDefinition, output: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=4096)
 def why_several(definition: OpDefinition) -> str | None:
     """Why one structured op cannot hold the statements of a definition; None where one can."""
     found = steps(definition, by_reductions=False)

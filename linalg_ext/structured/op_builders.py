@@ -448,7 +448,7 @@ def _scalar_type(
 ) -> ir.Type:
     """The type that a Python number gets: that of another operand of its type variable."""
     name = str(scalar.type_var)
-    if name in (predefined := predefined_types()):
+    if predefined := predefined_types([name]):
         return predefined[name]
     known = [*zip(definition.inputs, given, strict=True)]
     known += [*zip(definition.outputs, outputs, strict=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -45,9 +45,10 @@ def grouped(values: Sequence[ir.Value], sizes: Sequence[int]) -> list[list[ir.Va
     return [list(itertools.islice(left, size)) for size in sizes]
 
 
-def predefined_types() -> dict[str, ir.Type]:
-    """The IR types of the type variables that have a fixed meaning."""
-    return {name: ir.Type.parse(mlir_text(dtype)) for name, dtype in PREDEFINED.items()}
+def predefined_types(names: Iterable[str]) -> dict[str, ir.Type]:
+    """Return the IR types of those type variables that have a fixed meaning."""
+    predefined = filter(PREDEFINED.__contains__, names)
+    return {name: ir.Type.parse(mlir_text(PREDEFINED[name])) for name in predefined}
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ class BoundOp:
         return self._map(indices)
 
     def _map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
-        symbols = self.definition.symbols
-        full = AffineMap(self.dims, symbols, indices)
+        if not any(index.symbols for index in indices):
+            return AffineMap(self.dims, (), indices)
+        full = AffineMap(self.dims, self.definition.symbols, indices)
         return full.substitute_symbols({**self._sizes(indices), **self.attributes.symbols})
 
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
@@ -198,12 +200,12 @@ def bind(
 def bind_types(
     definition: OpDefinition, operands: Sequence[Operand], values: Sequence[ir.Value]
 ) -> dict[str, ir.Type]:
-    """The IR type of each type variable that some operands bind, and of the predefined ones.
+    """The IR type of each type variable of a definition that operands bind, or that is predefined.
 
     Raises:
         DTypeError, ShapeError: as `bind`.
     """
-    types = predefined_types()
+    types = predefined_types(map(str, definition.all_type_vars))
     owner: dict[str, str] = dict.fromkeys(types, "the name of the type")
     for operand, value in zip(operands, values, strict=True):
         element = _element_type(definition, operand, value)

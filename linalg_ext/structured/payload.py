@@ -524,7 +524,7 @@ def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
             read_unsigned=function.name == "cast_unsigned",
         )
     compared = args[1:] if function.name == "select" else args
-    if len({str(arg.value.type) for arg in compared}) > 1:
+    if any(arg.value.type != compared[0].value.type for arg in compared[1:]):
         types = " and ".join(str(arg.value.type) for arg in compared)
         raise DTypeError(
             f"{scope.definition.name}: {function.name} is applied to {types}",

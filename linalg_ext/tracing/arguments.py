@@ -14,7 +14,14 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
 from linalg_ext.executable.arguments import as_array
 from linalg_ext.runtime.vectorcall_record import Container, Expected
-from linalg_ext.tracing.values.containers import Structure, as_key, flatten, paths, unflatten
+from linalg_ext.tracing.values.containers import (
+    Structure,
+    as_key,
+    flatten,
+    leaves_of,
+    paths,
+    unflatten,
+)
 from linalg_ext.tracing.values.conversion import refuse_matrix
 from linalg_ext.tracing.values.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.values.specs import Argument, ShapeDtype
@@ -69,9 +76,9 @@ class Binding:
     @property
     def is_positional(self) -> bool:
         """Return whether each parameter takes one positional argument."""
-        taken = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        one_argument = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return self.signature is None or all(
-            parameter.kind in taken for parameter in self.signature.parameters.values()
+            parameter.kind in one_argument for parameter in self.signature.parameters.values()
         )
 
     def arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +127,7 @@ class Binding:
     def in_order(
         self, count: int, names: Sequence[str], values: Mapping[str, Expected | None]
     ) -> list[Expected | None]:
-        """The arguments of a call with `count` positional ones and then keywords, for native code.
+        """Return what native code expects of the arguments of a call, positional ones first.
 
         Args:
             count, names: of the call.
@@ -130,16 +137,16 @@ class Binding:
             What each argument must be; None if unknown.
         """
         numbers = {name: count + at for at, name in enumerate(names)}
-        found: list[Expected | None] = [None] * (count + len(names))
+        expectations: list[Expected | None] = [None] * (count + len(names))
         for name, place in self.arguments(range(count), numbers).items():
             value = values[name]
             if isinstance(place, int):
-                found[place] = value
+                expectations[place] = value
             elif isinstance(value, Container):
                 places = place.values() if isinstance(place, dict) else place
                 for at, child in zip(places, value.children, strict=True):
-                    found[at] = child
-        return found
+                    expectations[at] = child
+        return expectations
 
     def _is(self, name: str, kind: Any) -> bool:
         return self.signature is not None and self.signature.parameters[name].kind is kind
@@ -192,8 +199,7 @@ class Parameters:
 
     def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
         """Return whether a traced value is among the arguments."""
-        leaves, _ = flatten([list(arguments), dict(named)])
-        return any(isinstance(leaf, Traced) for leaf in leaves)
+        return any(isinstance(leaf, Traced) for leaf in leaves_of([list(arguments), dict(named)]))
 
     def call(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any], *, specs: bool = False
@@ -210,18 +216,18 @@ class Parameters:
         """
         if specs and self._specs is not None and not arguments and not named:
             arguments = self._specs
-        given = self.binding.arguments(arguments, named)
-        static = {name: given.pop(name) for name in self._static if name in given}
+        bound = self.binding.arguments(arguments, named)
+        static = {name: bound.pop(name) for name in self._static if name in bound}
         for name, value in static.items():
             self._check_static(name, value)
-        leaves, structure = flatten(given, constants=True)
+        leaves, structure = flatten(bound, constants=True)
         arrays, kinds = [], []
         for place, leaf in enumerate(leaves):
             if type(leaf) is np.ndarray and leaf.dtype in _PLAIN:
                 array, kind = leaf, Argument(leaf.shape, leaf.dtype)
             else:
                 path = paths(structure, "")[place]
-                array, kind = self._read(leaf, self._shown(path, list(given)), specs)
+                array, kind = self._read(leaf, self._shown(path, list(bound)), specs)
             arrays.append(array)
             kinds.append(kind)
         names = _names(structure)
@@ -260,11 +266,11 @@ class Parameters:
                 expected="a value that can be the key of a dict, as a tuple for a list",
             ) from None
 
-    def _shown(self, path: str, given: list[str]) -> str:
+    def _shown(self, path: str, parameters: list[str]) -> str:
         """Return the name of a leaf in errors: its position where it is an argument itself."""
         plain = _plain(path)
-        if plain in given:
-            return f"argument {given.index(plain)} of {self._name}"
+        if plain in parameters:
+            return f"argument {parameters.index(plain)} of {self._name}"
         return f"argument {plain} of {self._name}"
 
     def _read(self, leaf: Any, name: str, specs: bool) -> tuple[Any, Argument]:
@@ -287,14 +293,14 @@ class Parameters:
         self, arrays: Sequence[Any], kinds: Sequence[Argument], names: Sequence[str]
     ) -> list[Argument]:
         """Return the kinds that the signature of `jit` says, where the arguments are such."""
-        wanted, _ = flatten(self._specs)
-        if len(wanted) != len(kinds):
+        specs = leaves_of(self._specs)
+        if len(specs) != len(kinds):
             raise ArityError(
                 f"{self._name} got {len(kinds)} arrays",
                 where=caller_location(),
-                expected=f"{len(wanted)}: its signature is {self._specs}",
+                expected=f"{len(specs)}: its signature is {self._specs}",
             )
-        for kind, spec, name in zip(kinds, wanted, names, strict=True):
+        for kind, spec, name in zip(kinds, specs, names, strict=True):
             fits = kind.dtype == spec.dtype and len(kind.shape) == len(spec.shape)
             for mine, own in zip(kind.shape, spec.shape, strict=False):
                 fits = fits and (isinstance(own, Size) or own == mine)
@@ -304,32 +310,32 @@ class Parameters:
                     where=caller_location(),
                     expected=f"{spec}, by the signature that jit was given",
                 )
-        return [Argument(spec.shape, spec.dtype) for spec in wanted]
+        return [Argument(spec.shape, spec.dtype) for spec in specs]
 
 
-def _names_of(function: str, given: object) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else given
+def _names_of(function: str, option: object) -> tuple[str, ...]:
+    names = (option,) if isinstance(option, str) else option
     if isinstance(names, Sequence) and all(isinstance(name, str) for name in names):
         return tuple(names)
     raise ArgumentError(
-        f"{function}: static_argnames={given!r}",
+        f"{function}: static_argnames={option!r}",
         where=caller_location(),
         expected="names of parameters",
         hint="positions are static_argnums",
     )
 
 
-def _names_at(function: str, given: object, signature: inspect.Signature | None) -> list[str]:
+def _names_at(function: str, option: object, signature: inspect.Signature | None) -> list[str]:
     """Return the names of parameters at positions.
 
     Raises:
         ArgumentError: there is none at one, or the function does not tell its parameters.
     """
-    numbers = (given,) if isinstance(given, int) else given
+    numbers = (option,) if isinstance(option, int) else option
     known = list(() if signature is None else signature.parameters)
     if not isinstance(numbers, Sequence) or not all(type(at) is int for at in numbers):
         raise ArgumentError(
-            f"{function}: static_argnums={given!r}",
+            f"{function}: static_argnums={option!r}",
             where=caller_location(),
             expected="positions of parameters, from 0",
         )
@@ -351,30 +357,30 @@ def sizes_of(
     Raises:
         ShapeError: two arguments disagree about one.
     """
-    found: dict[str, int] = {}
-    seen: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    sources: dict[str, str] = {}
     for kind, array, name in zip(kinds, arrays, names, strict=True):
         for axis, (size, actual) in enumerate(zip(kind.shape, array.shape, strict=True)):
             label = size.name if isinstance(size, Size) else None
             if label is None:
                 continue
             place = f"axis {axis} of {name}"
-            if found.setdefault(label, actual) != actual:
+            if sizes.setdefault(label, actual) != actual:
                 raise ShapeError(
-                    f"{place} is {actual}, but {seen[label]} is {found[label]}",
+                    f"{place} is {actual}, but {sources[label]} is {sizes[label]}",
                     where=caller_location(),
                     expected=f"one size {label} for both",
                 )
-            seen.setdefault(label, place)
+            sources.setdefault(label, place)
     for kind, array, name in zip(kinds, arrays, names, strict=True):
         for axis, (size, actual) in enumerate(zip(kind.shape, array.shape, strict=True)):
-            if isinstance(size, Size) and value_of(size, found) != actual:
+            if isinstance(size, Size) and value_of(size, sizes) != actual:
                 raise ShapeError(
                     f"axis {axis} of {name} is {actual}",
                     where=caller_location(),
-                    expected=f"{size} = {value_of(size, found)}",
+                    expected=f"{size} = {value_of(size, sizes)}",
                 )
-    return found
+    return sizes
 
 
 def _opened(kind: Argument, name: str) -> Argument:

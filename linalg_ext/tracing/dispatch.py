@@ -26,7 +26,7 @@ from linalg_ext.tracing.functions.slicing import line_of_result
 from linalg_ext.tracing.functions.ufuncs import record_ufunc
 from linalg_ext.tracing.functions.updates import WRITERS, add_at, replaced, updated
 from linalg_ext.tracing.known_arrays import Known, computed, is_known, is_traced, revealed
-from linalg_ext.tracing.values.containers import flatten, mapped
+from linalg_ext.tracing.values.containers import leaves_of, mapped
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.emission import broadcast_shapes
 from linalg_ext.tracing.values.traced import Traced, View, xp
@@ -62,22 +62,22 @@ def on_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[s
         return computed(getattr(ufunc, method) if method != "__call__" else ufunc, inputs, keywords)
     if method == "at":
         return add_at(ufunc, inputs[0], *revealed(tuple(inputs[1:])))
-    given = dict(keywords)
-    outs = given.pop("out", None) or ()
+    options = dict(keywords)
+    outs = options.pop("out", None) or ()
     outs = outs if isinstance(outs, tuple) else (outs,)
-    given, values = revealed(given), revealed(tuple(inputs))
+    options, values = revealed(options), revealed(tuple(inputs))
     if not any(out is not None for out in outs):
-        found = _laid_out(record_ufunc(ufunc, method, values, given), values)
-        if method == "__call__" and len(values) == 2 and isinstance(found, Traced):
-            found.line = line_of_result(ufunc.__name__, *values) if not found.ndim else None
-        return found
-    where = given.pop("where", True) if method == "__call__" else True
-    found = record_ufunc(ufunc, method, values, given)
+        recorded = _laid_out(record_ufunc(ufunc, method, values, options), values)
+        if method == "__call__" and len(values) == 2 and isinstance(recorded, Traced):
+            recorded.line = line_of_result(ufunc.__name__, *values) if not recorded.ndim else None
+        return recorded
+    where = options.pop("where", True) if method == "__call__" else True
+    recorded = record_ufunc(ufunc, method, values, options)
     stored = [
         result if out is None else _stored(ufunc.__name__, out, result, where)
-        for out, result in zip(outs, found if isinstance(found, tuple) else (found,), strict=True)
+        for out, result in zip(outs, leaves_of(recorded), strict=True)
     ]
-    return tuple(stored) if isinstance(found, tuple) else stored[0]
+    return tuple(stored) if isinstance(recorded, tuple) else stored[0]
 
 
 @_at_users_line
@@ -85,16 +85,16 @@ def on_function(function: Any, arguments: Sequence[Any], keywords: Mapping[str, 
     """Call one of NumPy's other functions."""
     if is_known(arguments, keywords):
         return computed(function, arguments, keywords)
-    arguments, given, out = _without_out(function, arguments, dict(keywords))
+    arguments, options, out = _without_out(function, arguments, dict(keywords))
     if function in WRITERS:
         target = arguments[0]
-        return WRITERS[function](target, *revealed(tuple(arguments[1:])), **revealed(given))
-    values, given = revealed(tuple(arguments)), revealed(given)
-    result = record_function(function, values, given)
+        return WRITERS[function](target, *revealed(tuple(arguments[1:])), **revealed(options))
+    values, options = revealed(tuple(arguments)), revealed(options)
+    result = record_function(function, values, options)
     if out is not None:
         return _stored(function.__name__, out, result, True)
     if is_view(function):
-        return shown(function, result, values, given)
+        return shown(function, result, values, options)
     return _laid_out(_apart(result, values), values)
 
 
@@ -109,22 +109,22 @@ def on_part(value: Traced, index: Any) -> Any:
         return value.scalar(known, lambda: indexed(value, place))
     if is_traced(place) and place.dtype == np.bool_ and place.shape == value.shape and place.ndim:
         return Selection(value, place)
-    found = indexed(value, place)
+    part = indexed(value, place)
     items = expanded(value, place)
     has_ellipsis = any(item is ... for item in (place if isinstance(place, tuple) else (place,)))
-    found.is_array = bool(found.ndim) or has_ellipsis
+    part.is_array = bool(part.ndim) or has_ellipsis
     is_copy = any(is_array(item) or (is_traced(item) and item.is_array) for item in items)
-    if is_copy or not (value.is_array and found.is_array):
-        return found
-    found.is_in_rows = value.is_in_rows and _is_one_run(items)
+    if is_copy or not (value.is_array and part.is_array):
+        return part
+    part.is_in_rows = value.is_in_rows and _is_one_run(items)
     if any(isinstance(item, Traced) and item.is_argument for item in items):
-        return found.shows(value, View(None, None, _BY_ARGUMENT))
+        return part.shows(value, View(None, None, _BY_ARGUMENT))
     view = View(
         lambda base: indexed(base, place),
         lambda base, new: updated(base, place, replaced, new),
         index=index,
     )
-    return found.shows(value, view)
+    return part.shows(value, view)
 
 
 def _is_one_run(items: Sequence[Any]) -> bool:
@@ -185,11 +185,11 @@ def on_made(
 ) -> Traced:
     """Make an array of traced values or of open sizes: `np.zeros((n, 3))`, `np.array([x, y])`."""
     values = revealed(tuple(arguments))
-    found = recorded(*values, **revealed(dict(keywords)))
-    if all(found is not value for value in values):
-        found.is_array = True
-        _laid_out(found, values)
-    return found
+    array = recorded(*values, **revealed(dict(keywords)))
+    if all(array is not value for value in values):
+        array.is_array = True
+        _laid_out(array, values)
+    return array
 
 
 def _without_out(
@@ -213,9 +213,11 @@ def _positional(function: Any) -> list[str]:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # a function of C that does not tell
         return []
-    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return []
-    return [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    return [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
 
 
 def _stored(name: str, out: Any, result: Traced, where: Any) -> Traced:
@@ -233,25 +235,24 @@ def _stored(name: str, out: Any, result: Traced, where: Any) -> Traced:
 
 def _laid_out(result: Any, values: Sequence[Any]) -> Any:
     """Tell of results whether they are in row-major order, as NumPy keeps the operands' order."""
-    results = (result,) if isinstance(result, Traced) else flatten(result)[0]
-    large = [each for each in results if isinstance(each, Traced) and each.ndim > 1]
-    if large:
-        operands = [each for each in flatten(values)[0] if isinstance(each, Traced)]
-        is_in_rows = all(each.is_in_rows for each in operands if each.ndim > 1)
-        for each in large:
-            each.is_in_rows = is_in_rows
+    matrices = [x for x in leaves_of(result) if isinstance(x, Traced) and x.ndim > 1]
+    if matrices:
+        operands = [x for x in leaves_of(values) if isinstance(x, Traced)]
+        is_in_rows = all(operand.is_in_rows for operand in operands if operand.ndim > 1)
+        for matrix in matrices:
+            matrix.is_in_rows = is_in_rows
     return result
 
 
 def _apart(result: Any, values: Sequence[Any]) -> Any:
     """Make arrays by themselves of results that are recorded as operands, or as views of them."""
-    operands = flatten(values)[0]
+    operands = leaves_of(values)
 
-    def apart(each: Any) -> Any:
-        if not isinstance(each, Traced):
-            return each
-        is_operand = each.base_view is not None or any(each is operand for operand in operands)
-        return each.apart() if is_operand else each
+    def apart(leaf: Any) -> Any:
+        if not isinstance(leaf, Traced):
+            return leaf
+        is_operand = leaf.base_view is not None or any(leaf is operand for operand in operands)
+        return leaf.apart() if is_operand else leaf
 
     return mapped(apart, result)
 
@@ -342,7 +343,7 @@ def shown(function: Any, result: Any, values: Sequence[Any], keywords: Mapping[s
         return result
     if isinstance(result, tuple):  # of several arrays, one each
         return tuple(
-            _view(function, one, (value,), {}) for one, value in zip(result, values, strict=True)
+            _view(function, own, (value,), {}) for own, value in zip(result, values, strict=True)
         )
     return _view(function, result, values, keywords)
 

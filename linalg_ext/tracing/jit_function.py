@@ -40,7 +40,7 @@ from linalg_ext.tracing.arguments import Call, Parameters
 from linalg_ext.tracing.functions.linear_algebra import einsum_on_traced
 from linalg_ext.tracing.lowered import Compiled, Lowered, Recording
 from linalg_ext.tracing.recording import compiled, record
-from linalg_ext.tracing.values.containers import constants, flatten, unflatten
+from linalg_ext.tracing.values.containers import constants, flatten, leaves_of, unflatten
 from linalg_ext.tracing.values.trace import running
 from linalg_ext.tracing.values.unsupported import refuse
 from linalg_ext.utils import hooks, other_libraries
@@ -149,17 +149,17 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
                 keyword = "out" if threads is None else "threads"
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arguments, **named)
-        if has_guests(leaves, tuple(flatten(out)[0])):
+        if has_guests(leaves, tuple(leaves_of(out))):
             return self._with_guests(arguments, named, out, threads)
         call = self._parameters.call(arguments, named)
-        found = self._compiled_for(call)
-        result = found.on_arrays(call.arrays, out, threads)
-        if found.is_plain and not named and all(type(x) is np.ndarray for x in arguments):
-            # Whether sizes agree depends on the shapes alone: these do.
+        compiled = self._compiled_for(call)
+        result = compiled.on_arrays(call.arrays, out, threads)
+        if compiled.is_plain and not named and all(type(x) is np.ndarray for x in arguments):
+            # Sizes agree or not by the shapes alone: these do.
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
-            self._known.remember((override(), in_force(), kinds), found)
+            self._known.remember((override(), in_force(), kinds), compiled)
         if threads is None:
-            self._quicken(found, call.leaves, len(arguments), tuple(named), libraries)
+            self._quicken(compiled, call.leaves, len(arguments), tuple(named), libraries)
         return result
 
     def _with_guests(
@@ -174,16 +174,18 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
             return unflatten(structure, arrays) if has_guests(leaves) else value
 
         arrays = [brought(value, f"argument {at}") for at, value in enumerate(arguments)]
-        others = {name: brought(value, f"argument {name}") for name, value in named.items()}
+        named_arrays = {name: brought(value, f"argument {name}") for name, value in named.items()}
         places, structure = flatten(out)
-        given = [guests.place(place, f"{self.__name__}: out=") for place in places]
-        result = self(*arrays, out=unflatten(structure, given), threads=threads, **others)
+        destinations = [guests.place(place, f"{self.__name__}: out=") for place in places]
+        result = self(
+            *arrays, out=unflatten(structure, destinations), threads=threads, **named_arrays
+        )
         leaves, structure = flatten(result)
         return unflatten(structure, list(map(guests.back, leaves)))
 
     def _quicken(
         self,
-        found: Compiled,
+        compiled: Compiled,
         leaves: Sequence[Any],
         count: int,
         names: tuple[str, ...],
@@ -192,7 +194,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         """Have native code answer calls like this one from now on, where it can."""
         if (native := caller()) is not None:
             binding = self._parameters.binding
-            found.quicken(native, self, leaves, count, names, binding, libraries)
+            compiled.quicken(native, self, leaves, count, names, binding, libraries)
 
     @overload
     def __get__(self, instance: None, owner: type | None = ...) -> JitFunction[P, R]: ...
@@ -251,18 +253,18 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         tuning = self._tuning if tune is None else Tuning.of(tune)
         asked = () if tuning == self._tuning else (tuning,)
         key = (override(), in_force(), asked, call.key)
-        found = self._compiled.get(key)
-        if _serves(found, recording):
-            return found
+        kernel = self._compiled.get(key)
+        if _serves(kernel, recording):
+            return kernel
         with self._lock:
-            found = self._compiled.get(key)
-            if _serves(found, recording):
-                return found
+            kernel = self._compiled.get(key)
+            if _serves(kernel, recording):
+                return kernel
             with searching(self._search):
-                made = compiled(self._function, call, tuning, recording)
-            self._compiled.setdefault(key, made)
+                new = compiled(self._function, call, tuning, recording)
+            self._compiled.setdefault(key, new)
             self._warn_of_many(call)
-            return made
+            return new
 
     def _warn_of_many(self, call: Call) -> None:
         """Warn at the twentieth kernel for one set of shapes, which static arguments make."""
@@ -291,10 +293,10 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         where it arrives, once, however often it does.
         """
         qualified = getattr(self, "__qualname__", self.__name__)
-        found: Any = sys.modules.get(self.__module__)
+        named: Any = sys.modules.get(self.__module__)
         for name in qualified.split("."):
-            found = getattr(found, name, None)
-        if found is self and self.__module__ != "__main__":
+            named = getattr(named, name, None)
+        if named is self and self.__module__ != "__main__":
             return qualified
         if self._identity is None:
             self._identity = secrets.token_hex(16)
@@ -309,16 +311,16 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels that calls have compiled, or found on disk, in their order."""
+        """Return the kernels that calls have compiled, or found on disk, in their order."""
         return tuple(compiled.kernel for compiled in self._compiled.values())
 
     def __repr__(self) -> str:
         return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
 
 
-def _serves(found: Compiled | None, recording: Recording | None) -> TypeGuard[Compiled]:
+def _serves(kernel: Compiled | None, recording: Recording | None) -> TypeGuard[Compiled]:
     """Return whether a kernel that was found, if any, is of a recording, if there is one."""
-    return found is not None and (recording is None or found.is_of(recording))
+    return kernel is not None and (recording is None or kernel.is_of(recording))
 
 
 _arrivals: Arrivals[JitFunction[..., Any]] = Arrivals(most=256)
@@ -330,9 +332,9 @@ def _arrived(
     """Return the jitted function of an identity: the first that arrived of it."""
 
     def make() -> JitFunction[..., Any]:
-        made: JitFunction[..., Any] = JitFunction(function, **options)
-        made._identity = identity
-        return made
+        jitted: JitFunction[..., Any] = JitFunction(function, **options)
+        jitted._identity = identity
+        return jitted
 
     return _arrivals.get(identity, make)
 
@@ -435,7 +437,9 @@ def jit(
 
     if unknown:
         name = next(iter(unknown))
-        known = [each for each in inspect.signature(jit).parameters if each != "unknown"][1:]
+        known = [
+            parameter for parameter in inspect.signature(jit).parameters if parameter != "unknown"
+        ][1:]
         near = difflib.get_close_matches(name, known, n=1)
         similar = f"did you mean {near[0]}?" if near else None
         raise ArgumentError(
@@ -447,13 +451,13 @@ def jit(
     tuning = Tuning.of(tune)
     asked = asked_search(search)
 
-    def wrapped(given: Callable[..., Any]) -> JitFunction[..., Any]:
-        if not callable(given):
+    def wrapped(traced: Callable[..., Any]) -> JitFunction[..., Any]:
+        if not callable(traced):
             raise ArgumentError(
-                f"jit got {given!r}", where=caller_location(), expected="a function of arrays"
+                f"jit got {traced!r}", where=caller_location(), expected="a function of arrays"
             )
         return JitFunction(
-            given,
+            traced,
             static_argnames=static_argnames,
             static_argnums=static_argnums,
             dynamic=dynamic,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from types import FrameType
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.tracing.functions import creation
 from linalg_ext.tracing.functions.concatenation import stack
 from linalg_ext.tracing.patching import Place, Replacements, is_call_of, package_of
-from linalg_ext.tracing.values.containers import flatten, mapped
+from linalg_ext.tracing.values.containers import leaves_of, mapped
 from linalg_ext.tracing.values.conversion import arrays_of, as_traced, cast_to, common_dtype
 from linalg_ext.tracing.values.sizes import Size
 from linalg_ext.tracing.values.trace import running
@@ -72,9 +72,9 @@ class Known(Traced):
 
     def _take_from(self, base: Traced) -> None:
         if self.base_view is not None and self.base_view.read is not None:
-            found = self.base_view.read(base)
-            self.base_view = found.base_view or View(self.base_view.read, None, _UNWRITABLE)
-            self._take(found)
+            part = self.base_view.read(base)
+            self.base_view = part.base_view or View(self.base_view.read, None, _UNWRITABLE)
+            self._take(part)
 
     def _in_place(self, ufunc: Any, other: Any) -> Traced:
         self.check_writable()
@@ -125,16 +125,18 @@ def is_traced(value: Any) -> bool:
 def is_known(*values: Any) -> bool:
     """Return True where nothing in containers is traced."""
     first = values[0]
-    if isinstance(first, tuple) and any(type(each) is Traced for each in first):
+    if isinstance(first, tuple) and Traced in map(type, first):
         return False  # most calls, told at once
-    return not any(map(is_traced, flatten(values)[0]))
+    return not any(map(is_traced, leaves_of(values)))
 
 
 def revealed(values: Any) -> Any:
     """Return containers with NumPy's arrays in the place of those that are known."""
-    if isinstance(values, tuple) and not any(isinstance(x, _TO_REVEAL) for x in values):
-        return values
-    return mapped(lambda each: each.host if isinstance(each, Known) else each, values)
+    if isinstance(values, tuple | dict):
+        direct = values.values() if isinstance(values, dict) else values
+        if not any(isinstance(value, _TO_REVEAL) for value in direct):
+            return values
+    return mapped(lambda leaf: leaf.host if isinstance(leaf, Known) else leaf, values)
 
 
 def computed(
@@ -146,11 +148,11 @@ def computed(
         Its result, in which arrays are `Known`; those that share memory with an argument are views.
     """
     result = function(*revealed(tuple(arguments)), **revealed(dict(keywords)))
-    owned = [each for each in flatten([arguments, keywords])[0] if isinstance(each, Known)]
+    owned = [leaf for leaf in leaves_of([arguments, keywords]) if isinstance(leaf, Known)]
 
     def again(number: int, at: int, base: Traced) -> Traced:
-        given = (*arguments[:at], base, *arguments[at + 1 :])
-        return cast(Traced, flatten(function(*given, **keywords))[0][number])
+        positional = (*arguments[:at], base, *arguments[at + 1 :])
+        return cast(Traced, leaves_of(function(*positional, **keywords))[number])
 
     def shown(number: int, leaf: Any) -> Any:
         if type(leaf) is not np.ndarray:
@@ -163,7 +165,7 @@ def computed(
                 return Known(leaf, base, View(partial(again, number, at), None))
         return wrapped(leaf)
 
-    numbered = iter(enumerate(flatten(result)[0]))
+    numbered = iter(enumerate(leaves_of(result)))
     return mapped(lambda _: shown(*next(numbered)), result)
 
 
@@ -179,12 +181,12 @@ def wrapped(value: Any) -> Any:
 
 
 def _array(value: Any, dtype: Any = None, **options: Any) -> Traced:
-    found = _assembled(value)
-    found = cast_to(found, found.dtype if dtype is None else dtype).apart()
-    found.is_array = True
-    for _ in range(options.get("ndmin", 0) - found.ndim):
-        found = found[None].apart()
-    return found
+    array = _assembled(value)
+    array = cast_to(array, array.dtype if dtype is None else dtype).apart()
+    array.is_array = True
+    for _ in range(options.get("ndmin", 0) - array.ndim):
+        array = array[None].apart()
+    return array
 
 
 def _assembled(value: Any) -> Traced:
@@ -200,10 +202,10 @@ def _as_array(value: Any, dtype: Any = None, **options: Any) -> Traced:
 
 
 def _in_rows(value: Any, dtype: Any = None, **_: Any) -> Traced:
-    found = _as_array(value, dtype)
-    if not found.ndim:
-        return found[None].apart()
-    return found if found.is_in_rows else found.copy()
+    array = _as_array(value, dtype)
+    if not array.ndim:
+        return array[None].apart()
+    return array if array.is_in_rows else array.copy()
 
 
 def _identity(n: Any, dtype: Any = float, **_: Any) -> Traced:
@@ -238,7 +240,8 @@ def _is_of_function(frame: FrameType, name: str) -> bool:
     return package_of(frame) not in _COMPUTING and is_call_of(frame, name)
 
 
-def _made(original: Any) -> Any:
+@lru_cache(maxsize=64)  # the replacements of one trace serve the next
+def _replacement(original: Any) -> Any:
     """Return a function of NumPy's that makes an array, for the time of a trace."""
     recorded = _OF_SIZES.get(original.__name__)
 
@@ -260,13 +263,27 @@ def _made(original: Any) -> Any:
     return make
 
 
+@lru_cache(maxsize=4)
+def _joining(original: Any) -> Any:
+    """Return `numpy.concatenate` for the time of a trace: NumPy's takes one array apart first."""
+
+    @wraps(original)
+    def concatenate(arrays: Any, *arguments: Any, **keywords: Any) -> Any:
+        if not isinstance(arrays, Traced):
+            return original(arrays, *arguments, **keywords)
+        return hooks.facade("tracing").on_function(original, (arrays, *arguments), keywords)
+
+    return concatenate
+
+
 def _places() -> Iterator[Place]:
     for name in MAKERS:
-        yield np, name, _made
+        yield np, name, _replacement
+    yield np, "concatenate", _joining
     yield from joiners()
 
 
-making = Replacements(_places).made
+making = Replacements(_places).in_place
 """Have NumPy's functions that make arrays make `Known` ones, in the block under `with`."""
 
 
@@ -289,16 +306,16 @@ class Joiner:
             return self.original[key]
         axis, ndmin, first = self.axis, self.ndmin, self.first
         if isinstance(parts[0], str):
-            given = parts[0].split(",")
-            if not all(number.strip().lstrip("-").isdecimal() for number in given):
+            directive = parts[0].split(",")
+            if not all(number.strip().lstrip("-").isdecimal() for number in directive):
                 refuse(f"np.r_[{parts[0]!r}, ...], a matrix", "leave the letter out")
-            numbers = [*map(int, given), *(ndmin, first)[len(given) - 1 :]]
+            numbers = [*map(int, directive), *(ndmin, first)[len(directive) - 1 :]]
             axis, ndmin, first = numbers[:3]
             parts = parts[1:]
         values = [np.r_[part] if isinstance(part, slice) else part for part in parts]
         dtype = common_dtype("r_", values)
         return xp.concatenate(
-            [_widened(cast_to(as_traced(each), dtype), ndmin, first) for each in values], axis
+            [_widened(cast_to(as_traced(value), dtype), ndmin, first) for value in values], axis
         )
 
     def __getattr__(self, name: str) -> Any:

@@ -142,7 +142,7 @@ class Compiled:
         self._positional = len(call.kinds) if plain else None
         """The number of positional arguments where these are the arrays, else None."""
         self._demands = recording.demands
-        # Whoever holds the kernel alone may call it, too.
+        # The kernel may be called by itself: it keeps the callbacks alive.
         kernel.callbacks = recording.callbacks
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
@@ -229,9 +229,9 @@ class Compiled:
         if any(type(x) is int and d != np.int64 for x, d in zip(leaves, dtypes, strict=True)):
             return None  # an integer that is so large that it is another type
         entries, spare = entries_of(direct, leaves, dtypes)
-        given = iter(entries)
+        remaining = iter(entries)
         values = {
-            key: expected(child, [next(given) for _ in range(child.leaves)])
+            key: expected(child, [next(remaining) for _ in range(child.leaves)])
             for key, child in zip(self._arguments.keys, self._arguments.children, strict=True)
         }
         if function is not None:
@@ -249,17 +249,17 @@ class Compiled:
             names=names,
         )
 
-    def _refuse(self, given: Structure) -> NoReturn:
+    def _refuse(self, structure: Structure) -> NoReturn:
         """Raise the error for arguments that are not built as those that were traced."""
         name = self.kernel.signature.name
-        if given.leaves != len(self._kinds):
+        if structure.leaves != len(self._kinds):
             raise ArityError(
-                f"`{name}` got {given.leaves} arrays",
+                f"`{name}` got {structure.leaves} arrays",
                 where=caller_location(),
                 expected=f"{len(self._kinds)}: {', '.join(self._names)}",
             )
         raise ArgumentError(
-            f"`{name}` got {given}",
+            f"`{name}` got {structure}",
             where=caller_location(),
             expected=f"containers as they were traced: {self._arguments}",
             hint="call the jitted function, which is traced for any",
@@ -274,8 +274,8 @@ class Compiled:
         if out is not None:
             outs = matched(out, self._results, "out")
             out = outs[0] if len(outs) == 1 else tuple(outs)
-        found = self.kernel(*arrays, out=out, threads=threads)
-        leaves = [found] if self._results.leaves == 1 else list(found)
+        returned = self.kernel(*arrays, out=out, threads=threads)
+        leaves = [returned] if self._results.leaves == 1 else list(returned)
         return unflatten(self._results, leaves)
 
     def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
@@ -324,7 +324,7 @@ class Compiled:
             if left == right if demand.sign == "==" else left >= right:
                 continue
             raise ShapeError(
-                f"{demand.what}: {demand.left} is {left}, {demand.right} is {right}",
+                f"{demand.operation}: {demand.left} is {left}, {demand.right} is {right}",
                 where=demand.where,
                 expected="equal sizes; an open one is never stretched"
                 if demand.sign == "=="

@@ -44,7 +44,7 @@ class Replacements:
         self._originals: list[tuple[Any, str, Any]] = []
 
     @contextmanager
-    def made(self) -> Iterator[None]:
+    def in_place(self) -> Iterator[None]:
         """Replace the functions in the block under `with`."""
         with self._lock:
             self._recordings += 1
@@ -79,20 +79,20 @@ def is_call_of(frame: types.FrameType, name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _attribute_called(code: types.CodeType, at: int) -> str | None:
-    """The attribute that an instruction calls: the longest one that begins where the call does."""
+    """Return the attribute that an instruction calls: the longest that begins with the call."""
     call = list(code.co_positions())[at // 2]
     if call[0] is None or call[2] is None:
         return None
-    found: tuple[tuple[int, int], str | None] = ((-1, -1), None)
-    for each in dis.get_instructions(code):
-        place = each.positions
-        if each.opname not in ("LOAD_ATTR", "LOAD_METHOD") or place is None:
+    longest: tuple[tuple[int, int], str | None] = ((-1, -1), None)
+    for instruction in dis.get_instructions(code):
+        place = instruction.positions
+        if instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD") or place is None:
             continue
         if (place.lineno, place.col_offset) == (call[0], call[2]):
             end = place.end_lineno or 0, place.end_col_offset or 0
-            if found[0] < end <= (call[1] or 0, call[3] or 0):
-                found = end, each.argval
-    return found[1]
+            if longest[0] < end <= (call[1] or 0, call[3] or 0):
+                longest = end, instruction.argval
+    return longest[1]
 
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
@@ -103,7 +103,7 @@ _TIMING = frozenset({"jax", "jaxlib", "linalg_ext", "torch"})
 _MOST = 1000
 """The most objects that are searched for generators."""
 
-_NAMES = tuple(n for each in _CLOCKS for n in (each, f"{each}_ns") if hasattr(time, n))
+_NAMES = tuple(n for clock in _CLOCKS for n in (clock, f"{clock}_ns") if hasattr(time, n))
 _BUILTIN_CLOCKS = tuple(getattr(time, name) for name in _NAMES)
 _NAMED = (types.ModuleType, type, types.BuiltinFunctionType)
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -117,7 +117,11 @@ def refused(function: Callable[..., Any], where: SourceLocation | None) -> Itera
         TraceError: the function drew some.
     """
     referred = list(_referred(function))
-    before = [(each, _state(each)) for each in referred if isinstance(each, _GENERATORS)]
+    before = [
+        (generator, _state(generator))
+        for generator in referred
+        if isinstance(generator, _GENERATORS)
+    ]
     # Clocks that were imported by name cannot be replaced: the interpreter says of their calls.
     is_watched = len(before) < len(referred) and sys.getprofile() is None
     with _replaced():
@@ -128,35 +132,39 @@ def refused(function: Callable[..., Any], where: SourceLocation | None) -> Itera
         finally:
             if is_watched:
                 sys.setprofile(None)
-    for each, state in before:
-        if _state(each) != state:
-            raise _error(f"a {type(each).__name__} was drawn from", where)
+    for drawn_from, state in before:
+        if _state(drawn_from) != state:
+            raise _error(f"a {type(drawn_from).__name__} was drawn from", where)
 
 
-def _error(what: str, where: SourceLocation | None) -> TraceError:
+def _error(event: str, where: SourceLocation | None) -> TraceError:
     return TraceError(
-        f"{what} while the function was recorded: the kernel would have the same numbers at every "
+        f"{event} while the function was recorded: the kernel would have the same numbers at every "
         "call",
         where=where,
         hint="draw them outside the function, and pass them in as arguments; or by keys: lx.random",
     )
 
 
-def _places() -> Iterator[Place]:
-    """Functions whose answer is another one at every call."""
-    found: list[tuple[Any, str]] = [(time, name) for name in _NAMES]
+@functools.cache
+def _places() -> tuple[Place, ...]:
+    """Return the functions that answer differently at every call."""
+    places: list[tuple[Any, str]] = [(time, name) for name in _NAMES]
     kinds = {random: random.Random, np.random: np.random.RandomState}
     for module, kind in kinds.items():
         names = [name for name in vars(module) if name[0] != "_"]
         owners = {name: getattr(getattr(module, name), "__self__", None) for name in names}
-        found += [(module, name) for name, owner in owners.items() if isinstance(owner, kind)]
-    for module, name in [*found, (np.random, "default_rng")]:
-        yield module, name, functools.partial(_guarded, shown=f"{module.__name__}.{name}")
+        places += [(module, name) for name, owner in owners.items() if isinstance(owner, kind)]
+    return tuple(
+        (module, name, functools.partial(_guarded, shown=f"{module.__name__}.{name}"))
+        for module, name in (*places, (np.random, "default_rng"))
+    )
 
 
-_replaced = Replacements(_places).made
+_replaced = Replacements(_places).in_place
 
 
+@lru_cache(maxsize=256)  # the replacements of one trace serve the next
 def _guarded(original: Any, *, shown: str) -> Any:
     @functools.wraps(original)
     def guarded(*arguments: Any, **keywords: Any) -> Any:
@@ -190,14 +198,14 @@ def _at(frame: types.FrameType) -> SourceLocation:
 
 
 def _referred(function: Any) -> Iterator[Any]:
-    """The generators and clocks that a function refers to: by closures, globals, attributes."""
-    seen: set[int] = set()
+    """Yield the generators and clocks that a function reaches: closures, globals, attributes."""
+    visited: set[int] = set()
     left = [(function, 0)]
-    while left and len(seen) < _MOST:
+    while left and len(visited) < _MOST:
         value, depth = left.pop()
-        if id(value) in seen:
+        if id(value) in visited:
             continue
-        seen.add(id(value))
+        visited.add(id(value))
         if isinstance(value, _NAMED):
             if value in (datetime, datetime.datetime, *_BUILTIN_CLOCKS):
                 yield value
@@ -207,9 +215,9 @@ def _referred(function: Any) -> Iterator[Any]:
         if isinstance(value, _GENERATORS):
             yield value
             continue
-        left += [(each, depth) for each in _reached(value)]
+        left += [(reached, depth) for reached in _reached(value)]
         if depth < 2:
-            left += [(each, depth + 1) for each in _parts(value)]
+            left += [(part, depth + 1) for part in _parts(value)]
 
 
 def _reached(value: Any) -> list[Any]:
@@ -235,8 +243,8 @@ def _parts(value: Any) -> list[Any]:
 
 def _attributes(value: Any) -> dict[Any, Any]:
     """Return the attributes that an object has by itself."""
-    found = getattr(value, "__dict__", None)
-    return found if isinstance(found, dict) else {}
+    attributes = getattr(value, "__dict__", None)
+    return attributes if isinstance(attributes, dict) else {}
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

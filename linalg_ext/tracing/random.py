@@ -60,8 +60,8 @@ def _by_kernel(*static: str) -> Callable[[_F], _F]:
         def call(*arguments: Any, **named: Any) -> Any:
             if running() is not None:
                 return function(*arguments, **named)
-            given = signature.bind(*arguments, **named).arguments
-            return jitted(**{k: _fixed(v, k in static) for k, v in given.items()})
+            bound = signature.bind(*arguments, **named).arguments
+            return jitted(**{k: _fixed(v, k in static) for k, v in bound.items()})
 
         return cast(_F, call)
 
@@ -135,14 +135,16 @@ def bits(key: Any, shape: Any = (), dtype: Any = np.uint32) -> Any:
         shape: of the result.
         dtype: uint8, uint16, uint32 or uint64.
     """
-    wanted = as_dtype(dtype)
-    if wanted.kind != "u":
+    result_dtype = as_dtype(dtype)
+    if result_dtype.kind != "u":
         raise DTypeError(
-            f"random.bits of {wanted}", where=caller_location(), expected="an unsigned integer"
+            f"random.bits of {result_dtype}",
+            where=caller_location(),
+            expected="an unsigned integer",
         )
-    if wanted == UINT64:
-        return _drawn(key, shape, 2, _pairs, wanted)
-    return _drawn(key, shape, 4, lambda words: words, wanted)
+    if result_dtype == UINT64:
+        return _drawn(key, shape, 2, _pairs, result_dtype)
+    return _drawn(key, shape, 4, lambda words: words, result_dtype)
 
 
 @_by_kernel("shape", "dtype")
@@ -157,19 +159,21 @@ def uniform(
         dtype: a float; its numbers from 0 to 1 are multiples of the same step.
         minval, maxval: numbers, or arrays that broadcast to the shape.
     """
-    wanted = _float("uniform", dtype)
-    digits = _MANTISSAS[wanted.name]
+    result_dtype = _float("uniform", dtype)
+    digits = _MANTISSAS[result_dtype.name]
 
     def make(words: Words) -> list[Element]:
         if digits > 32:
-            return [_scaled(shifted_right(x, 64 - digits), digits, wanted) for x in _pairs(words)]
-        return [_scaled(shifted_right(x, 32 - digits), digits, wanted) for x in words]
+            return [
+                _scaled(shifted_right(x, 64 - digits), digits, result_dtype) for x in _pairs(words)
+            ]
+        return [_scaled(shifted_right(x, 32 - digits), digits, result_dtype) for x in words]
 
-    found = _drawn(key, shape, 2 if digits > 32 else 4, make, wanted)
+    numbers = _drawn(key, shape, 2 if digits > 32 else 4, make, result_dtype)
     if isinstance(minval, Traced) or isinstance(maxval, Traced) or (minval, maxval) != (0.0, 1.0):
-        low, high = cast_to(minval, wanted), cast_to(maxval, wanted)
-        found = found * (high - low) + low
-    return found
+        low, high = cast_to(minval, result_dtype), cast_to(maxval, result_dtype)
+        numbers = numbers * (high - low) + low
+    return numbers
 
 
 @_by_kernel("shape", "dtype")
@@ -183,20 +187,20 @@ def normal(key: Any, shape: Any = (), dtype: Any = np.float64) -> Any:
         shape: of the result.
         dtype: a float. Narrow ones are computed as float32.
     """
-    wanted = _float("normal", dtype)
-    if wanted == np.float64:
+    result_dtype = _float("normal", dtype)
+    if result_dtype == np.float64:
 
         def make_pair(words: Words) -> list[Element]:
             radius, angle = _pairs(words)
-            return _polar(radius, angle, wanted)
+            return _polar(radius, angle, result_dtype)
 
-        return _drawn(key, shape, 2, make_pair, wanted)
+        return _drawn(key, shape, 2, make_pair, result_dtype)
     single = np.dtype(np.float32)
 
     def make(words: Words) -> list[Element]:
         return [*_polar(words[0], words[1], single), *_polar(words[2], words[3], single)]
 
-    return _drawn(key, shape, 4, make, wanted)
+    return _drawn(key, shape, 4, make, result_dtype)
 
 
 @_by_kernel("shape", "dtype")
@@ -212,14 +216,14 @@ def integers(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int
     Raises:
         ArgumentError: there is no integer in between. The run checks traced bounds.
     """
-    wanted = as_dtype(dtype)
-    if wanted.kind not in "iu":
+    result_dtype = as_dtype(dtype)
+    if result_dtype.kind not in "iu":
         raise DTypeError(
-            f"random.integers of {wanted}", where=caller_location(), expected="an integer"
+            f"random.integers of {result_dtype}", where=caller_location(), expected="an integer"
         )
-    wide = UINT64 if wanted == UINT64 else np.dtype(np.int64)
+    wide = UINT64 if result_dtype == UINT64 else np.dtype(np.int64)
     low, high = cast_to(minval, wide), cast_to(maxval, wide)
-    if not any(isinstance(each, Traced) for each in (minval, maxval)):
+    if not any(isinstance(bound, Traced) for bound in (minval, maxval)):
         if not (np.asarray(minval) < np.asarray(maxval)).all():
             raise ArgumentError(
                 f"random.integers from {minval} to below {maxval}",
@@ -229,8 +233,8 @@ def integers(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = np.int
     else:
         demand(xp.all(low < high), "random.integers: minval has to be below maxval")
     span = cast_to(high, UINT64) - cast_to(low, UINT64)
-    found = _upper_product(_drawn(key, shape, 2, _pairs, UINT64), span)
-    return cast_to(found + cast_to(low, UINT64), wanted)
+    offsets = _upper_product(_drawn(key, shape, 2, _pairs, UINT64), span)
+    return cast_to(offsets + cast_to(low, UINT64), result_dtype)
 
 
 @_by_kernel("shape")
@@ -242,10 +246,10 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
         p: the probability, or an array that broadcasts to the shape.
         shape: of the result; that of p for None.
     """
-    wanted: Shape = as_traced(p).shape if shape is None else as_shape(shape)
+    sizes: Shape = as_traced(p).shape if shape is None else as_shape(shape)
     wide = np.dtype(np.float64)
-    found = _drawn(key, wanted, 4, lambda ws: [_scaled(x, 32, wide) for x in ws], wide)
-    return found < p
+    numbers = _drawn(key, sizes, 4, lambda ws: [_scaled(x, 32, wide) for x in ws], wide)
+    return numbers < p
 
 
 @_by_kernel("count")
@@ -368,7 +372,7 @@ def _scaled(x: Element, digits: int, dtype: DType) -> Element:
 
 
 def _polar(radius: Element, angle: Element, dtype: DType) -> list[Element]:
-    """Two normally distributed numbers of two words, the first of which is never 0 then."""
+    """Return two normally distributed numbers of two words, the first of which is never 0 then."""
     digits = 8 * radius.dtype.itemsize
     inside = (as_float(shifted_right(radius, 1), dtype) + 0.5) * 2.0 ** (1 - digits)
     length = apply("sqrt", apply("log", inside) * -2.0)
@@ -387,14 +391,14 @@ def _upper_product(x: Traced, y: Traced) -> Traced:
 
 
 def _float(name: str, dtype: Any) -> DType:
-    wanted = as_dtype(dtype)
-    if wanted.name not in _MANTISSAS:
+    result_dtype = as_dtype(dtype)
+    if result_dtype.name not in _MANTISSAS:
         raise DTypeError(
-            f"random.{name} of {wanted}",
+            f"random.{name} of {result_dtype}",
             where=caller_location(),
             expected=f"one of {', '.join(_MANTISSAS)}",
         )
-    return wanted
+    return result_dtype
 
 
 UINT32, UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
@@ -484,7 +488,7 @@ def generated(
 
 
 def as_float(x: Element, dtype: DType) -> Element:
-    """An integer as a float: its upper bit is 0, so that the signed cast, a quick one, does."""
+    """Return an integer as a float, by the signed cast, a quick one: its upper bit is 0."""
     wide = np.dtype(f"i{x.dtype.itemsize}")
     value = arith.SIToFPOp(element_type(dtype), Element(x.value, wide).value).result
     return Element(value, dtype)

@@ -78,9 +78,9 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
             for kind in call.kinds
         ]
         with ir.InsertionPoint(module.body):
-            made = func.FuncOp(name, (types, []))
-        with ir.InsertionPoint(made.add_entry_block()):
-            values = list(made.arguments)
+            recorded = func.FuncOp(name, (types, []))
+        with ir.InsertionPoint(recorded.add_entry_block()):
+            values = list(recorded.arguments)
             _place_sizes(trace, call, values)
             arguments = [
                 Traced(value, kind.dtype, kind.shape, weak=kind.weak)
@@ -94,7 +94,7 @@ def record(function: Callable[..., Any], call: Call, context: ir.Context) -> Rec
             results, structure = _results(name, returned)
             func.ReturnOp([result.value for result in results])
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
-        made.attributes["function_type"] = ir.TypeAttr.get(signature)
+        recorded.attributes["function_type"] = ir.TypeAttr.get(signature)
         dtypes = tuple(result.dtype for result in results)
         return Recording(
             Module(module),

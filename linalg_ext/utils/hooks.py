@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,8 +24,10 @@ _FACADES: dict[str, str] = {}
 def register(name: str, module: str) -> None:
     """Say which module is a facade. The last word counts."""
     _FACADES[name] = module
+    facade.cache_clear()
 
 
+@cache
 def facade(name: str) -> Any:
     """Return a facade; a LookupError where no module is registered for it."""
     return import_module(_FACADES[name])

@@ -1,9 +1,15 @@
-"""A bar for work that takes longer than a second, in a terminal alone."""
+"""A bar for work that takes longer than a second, in a terminal alone.
+
+The variable `LINALG_EXT_PROGRESS`, set to `off`, leaves the bars out.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -12,6 +18,28 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Seconds before it is shown."""
+
+VARIABLE = "LINALG_EXT_PROGRESS"
+
+_shown = threading.Semaphore()
+"""The right to draw: two bars at a time would overwrite each other."""
+
+
+def is_animated() -> bool:
+    """Return whether standard error is a terminal that can go back in its line."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return is_terminal and os.environ.get("TERM") not in (None, "", "dumb")
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Show no bar of `Progress` in the block under `with`, which draws by itself."""
+    has_right = _shown.acquire(blocking=False)
+    try:
+        yield
+    finally:
+        if has_right:
+            _shown.release()
 
 
 class Progress:
@@ -36,8 +64,8 @@ class Progress:
 
     def reach(self, done: int, text: str) -> None:
         """Report the number of steps that are done."""
-        if self._bar is None and sys.stderr.isatty() and self._clock() - self._start > PATIENCE:
-            self._bar = self._shown()
+        if self._bar is None and self._clock() - self._start > PATIENCE and self._may_show():
+            self._bar = self._new_bar()
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, step=text)
 
@@ -49,8 +77,13 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+            _shown.release()
 
-    def _shown(self) -> rich_progress.Progress:
+    def _may_show(self) -> bool:
+        is_wanted = os.environ.get(VARIABLE) != "off" and is_animated()
+        return is_wanted and _shown.acquire(blocking=False)
+
+    def _new_bar(self) -> rich_progress.Progress:
         from rich import progress
         from rich.console import Console
 

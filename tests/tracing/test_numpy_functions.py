@@ -267,6 +267,12 @@ def test_shapes() -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [(70, 3), (3, 70, 2), (65,), (70, 1, 2)])
+def test_joining_the_rows_of_one_array(shape: tuple[int, ...]) -> None:
+    axes = [*range(len(shape) - 1), None]
+    check(lambda x: tuple(np.concatenate(x, axis=axis) for axis in axes), random(*shape))
+
+
 def test_joining() -> None:
     check(
         lambda x, y: (
@@ -319,6 +325,7 @@ def test_products() -> None:
             np.inner(a, b.T),
             np.outer(a, b),
             np.vecdot(a, a),
+            np.vecdot(a, a, axis=0),
             np.matvec(a, b[:, 0]),
             np.vecmat(a[:, 0], a),
             np.trace(a @ b),

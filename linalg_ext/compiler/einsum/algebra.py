@@ -61,21 +61,21 @@ class Algebra:
 
     @cached_property
     def zero(self) -> Any:
-        """The neutral element of the sum: what a reduction over nothing gives."""
+        """Return the neutral element of the sum: what a reduction over nothing gives."""
         return neutral_element(self.kind.add.name, self.dtype)
 
     @cached_property
     def add(self) -> np.ufunc:
-        """The sum of two arrays."""
+        """Return the sum of two arrays."""
         return _UFUNCS[self.kind.add.name]
 
     @cached_property
     def multiply(self) -> np.ufunc:
-        """The product of two arrays."""
+        """Return the product of two arrays."""
         return _UFUNCS[self.kind.multiply.name]
 
     def reduce(self, array: Array, axes: tuple[int, ...]) -> Array:
-        """The sum over some axes, of which none is empty."""
+        """Return the sum over some axes, of which none is empty."""
         if self.add is np.add:  # NumPy would count booleans, and widen small integers
             return np.asarray(np.add.reduce(array, axis=axes, dtype=self.dtype))
         return np.asarray(self.add.reduce(array, axis=axes))
@@ -137,7 +137,7 @@ class Form:
     nearest: tuple[str, ...] = ()
 
     def definition(self, algebra: Algebra) -> OpDefinition:
-        """The form in a semiring, as an op on operands of one type."""
+        """Return the form in a semiring, as an op on operands of one type."""
         return definition_of(
             self.inputs,
             self.output,

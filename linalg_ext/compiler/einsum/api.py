@@ -39,7 +39,7 @@ def einsum(
     tune: Any = False,
     backend: str | None = None,
 ) -> Any:
-    """Sums of products of arrays, by NumPy's subscripts.
+    """Return sums of products of arrays, by NumPy's subscripts.
 
         c = einsum("mk,kn->mn", a, b)
         c = einsum("...ij,...jk,kl", a, b, w)                       # any number of operands
@@ -147,7 +147,7 @@ _DTYPES = _FLOATS | frozenset("ilqILQ")
 
 
 def in_numpy(operands: Sequence[Any]) -> Any:
-    """The einsum of small arrays of one dtype, or NotImplemented where it is more than that.
+    """Return the einsum of small arrays of one dtype, or NotImplemented where it is more than that.
 
     Nothing else was said than the `operands`: the subscripts and the arrays.
     """

@@ -68,7 +68,7 @@ def contract(
 
 
 def _einsum_of(maps: Sequence[AffineMap | str]) -> str:
-    """The subscripts that a list of maps says."""
+    """Return the subscripts that a list of maps says."""
     parsed = [affine_map(map) for map in maps]
     if not parsed or len({len(map.dims) for map in parsed}) > 1:
         raise ArgumentError(f"contract: maps={list(maps)}", expected="maps of one iteration space")

@@ -53,7 +53,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     )
     path = find_path(contraction, request.optimize)
     labels = with_broadcasts(contraction.inputs, shapes)
-    element, wanted = _elements(request, values, target)
+    element, result_element = _elements(request, values, target)
     asked = request.compute_type or request.dtype
     unsigned = frozenset[str]() if asked is None else unsigned_type_vars({"U": asked})
     on_memrefs = any(isinstance(value.type, ir.MemRefType) for value in values)
@@ -84,16 +84,16 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
 
     with all_or_nothing():
         result: Any = contract_along(steps, values, apply)
-        if wanted != element:
+        if result_element != element:
             copy = ops.copy.definition
             attributes = resolve_attributes(copy, {})
-            outputs = make_outputs(copy, [result], attributes, {"U": wanted})
+            outputs = make_outputs(copy, [result], attributes, {"U": result_element})
             result = build(bind(copy, [result], outputs, attributes))
     return result
 
 
 def definition_for(inputs: Sequence[Labels], output: Labels, kind: Semiring) -> OpDefinition:
-    """The op for labels that need not be names: those of an ellipsis are numbered."""
+    """Return the op for labels that need not be names: those of an ellipsis are numbered."""
     names = {label: label.replace(".", "e") for own in (*inputs, output) for label in own}
     renamed = [[names[label] for label in labels] for labels in inputs]
     return definition_of(renamed, [names[label] for label in output], kind=kind)
@@ -117,7 +117,7 @@ def _static_shape(value: ir.Value) -> tuple[int | None, ...]:
 def with_broadcasts(
     inputs: Sequence[Labels], shapes: Sequence[tuple[int | None, ...]]
 ) -> list[Labels]:
-    """The labels, with BROADCAST for a size 1 where another operand has more, or may have."""
+    """Return the labels, with BROADCAST for a size 1 where another operand may have more."""
     stretched = {
         label
         for labels, shape in zip(inputs, shapes, strict=True)
@@ -136,7 +136,7 @@ def with_broadcasts(
 def _elements(
     request: Request, values: Sequence[ir.Value], target: ir.Value | None
 ) -> tuple[ir.Type, ir.Type]:
-    """The element types of the computation and of the result."""
+    """Return the element types of the computation and of the result."""
     asked = request.compute_type or request.dtype
     if target is not None:
         element = ir.ShapedType(target.type).element_type
@@ -168,7 +168,7 @@ def _element_type(dtype: DType) -> ir.Type:
 
 
 def compile_form(form: Form, algebra: Algebra, key: str | None) -> Kernel:
-    """The kernel of a loop nest that is open in every size; `key` is what it is kept under."""
+    """Return the kernel of a loop nest that is open in every size, kept under `key`."""
     name = f"einsum_{form.name}"
     with borrowed_context() as loan:
         with loan.context, ir.Location.name(name):
@@ -179,7 +179,7 @@ def compile_form(form: Form, algebra: Algebra, key: str | None) -> Kernel:
 
 
 def _build_form(name: str, form: Form, algebra: Algebra) -> None:
-    """A function on memrefs that overwrites its last argument, which is contiguous."""
+    """Build a function on memrefs that overwrites its last argument, which is contiguous."""
     element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
     inner = form.loops[-1]
     nearest = form.nearest or [inner if labels[-1] == inner else "" for labels in form.inputs]
@@ -220,7 +220,7 @@ def compile_for(
     algebra: Algebra,
     key: str | None,
 ) -> Kernel:
-    """The kernel of a contraction of arrays like these; `key` is what it is kept under."""
+    """Return the kernel of a contraction of arrays like these; `key` is what it is kept under."""
     sizes: dict[str, int] = {}
     for array, labels in (a, b):
         sizes.update(zip(labels, array.shape, strict=True))
@@ -256,7 +256,7 @@ def _memref(array: Array, element: ir.Type) -> ir.Type:
 def compile_narrow(
     request: Request, arrays: Sequence[Array], dtypes: Dtypes, key: str | None
 ) -> Kernel:
-    """The kernel of a contraction of narrow arrays; `key` is what it is kept under."""
+    """Return the kernel of a contraction of narrow arrays; `key` is what it is kept under."""
     # That the casts are allowed was seen before.
     asked = replace(request, dtype=dtypes.result, compute_type=dtypes.compute, casting="unsafe")
     with new_context(), ir.Location.name("einsum"):

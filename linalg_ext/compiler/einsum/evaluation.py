@@ -45,13 +45,13 @@ class Labelled:
     labels: tuple[str, ...]
 
     def transposed(self, labels: Sequence[str]) -> Array:
-        """The array with its axes in the order of `labels`."""
+        """Return the array with its axes in the order of `labels`."""
         if tuple(labels) == self.labels:
             return self.array
         return self.array.transpose([self.labels.index(label) for label in labels])
 
     def grouped(self, *groups: Sequence[str]) -> Array:
-        """One axis for each group of labels; a view wherever one can be."""
+        """Return one axis for each group of labels; a view wherever one can be."""
         if all(len(group) == 1 for group in groups):
             return self.transposed([group[0] for group in groups])
         sizes = dict(zip(self.labels, self.array.shape, strict=True))
@@ -59,7 +59,7 @@ class Labelled:
         return self.transposed([label for group in groups for label in group]).reshape(shape)
 
     def stride(self, label: str) -> int:
-        """Bytes from one element to the next along a label."""
+        """Return the bytes from one element to the next along a label."""
         return abs(self.array.strides[self.labels.index(label)])
 
 
@@ -70,7 +70,7 @@ def evaluate(
     algebra: Algebra,
     out: Array | None = None,
 ) -> Array:
-    """The result of an einsum; a view of its operand where it is one.
+    """Return the result of an einsum; a view of its operand where it is one.
 
     Operands have the dtype of the algebra. `out` is contiguous memory for the result, which no
     operand shares; it may be left unused.
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def diagonal(array: Array, labels: Sequence[str]) -> Labelled:
-    """The view on which each label is once, without the axes of size 1.
+    """Return the view on which each label is once, without the axes of size 1.
 
     It is writable where the array is.
     """
@@ -123,7 +123,7 @@ def diagonal(array: Array, labels: Sequence[str]) -> Labelled:
 
 
 def reduce(operand: Labelled, keep: Collection[str], algebra: Algebra) -> Labelled:
-    """The sum of an operand over all labels but those to keep."""
+    """Return the sum of an operand over all labels but those to keep."""
     reduced = [label for label in operand.labels if label not in keep]
     if not reduced:
         return operand
@@ -169,7 +169,7 @@ def combine(
     *,
     out: Array | None = None,
 ) -> Labelled:
-    """The product of two operands, summed over the labels that are not to keep.
+    """Return the product of two operands, summed over the labels that are not to keep.
 
     Later steps or the result need the labels `keep`, in the order of the result. The result may be
     written to `out`: contiguous, with the labels of the result in order.
@@ -234,7 +234,7 @@ class _Roles:
 
     @property
     def result(self) -> tuple[str, ...]:
-        """The labels in the order in which a contraction gives them."""
+        """Return the labels in the order in which a contraction gives them."""
         return (*self.batch, *self.rows, *self.columns)
 
 
@@ -303,7 +303,7 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
 
 
 def _nearest(array: Array, labels: str) -> str:
-    """The label along which an array has unit stride; nothing if absent."""
+    """Return the label along which an array has unit stride; nothing if absent."""
     units = [
         label
         for label, size, stride in zip(labels, array.shape, array.strides, strict=True)
@@ -324,7 +324,7 @@ def _run(
 
 
 def _inner(a: Array, b: Array, algebra: Algebra, products: int) -> Array:
-    """The same for a long contracted dimension and few rows or columns."""
+    """Return the same for a long contracted dimension and few rows or columns."""
     kernel = kernel_for(INNER, algebra, products)
     if kernel is None:
         return algebra.contract(a, b)

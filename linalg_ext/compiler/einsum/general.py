@@ -159,19 +159,19 @@ def _on_arrays(
     algebra = Algebra(request.kind, dtypes.compute)
     computed = [dtypes.converted(array) for array in arrays]
     # A result that lies otherwise than row by row is computed so, not copied afterwards.
-    wanted, axes = _turned(contraction, order, arrays, out)
+    turned, axes = _turned(contraction, order, arrays, out)
     back = tuple(axes.index(axis) for axis in range(len(axes)))
     target = None if out is None else out.transpose(axes)
     if target is not None and not _is_writable_in_place(target, algebra, arrays):
         target = None
-    in_order = evaluate(wanted, path, computed, algebra, target)
+    in_order = evaluate(turned, path, computed, algebra, target)
     result = in_order.transpose(back)
     if out is None:
         is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
         if is_view and result.dtype == dtypes.result and order in "KA":
             return result if result.ndim else result[()]
         if is_usual:
-            remember(text, wanted, arrays, None, in_order, back)
+            remember(text, turned, arrays, None, in_order, back)
         return arranged(result.astype(dtypes.result, copy=False))
     if is_usual and target is not None:
         remember(text, contraction, arrays, target, result)
@@ -237,8 +237,8 @@ def _check_exact(result: Array, out: Array, casting: Any) -> None:
     if np.can_cast(result.dtype, out.dtype, casting):
         return
     with np.errstate(all="ignore"):
-        held = result.astype(out.dtype)
-        exact = bool((held.astype(result.dtype) == result).all())
+        stored = result.astype(out.dtype)
+        exact = bool((stored.astype(result.dtype) == result).all())
     if not exact:
         raise DTypeError(
             f"einsum: out= of {out.dtype} does not hold the result of {result.dtype} exactly",
@@ -257,7 +257,7 @@ def _checked_order(order: object) -> str:
 def _turned(
     contraction: Contraction, order: str, operands: Sequence[Array], out: Array | None
 ) -> tuple[Contraction, list[int]]:
-    """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
+    """Return a contraction whose result has the wanted layout row by row, and its axes.
 
     It is wanted in `out`, or new in an order.
     """
@@ -275,7 +275,7 @@ def _turned(
 def _arranged(
     result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
 ) -> Array:
-    """The result in the order that was asked for: itself where it lies so."""
+    """Return the result in the order that was asked for: itself where it lies so."""
     if result.ndim < 2:
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
     axes = _axes(result.ndim, order, contraction, operands)

@@ -116,7 +116,7 @@ _nests: KernelsThatPay[_NestKey] = KernelsThatPay()
 
 
 def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., object] | None:
-    """The kernel of a form, or None where NumPy shall compute the `products` this time.
+    """Return the kernel of a form, or None where NumPy shall compute the `products` this time.
 
     It takes the inputs of the form and the array that it overwrites, contiguous.
     """
@@ -211,7 +211,7 @@ def specialized_kernel(
 
 
 def compiled_for(a: _Labelled, b: _Labelled, output: tuple[str, ...]) -> Kernel | None:
-    """The kernel for arrays like these where there is one."""
+    """Return the kernel for arrays like these where there is one."""
     if a[0].dtype != b[0].dtype:
         return None
     return _specialized.get(
@@ -254,7 +254,7 @@ _narrow: KernelsThatPay[_NarrowKey] = KernelsThatPay()
 def narrow_kernel(
     request: Request, contraction: Contraction, arrays: Sequence[Array], dtypes: Dtypes
 ) -> Kernel | None:
-    """The kernel of an einsum of arrays like these; None where it is none of these, or not yet.
+    """Return the kernel of an einsum of such arrays; None where it does not apply, or not yet pay.
 
     It takes the operands as they were given, and gives the result, of the result's dtype.
     """

@@ -70,7 +70,7 @@ _sought: CallCache[_Key, None] = CallCache(_MOST_CALLS)
 def repeat(
     function: Any, text: object, a: object, b: object, out: Any, threads: int | None = None
 ) -> Any:
-    """The result of a call that is known, else None.
+    """Return the result of a call that is known, else None.
 
     The next one like it is answered by native code, as a call of `function`.
     """
@@ -80,7 +80,7 @@ def repeat(
     key = _key(text, a, b, makes_result=out is None)
     known = _calls.get(key)
     if known is None:
-        known = _found(key)
+        known = _read_from_disk(key)
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if threads is None and (native := caller()) is not None:
@@ -156,7 +156,7 @@ def remember(
     kernel_cache.write(_kept_key(key), f"einsum {text}", record, {})
 
 
-def _found(key: _Key) -> _Known | None:
+def _read_from_disk(key: _Key) -> _Known | None:
     """Read the resolved call of a key from the disk cache; None where no process has stored it."""
     if key in _sought:
         return None
@@ -189,7 +189,7 @@ def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> _Key:
 def _record(
     world: int, known: _Known, text: str, a: Array, b: Array, *, makes: bool
 ) -> Record | None:
-    """The kernel writes its last argument; for the caller that is the result."""
+    """Return the record of a call, whose result is the last argument of the kernel."""
     *arguments, last = known.kernel.callee.arguments
     shape, axes = known.shape, known.back or range(len(known.shape))
     steps = [known.dtype.itemsize * stride for stride in contiguous_strides(shape)]

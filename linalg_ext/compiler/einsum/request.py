@@ -65,7 +65,7 @@ class Dtypes:
     result: DType
 
     def converted(self, array: Array) -> Array:
-        """An operand in the dtype of the computation; itself where it has it."""
+        """Return an operand in the dtype of the computation; itself where it has it."""
         return array.astype(self.operands, copy=False).astype(self.compute, copy=False)
 
 
@@ -96,7 +96,7 @@ def resolve(
     out: DType | None,
     out_is_cast: bool,
 ) -> Dtypes:
-    """The dtypes of an einsum.
+    """Return the dtypes of an einsum.
 
     Args:
         dtypes: of the operands.
@@ -179,13 +179,13 @@ def _require_known(dtype: DType, whose: str) -> None:
 
 
 def _check_cast(
-    source: DType, target: DType, casting: Any, what: str, into: str | None = None
+    source: DType, target: DType, casting: Any, value: str, into: str | None = None
 ) -> None:
     if np.can_cast(source, target, casting):
         return
     into = into or "the dtype of the computation"
     raise DTypeError(
-        f"einsum: {what} is {describe_dtype(source)} and {into} is {describe_dtype(target)}",
+        f"einsum: {value} is {describe_dtype(source)} and {into} is {describe_dtype(target)}",
         expected=f"a cast that casting={casting!r} allows",
         hint="give casting='unsafe' if the loss is meant, or another dtype",
     )

@@ -136,10 +136,10 @@ def trials_of(decisions: Sequence[object], most: int) -> list[Change]:
         if isinstance(decision, PlannedContraction):
             for candidate in decision.candidates(most + 1)[1:]:
                 trials.append(_with_plan(decision.key, candidate.variation))
-    loops = [one for one in decisions if isinstance(one, PlannedLoops)]
+    loops = [decision for decision in decisions if isinstance(decision, PlannedLoops)]
     if loops:
-        bits = max(one.vector_bits for one in loops)
-        streams = any(one.streams for one in loops)
+        bits = max(loop.vector_bits for loop in loops)
+        streams = any(loop.streams for loop in loops)
         if bits > 128:
             trials.append(lambda chosen: replace(chosen, vector_bits=bits // 2))
         trials.append(lambda chosen: replace(chosen, streams=not streams))
@@ -176,9 +176,9 @@ def search(
     share = tuning.seconds / (len(trials) + 1) / 2
     best, best_kernel, tried = Choices(), first, 0
     log = logger("tuning")
-    given = arguments()
+    first_arguments = arguments()
     try:
-        expected = [np.array(array) for array in results(given, first(*given))]
+        expected = [np.array(array) for array in results(first_arguments, first(*first_arguments))]
         with Progress("tuning", len(trials), tuning.clock) as progress:
             for trial in trials:
                 if tuning.clock() >= end:
@@ -190,7 +190,9 @@ def search(
                 if not all(map(_is_close, results(again, kernel(*again)), expected)):
                     continue
                 tried += 1
-                old, new = measure([partial(best_kernel, *given), partial(kernel, *again)], share)
+                old, new = measure(
+                    [partial(best_kernel, *first_arguments), partial(kernel, *again)], share
+                )
                 log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
@@ -200,21 +202,23 @@ def search(
         )
     if best_kernel is first:
         return Finding(Choices(), tried=tried)
-    before, after = measure([partial(first, *given), partial(best_kernel, *arguments())], share)
+    before, after = measure(
+        [partial(first, *first_arguments), partial(best_kernel, *arguments())], share
+    )
     if before < WORTHWHILE * after:
         return Finding(Choices(), tried=tried)
     return Finding(best, before / after, before, after, tried)
 
 
-def _is_close(one: Any, other: Any) -> bool:
+def _is_close(result: Any, other: Any) -> bool:
     """Return whether a result differs by no more than another order of sums explains."""
-    one, other = np.asarray(one), np.asarray(other)
-    if one.dtype.kind in "biu":
-        return bool(np.array_equal(one, other))
-    kind: Any = np.complex128 if one.dtype.kind == "c" else np.float64
-    wide, reference = one.astype(kind), other.astype(kind)
-    tolerance = 1e-9 if one.dtype.itemsize >= 8 * (1 + (kind is np.complex128)) else 1e-3
-    if one.dtype.itemsize <= 2:
+    result, other = np.asarray(result), np.asarray(other)
+    if result.dtype.kind in "biu":
+        return bool(np.array_equal(result, other))
+    kind: Any = np.complex128 if result.dtype.kind == "c" else np.float64
+    wide, reference = result.astype(kind), other.astype(kind)
+    tolerance = 1e-9 if result.dtype.itemsize >= 8 * (1 + (kind is np.complex128)) else 1e-3
+    if result.dtype.itemsize <= 2:
         tolerance = 3e-2
     largest = float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference)))
     return bool(

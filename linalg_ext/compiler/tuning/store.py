@@ -29,7 +29,7 @@ FORMAT = 1
 
 
 def path() -> Path:
-    """The file; it need not exist. `LINALG_EXT_TUNING` in the environment names another one."""
+    """Return the file, which need not exist; `LINALG_EXT_TUNING` names another one."""
     named = os.environ.get(_ENVIRONMENT)
     return Path(named) if named else user_cache_path("linalg_ext", appauthor=False) / "tuning.json"
 
@@ -48,7 +48,7 @@ def clear() -> None:
 
 
 def entries() -> Mapping[str, Any]:
-    """Everything that is remembered, by key.
+    """Return everything that is remembered, by key.
 
     A file that cannot be read, or that others could have written, is none, with a warning.
     """
@@ -68,8 +68,8 @@ def entries() -> Mapping[str, Any]:
     if not is_ours:
         _ignored("the file holds no tuning results")
         return {}
-    found: Mapping[str, Any] = data["entries"] if data.get("format") == FORMAT else {}
-    return found
+    stored: Mapping[str, Any] = data["entries"] if data.get("format") == FORMAT else {}
+    return stored
 
 
 def remember(key: str, entry: Mapping[str, Any]) -> None:

@@ -35,7 +35,7 @@ _ROUNDS = 25
 
 
 def seconds_of(call: Call, *, rounds: int = _ROUNDS, clock: Clock = time.thread_time) -> float:
-    """Seconds of one call, the least of several rounds: that which others disturbed least.
+    """Return the seconds of one call: the least of several rounds, the least disturbed one.
 
     A call of one thread is timed by the clock of that thread, which stands still while others have
     the core; for that of several threads `clock` is `time.perf_counter`.
@@ -65,25 +65,25 @@ def seconds_together(
     for thread in threads:
         thread.join()
     lasted = [
-        max(end for _, end in each) - min(start for start, _ in each)
-        for each in zip(*times, strict=True)
+        max(end for _, end in round) - min(start for start, _ in round)
+        for round in zip(*times, strict=True)
     ]
     return float(min(lasted))
 
 
 def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
-    """The median of each call's seconds, over rounds in which each runs for a millisecond or so."""
+    """Return the median of each call's seconds, over rounds of about a millisecond a call."""
     counts = [_count(call, time.perf_counter, 1e-3) for call in calls]
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + min(seconds, 0.5)
     while len(times[0]) < 5 or (time.perf_counter() < end and len(times[0]) < 200):
-        for taken, call, count in zip(times, calls, counts, strict=True):
-            taken.append(_seconds(call, count, time.perf_counter))
-    return [statistics.median(taken) for taken in times]
+        for seconds_of_call, call, count in zip(times, calls, counts, strict=True):
+            seconds_of_call.append(_seconds(call, count, time.perf_counter))
+    return [statistics.median(seconds_of_call) for seconds_of_call in times]
 
 
 def race(calls: Sequence[Call], seconds: float, *, clock: Clock = time.perf_counter) -> list[float]:
-    """The least seconds of each call, timed in turn until it is known which is the fastest.
+    """Return the least seconds of each call, timed in turn until it is known which is the fastest.
 
     Others that use the machine make a call slower, never faster, so each call's time is its least.
     A call that is clearly slower than the best drops out; the rest goes on until its times stay as
@@ -104,9 +104,9 @@ def race(calls: Sequence[Call], seconds: float, *, clock: Clock = time.perf_coun
             break
         is_better = False
         for at in running:
-            taken = _seconds(calls[at], counts[at], clock)
-            is_better |= taken < _BETTER * least[at]
-            least[at] = min(least[at], taken)
+            lasted = _seconds(calls[at], counts[at], clock)
+            is_better |= lasted < _BETTER * least[at]
+            least[at] = min(least[at], lasted)
         is_warm = rounds >= _LEAST_ROUNDS and passed >= _WARMING
         rounds, still = rounds + 1, still + 1 if is_warm and not is_better else 0
         if is_warm:

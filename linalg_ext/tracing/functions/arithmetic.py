@@ -34,7 +34,7 @@ def unless_integer(name: str) -> Callable[[Element], Element]:
 
 
 def absolute(x: Element) -> Element:
-    """The absolute value: infinite where a part of a complex number is, whatever the other."""
+    """Return the absolute value: infinite where either part of a complex number is."""
     if x.dtype.kind == "c":
         return hypotenuse(real(x), imaginary(x))
     return x if x.dtype.kind in "ub" else apply("abs", x)
@@ -44,8 +44,8 @@ def sign(x: Element) -> Element:
     """-1, 0 or 1; NaN of NaN."""
     if x.dtype.kind in "ub":
         return x.to(BOOL).to(x.dtype)
-    one = select(x > 0, x.like(1), select(x < 0, x.like(-1), x.like(0)))
-    return one if is_integer(x) else select(x.is_nan(), x, one)
+    signum = select(x > 0, x.like(1), select(x < 0, x.like(-1), x.like(0)))
+    return signum if is_integer(x) else select(x.is_nan(), x, signum)
 
 
 def floor_divide(x: Element, y: Element) -> Element:
@@ -227,7 +227,7 @@ def sign_bit(x: Element) -> Element:
 
 
 def hypotenuse(x: Element, y: Element) -> Element:
-    """The square root of the sum of squares, which overflows only where it is too large itself."""
+    """Return the root of the sum of squares; the root alone may overflow, not the sum."""
     x, y = absolute(x), absolute(y)
     is_right = x > y
     high, low = select(is_right, x, y), select(is_right, y, x)
@@ -248,7 +248,7 @@ def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], El
             return body(x.to(wide), y.to(wide)).to(x.dtype)
         high = apply("max_signed", x, y)
         distance = -apply("abs", x - y)
-        # Of two equal infinities the distance is NaN.
+        # The distance of two equal infinities would be NaN.
         distance = select(x.equals(y), x.like(0), distance)
         small = apply(exponential, distance)
         if logarithm == "log1p":
@@ -265,7 +265,7 @@ def heaviside(x: Element, at_zero: Element) -> Element:
 
 
 def truth(name: str) -> Callable[..., Element]:
-    """A function of whether elements are other than 0."""
+    """Return a body that combines whether elements are other than 0."""
     return lambda *args: apply(name, *(x.to(BOOL) for x in args))
 
 

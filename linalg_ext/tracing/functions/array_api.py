@@ -87,7 +87,7 @@ def _recorded(function: Any) -> Callable[..., Any]:
     return call
 
 
-def _made(function: Callable[..., Traced]) -> Callable[..., Traced]:
+def _with_device(function: Callable[..., Traced]) -> Callable[..., Traced]:
     """Return a function that makes an array, with `device=` beside its own parameters."""
 
     def make(*arguments: Any, device: Any = None, **keywords: Any) -> Traced:
@@ -122,7 +122,7 @@ for _name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
     setattr(linalg, _name, globals()[_name])
 
 for _name in _MADE.split():
-    globals()[_name] = _made(getattr(creation, _name))
+    globals()[_name] = _with_device(getattr(creation, _name))
 empty, empty_like = globals()["zeros"], globals()["zeros_like"]
 
 
@@ -159,7 +159,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Traced:
-    """A traced value of an array of another library."""
+    """Return a traced value of an array of another library."""
     return x if isinstance(x, Traced) else as_traced(np.from_dlpack(x))
 
 

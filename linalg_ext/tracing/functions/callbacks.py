@@ -12,7 +12,7 @@ from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, SourceLocat
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.tracing.functions.shaping import as_shape
-from linalg_ext.tracing.values.containers import Structure, flatten, unflatten
+from linalg_ext.tracing.values.containers import Structure, flatten, leaves_of, unflatten
 from linalg_ext.tracing.values.conversion import as_traced
 from linalg_ext.tracing.values.elements import as_dtype
 from linalg_ext.tracing.values.emission import materialized, shape_text
@@ -67,18 +67,18 @@ def pure_callback(function: Callable[..., Any], like: Any, /, *arguments: Any) -
         )
     kinds, structure = _declared(like)
     name = getattr(function, "__name__", type(function).__name__)
-    leaves, given = flatten(list(arguments))
+    leaves, container = flatten(list(arguments))
     where = caller_location()
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         copies = [np.array(array) for array in arrays]
-        return _checked(name, where, function(*unflatten(given, copies)), structure)
+        return _checked(name, where, function(*unflatten(container, copies)), structure)
 
     if running() is None:
-        found = call([np.asarray(leaf) for leaf in leaves])
-        for array, (shape, dtype) in zip(found, kinds, strict=True):
+        results = call([np.asarray(leaf) for leaf in leaves])
+        for array, (shape, dtype) in zip(results, kinds, strict=True):
             _check(name, where, array, shape, dtype)
-        return unflatten(structure, found)
+        return unflatten(structure, results)
     return unflatten(structure, recorded(name, call, [as_traced(leaf) for leaf in leaves], kinds))
 
 
@@ -100,8 +100,8 @@ def recorded(
 
     def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         with untraced():
-            found = call(inputs)
-        for array, out in zip(found, outputs, strict=True):
+            results = call(inputs)
+        for array, out in zip(results, outputs, strict=True):
             _check(name, where, array, out.shape, out.dtype)
             out[...] = array
 
@@ -157,8 +157,8 @@ def _flatten_kinds(like: Any) -> tuple[list[tuple[Shape, DType]], Structure]:
                 expected="an array, a ShapeDtype, or a pair of a shape and a dtype",
             )
         return [((), np.asarray(like).dtype)], structure
-    found = [_flatten_kinds(leaf)[0][0] for leaf in leaves]
-    return found, structure
+    kinds = [_flatten_kinds(leaf)[0][0] for leaf in leaves]
+    return kinds, structure
 
 
 def _is_shape(value: Any) -> bool:
@@ -177,9 +177,9 @@ def _is_pair(value: Any) -> bool:
 
 
 def _checked(
-    name: str, where: SourceLocation | None, found: Any, structure: Structure
+    name: str, where: SourceLocation | None, returned: Any, structure: Structure
 ) -> list[Array]:
-    leaves, own = flatten(found)
+    leaves, own = flatten(returned)
     if own.leaves != structure.leaves or (own.kind is None) != (structure.kind is None):
         raise ArgumentError(
             f"pure_callback: {name} gives {own}", where=where, expected=f"{structure}, by like"
@@ -191,18 +191,18 @@ def _check(
     name: str, where: SourceLocation | None, array: Any, shape: Sequence[Any], dtype: DType
 ) -> None:
     """Raise where a result is not as it was declared."""
-    found = np.asarray(array)
-    if len(found.shape) != len(shape) or any(
-        isinstance(size, int) and own != size for own, size in zip(found.shape, shape, strict=True)
+    result = np.asarray(array)
+    if len(result.shape) != len(shape) or any(
+        isinstance(size, int) and own != size for own, size in zip(result.shape, shape, strict=True)
     ):
         raise ShapeError(
-            f"{name} gives an array of shape {found.shape}",
+            f"{name} gives an array of shape {result.shape}",
             where=where,
             expected=f"shape {shape_text(tuple(shape))}, as was declared",
         )
-    if found.dtype != dtype:
+    if result.dtype != dtype:
         raise DTypeError(
-            f"{name} gives an array of {found.dtype}",
+            f"{name} gives an array of {result.dtype}",
             where=where,
             expected=f"{dtype}, as was declared",
             hint=f"return result.astype({str(dtype)!r})",
@@ -233,10 +233,12 @@ def called_back(
         positional, named = unflatten(structure, filled)
         return function(*positional, **named)
 
-    kinds, results = _kinds_of_results(name, call, [(each.shape, each.dtype) for each in operands])
+    kinds, results = _kinds_of_results(
+        name, call, [(operand.shape, operand.dtype) for operand in operands]
+    )
 
     def run(arrays: Sequence[Array]) -> Sequence[Any]:
-        return flatten(call(arrays))[0]
+        return leaves_of(call(arrays))
 
     return unflatten(results, recorded(f"numpy.{name}", run, operands, kinds))
 
@@ -244,7 +246,7 @@ def called_back(
 def _kinds_of_results(
     name: str, call: Callable[[Sequence[Array]], Any], kinds: Sequence[tuple[Shape, DType]]
 ) -> tuple[list[tuple[Shape, DType]], Structure]:
-    """The shapes and dtypes of a function's results, by calls with numbers for open sizes."""
+    """Return the kinds of a function's results, by calls with numbers for open sizes."""
     dims = sorted({n for shape, _ in kinds for s in shape if isinstance(s, Size) for n in s.names})
     tried = []
     for numbers in _TRIALS if dims else ((),):
@@ -266,9 +268,9 @@ def _kinds_of_results(
         tried.append((sizes, [np.asarray(leaf) for leaf in leaves]))
     candidates = {size for shape, _ in kinds for size in shape if isinstance(size, Size)}
     candidates |= {
-        each for size in candidates for each in (size // 2 + 1, 2 * (size - 1), size + 1)
+        guess for size in candidates for guess in (size // 2 + 1, 2 * (size - 1), size + 1)
     }
-    found = []
+    results = []
     for number, first in enumerate(tried[0][1]):
         shape = tuple(
             _size(
@@ -276,17 +278,17 @@ def _kinds_of_results(
             )
             for axis in range(first.ndim)
         )
-        found.append((shape, as_dtype(first.dtype)))
-    return found, structure
+        results.append((shape, as_dtype(first.dtype)))
+    return results, structure
 
 
-def _size(name: str, seen: Sequence[tuple[dict[str, int], int]], candidates: Any) -> AnySize:
-    """The size that has the numbers seen, for each of the sizes that were put for open ones."""
-    numbers = {number for _, number in seen}
+def _size(name: str, observed: Sequence[tuple[dict[str, int], int]], candidates: Any) -> AnySize:
+    """Return the size that has each observed number for the numbers put for open sizes."""
+    numbers = {number for _, number in observed}
     if len(numbers) == 1:
         return numbers.pop()
     for size in candidates:
-        if all(value_of(size, sizes) == number for sizes, number in seen):
+        if all(value_of(size, sizes) == number for sizes, number in observed):
             return size  # type: ignore[no-any-return]
     return refuse(
         f"numpy.{name} of open sizes, on which the shape of its result depends otherwise than by "

@@ -46,20 +46,20 @@ def _turn(y: Element) -> tuple[Element, Element]:
 
 
 def _scaled(x: Element, *factors: Element, by: float = 1) -> list[Element]:
-    """Factors times exp(x): of a large x in two steps, for the product may still be finite."""
+    """Return factors times exp(x); in two steps for a large x: the product may be finite."""
     is_large = x > _large(x)
     half = apply("exp", select(is_large, x * 0.5, x))
-    found = []
+    scaled = []
     for factor in factors:
         once = half * factor
         # Zero stays zero, though the exponential is infinite.
         twice = select(factor.equals(0), factor, once * (half * by))
-        found.append(select(is_large, twice, once * by))
-    return found
+        scaled.append(select(is_large, twice, once * by))
+    return scaled
 
 
 def _large(x: Element) -> float:
-    """A number whose exponential is nearly infinite."""
+    """Return a number whose exponential is nearly infinite."""
     return math.log(float(np.finfo(x.dtype).max)) - 1
 
 
@@ -125,7 +125,7 @@ def log1p(z: Element) -> Element:
 
 
 def expm1(z: Element) -> Element:
-    """The exponential, less 1."""
+    """Return the exponential, less 1."""
     x, y = _parts(z)
     half = apply("sin", y * 0.5)
     cos, sin = _turn(y)
@@ -133,7 +133,7 @@ def expm1(z: Element) -> Element:
 
 
 def exp2(z: Element) -> Element:
-    """Two to a power."""
+    """Return two to a power."""
     x, y = _parts(z)
     return exp(created(x * math.log(2), y * math.log(2)))
 
@@ -168,7 +168,7 @@ def _hyperbolic(x: Element, y: Element, *, is_sine: bool) -> tuple[Element, Elem
     sin, cos = select(is_zero, y, sin), select(is_zero, y.like(1), cos)
     first, second = ("sinh", "cosh") if is_sine else ("cosh", "sinh")
     a, b = apply(first, x) * cos, apply(second, x) * sin
-    # Where these may be infinite, half an exponential is as near as they are.
+    # Half an exponential is as near as both functions where these may be infinite.
     size = apply("abs", x)
     is_large = size > _large(x)
     large_cos, large_sin = _scaled(size, cos, sin, by=0.5)
@@ -212,14 +212,14 @@ def tan(z: Element) -> Element:
 def _hyperbolic_tangent(x: Element, y: Element) -> tuple[Element, Element]:
     size = apply("abs", x)
     cos, sin = _turn(y)
-    one = _like(x.like(1), x)
+    signed = _like(x.like(1), x)
     is_large = size > float(-math.log(float(np.finfo(x.dtype).eps)))
     bounded = select(is_large, x.like(0), x)
     sinh_x, cosh_x = apply("sinh", bounded), apply("cosh", bounded)
     below = sinh_x * sinh_x + cos * cos
     a, b = sinh_x * cosh_x / below, sin * cos / below
     small = sin * cos * apply("exp", size * -2) * 4
-    a, b = select(is_large, one, a), select(is_large, small, b)
+    a, b = select(is_large, signed, a), select(is_large, small, b)
     is_lost = ~_is_finite(y)
     at_infinity = _like(x.like(0), select(is_lost | (apply("abs", y) <= 1), y, sin * cos))
     is_infinite = size.equals(math.inf)
@@ -271,11 +271,11 @@ def power(z: Element, w: Element) -> Element:
     whole = select(is_count, count, u.like(0)).to(np.dtype(np.int32))
     products = _integer_power(z, whole, u > 0)
     products = select(u < 0, divide(z.like(1), products), products)
-    found = select(is_count, products, exp(created(*_product(s, t, u, v))))
+    power = select(is_count, products, exp(created(*_product(s, t, u, v))))
     nan, zero = created(x.like(math.nan), x.like(math.nan)), z.like(0)
     of_zero = select(u > 0, zero, nan)
-    found = select(x.equals(0) & y.equals(0), of_zero, found)
-    return select(u.equals(0) & v.equals(0), z.like(1), found)
+    power = select(x.equals(0) & y.equals(0), of_zero, power)
+    return select(u.equals(0) & v.equals(0), z.like(1), power)
 
 
 def _product(a: Element, b: Element, c: Element, d: Element) -> tuple[Element, Element]:
@@ -299,16 +299,16 @@ def _direction(part: Element, is_infinite: Element) -> Element:
 
 def _integer_power(z: Element, count: Element, is_positive: Element) -> Element:
     """Products, in the order of NumPy's, which shows at infinities."""
-    found, square = z.like(1), z
+    power, square = z.like(1), z
     bit = 1
     while bit < _MOST_PRODUCTS:
-        found = select((count & bit).differs(0), found * square, found)
+        power = select((count & bit).differs(0), power * square, power)
         square = square * square
         bit *= 2
     # As it is, and not as a product with 1, where there is no division to follow.
-    found = select(is_positive & count.equals(1), z, found)
-    found = select(is_positive & count.equals(2), z * z, found)
-    return select(is_positive & count.equals(3), z * (z * z), found)
+    power = select(is_positive & count.equals(1), z, power)
+    power = select(is_positive & count.equals(2), z * z, power)
+    return select(is_positive & count.equals(3), z * (z * z), power)
 
 
 def reciprocal(z: Element) -> Element:
@@ -317,8 +317,8 @@ def reciprocal(z: Element) -> Element:
     is_flat = apply("abs", y) <= apply("abs", x)
     ratio = select(is_flat, y, x) / select(is_flat, x, y)
     below = select(is_flat, x + y * ratio, x * ratio + y)
-    one = x.like(1)
-    return created(select(is_flat, one, ratio) / below, -(select(is_flat, ratio, one) / below))
+    unit = x.like(1)
+    return created(select(is_flat, unit, ratio) / below, -(select(is_flat, ratio, unit) / below))
 
 
 def divide(z: Element, w: Element) -> Element:

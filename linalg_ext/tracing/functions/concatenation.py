@@ -10,7 +10,14 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from linalg_ext.tracing.functions.indexing import by_mode
-from linalg_ext.tracing.functions.shaping import at_least, expand_dims, ravel, swapaxes
+from linalg_ext.tracing.functions.shaping import (
+    at_least,
+    expand_dims,
+    moveaxis,
+    ravel,
+    reshape,
+    swapaxes,
+)
 from linalg_ext.tracing.functions.slicing import Part, inserted, whole
 from linalg_ext.tracing.functions.ufuncs import fitted
 from linalg_ext.tracing.values.axes import normal_axis
@@ -23,7 +30,7 @@ from linalg_ext.tracing.values.conversion import (
 )
 from linalg_ext.tracing.values.elements import BOOL, as_dtype, select
 from linalg_ext.tracing.values.emission import broadcast_shapes, demand, full, pointwise, shape_text
-from linalg_ext.tracing.values.sizes import AnySize
+from linalg_ext.tracing.values.sizes import AnySize, same
 from linalg_ext.tracing.values.traced import Traced, current_trace, xp
 from linalg_ext.tracing.values.unsupported import refuse
 
@@ -31,26 +38,29 @@ from linalg_ext.tracing.values.unsupported import refuse
 def concatenate(
     arrays: Sequence[Any], axis: Any = 0, *, dtype: Any = None, casting: Any = None
 ) -> Traced:
-    given = list(arrays)
-    if not given:
+    is_one = isinstance(arrays, Traced) and arrays.ndim and same(arrays.shape[0], 0) is not True
+    operands = [arrays] if is_one else list(arrays)
+    if not operands:
         raise ArgumentError("concatenate of no arrays")
     # As arrays, NumPy takes their dtypes as they are: no number is weak here.
-    wanted = (
+    result_dtype = (
         as_dtype(dtype)
         if dtype is not None
         else common_dtype(
-            "concatenate", [x if isinstance(x, Traced) else np.asarray(x) for x in given]
+            "concatenate", [x if isinstance(x, Traced) else np.asarray(x) for x in operands]
         )
     )
     rule: Any = casting or "same_kind"
-    for value in given:
+    for value in operands:
         own = value.dtype if isinstance(value, Traced) else np.asarray(value).dtype
-        if dtype is not None and not np.can_cast(own, wanted, rule):
+        if dtype is not None and not np.can_cast(own, result_dtype, rule):
             raise DTypeError(
-                f"concatenate of {own} as {wanted}",
+                f"concatenate of {own} as {result_dtype}",
                 hint='cast it with .astype(...), or give casting="unsafe"',
             )
-    values = [cast_to(value, wanted) for value in given]
+    values = [cast_to(value, result_dtype) for value in operands]
+    if is_one:
+        return _rows_joined(values[0], axis)
     if axis is None:
         values, axis = [ravel(value) for value in values], 0
     rank = values[0].ndim
@@ -70,7 +80,7 @@ def concatenate(
     if len(values) == 1:
         return values[0]
     shape = tuple(total if place == along else size for place, size in enumerate(values[0].shape))
-    result = unwritten(shape, wanted)
+    result = unwritten(shape, result_dtype)
     start: AnySize = 0
     for value in values:
         parts = whole(value.shape)
@@ -78,6 +88,16 @@ def concatenate(
         result = inserted(value, result, parts)
         start = start + value.shape[along]
     return result
+
+
+def _rows_joined(value: Traced, axis: Any) -> Traced:
+    """Return the concatenation of the parts of one array along its first axis, as a reshape."""
+    if axis is None:
+        return ravel(value)
+    along = normal_axis(axis, value.ndim - 1, "concatenate")
+    apart = moveaxis(value, 0, along)
+    first, second = apart.shape[along : along + 2]
+    return reshape(apart, (*apart.shape[:along], first * second, *apart.shape[along + 2 :]))
 
 
 def stack(
@@ -137,8 +157,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Traced]:
                 hint="use np.array_split, or give the indices",
             )
         if not isinstance(size, int):
-            what = f"split of axis {place}, of size {size}, into {count} equal parts"
-            current_trace([value]).agree(size, size // count * count, what)
+            call = f"split of axis {place}, of size {size}, into {count} equal parts"
+            current_trace([value]).agree(size, size // count * count, call)
         bounds: list[Any] = [size // count * number for number in range(1, count)]
     else:
         bounds = list(indices_or_sections)
@@ -153,8 +173,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Trace
     count = indices_or_sections.__index__()
     if count < 1:
         raise ArgumentError(f"array_split into {count} parts", expected="1 or more")
-    each, extra = divmod(value.shape[place].__index__(), count)
-    bounds = [number * each + min(number, extra) for number in range(1, count)]
+    width, extra = divmod(value.shape[place].__index__(), count)
+    bounds = [number * width + min(number, extra) for number in range(1, count)]
     return _parts(value, place, bounds)
 
 
@@ -176,10 +196,10 @@ def pad(
         for axis, width in pad_width.items():
             widths[axis] = width if isinstance(width, tuple) else (width, width)
     else:
-        given = np.asarray(pad_width)
-        if given.dtype.kind not in "iu":
+        pairs = np.asarray(pad_width)
+        if pairs.dtype.kind not in "iu":
             raise ArgumentTypeError(f"pad: pad_width={pad_width!r}", expected="integers")
-        widths = np.broadcast_to(given, (value.ndim, 2)).tolist()
+        widths = np.broadcast_to(pairs, (value.ndim, 2)).tolist()
     if any(width < 0 for pair in widths for width in pair):
         raise ArgumentError(f"pad by {pad_width}", expected="no negative")
     if mode == "constant":
@@ -207,18 +227,18 @@ def _pad_by_constants(value: Traced, widths: Sequence[Any], numbers: Any) -> Tra
         refuse("numpy.pad with a traced value to pad by", "use np.where or np.concatenate")
     if not value.ndim:
         return value
-    given = np.broadcast_to(np.asarray(numbers).astype(value.dtype), (value.ndim, 2))
-    if (given == given.reshape(-1)[:1]).all():
+    by_side = np.broadcast_to(np.asarray(numbers).astype(value.dtype), (value.ndim, 2))
+    if (by_side == by_side.reshape(-1)[:1]).all():
         shape = tuple(
             size + low + high for size, (low, high) in zip(value.shape, widths, strict=True)
         )
-        number = given.reshape(-1)[0].item() if given.size else 0
+        number = by_side.reshape(-1)[0].item() if by_side.size else 0
         target = full(shape, number, value.dtype)
         parts = [Part(low, size) for size, (low, _) in zip(value.shape, widths, strict=True)]
         return inserted(value, target, parts)
     for axis, (low, high) in enumerate(widths):
         sides = []
-        for width, number in zip((low, high), given[axis], strict=True):
+        for width, number in zip((low, high), by_side[axis], strict=True):
             shape = (*value.shape[:axis], width, *value.shape[axis + 1 :])
             sides.append(full(shape, number.item(), value.dtype))
         value = concatenate([sides[0], value, sides[1]], axis)
@@ -252,16 +272,16 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     is_one = not isinstance(condlist, list | tuple) and np.ndim(condlist) == value.ndim
     if isinstance(condlist, list | tuple) and value.ndim and not np.ndim(condlist[0]):
         is_one = True
-    given = [condlist] if is_one else [condlist[place] for place in range(len(condlist))]
-    conditions = [cast_to(each, np.bool_) for each in given]
+    masks = [condlist] if is_one else [condlist[place] for place in range(len(condlist))]
+    conditions = [cast_to(mask, np.bool_) for mask in masks]
     if len(funclist) == len(conditions) + 1:
         any_of_them = conditions[0]
-        for each in conditions[1:]:
-            any_of_them = any_of_them | each
+        for later in conditions[1:]:
+            any_of_them = any_of_them | later
         conditions.append(~any_of_them)
     if len(funclist) != len(conditions):
         raise ArgumentError(
-            f"piecewise of {len(given)} conditions and {len(funclist)} functions",
+            f"piecewise of {len(masks)} conditions and {len(funclist)} functions",
             expected="a function for each condition, and one more for the rest",
         )
     result = xp.zeros_like(value)
@@ -277,9 +297,9 @@ def meshgrid(
 ) -> tuple[Traced, ...]:
     count = len(xi)
     values = []
-    for place, each in enumerate(xi):
+    for place, places in enumerate(xi):
         axes = [axis for axis in range(count) if axis != place]
-        values.append(expand_dims(ravel(each), tuple(axes)))
+        values.append(expand_dims(ravel(places), tuple(axes)))
     if indexing == "xy" and count > 1:
         values = [swapaxes(value, 0, 1) for value in values]
     if sparse:
@@ -302,12 +322,12 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Traced]:
 
 
 def _of_rank(name: str, value: Any, rank: int) -> Traced:
-    found = as_traced(value)
-    if found.ndim < rank:
+    array = as_traced(value)
+    if array.ndim < rank:
         raise ShapeError(
-            f"{name} of an array of rank {found.ndim}", expected=f"rank {rank} or more"
+            f"{name} of an array of rank {array.ndim}", expected=f"rank {rank} or more"
         )
-    return found
+    return array
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
@@ -373,7 +393,7 @@ def resize(a: Any, new_shape: Any) -> Traced:
 def block(arrays: Any) -> Traced:
     """`numpy.block`: lists of lists, the innermost along the last axis."""
     depth = _depth(arrays)
-    rank = max(depth, *(each.ndim for each in _leaves(arrays)))
+    rank = max(depth, *(leaf.ndim for leaf in _leaves(arrays)))
 
     def joined(part: Any, level: int) -> Traced:
         if not isinstance(part, list):
@@ -381,7 +401,7 @@ def block(arrays: Any) -> Traced:
             return xp.reshape(value, ((1,) * (rank - value.ndim) + tuple(value.shape)))
         if not part:
             raise ArgumentError("block of an empty list")
-        return concatenate([joined(each, level + 1) for each in part], rank - depth + level)
+        return concatenate([joined(child, level + 1) for child in part], rank - depth + level)
 
     return joined(arrays, 0)
 
@@ -393,7 +413,7 @@ def _depth(part: Any) -> int:
 def _leaves(part: Any) -> list[Traced]:
     if not isinstance(part, list):
         return [as_traced(part)]
-    return [leaf for each in part for leaf in _leaves(each)]
+    return [leaf for child in part for leaf in _leaves(child)]
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> Traced:
@@ -401,38 +421,38 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Traced:
     if isinstance(choices, Traced):
         choices = list(unstack(choices))
     values = xp.broadcast_arrays(as_traced(a), *choices)
-    place, *others = values
-    place = by_mode("choose", place, len(others), mode)
-    return xp.take_along_axis(stack(others), place[None], 0)[0]
+    place, *choice_values = values
+    place = by_mode("choose", place, len(choice_values), mode)
+    return xp.take_along_axis(stack(choice_values), place[None], 0)[0]
 
 
 def ix_(*args: Any) -> tuple[Traced, ...]:
     count = len(args)
-    if any(as_traced(each).dtype == np.bool_ for each in args):
+    if any(as_traced(indices).dtype == np.bool_ for indices in args):
         refuse(
             "numpy.ix_ of a traced mask",
             "the shape of the result depends on the values: give places",
         )
     return tuple(
         xp.expand_dims(
-            xp.ravel(as_traced(each)), tuple(axis for axis in range(count) if axis != place)
+            xp.ravel(as_traced(indices)), tuple(axis for axis in range(count) if axis != place)
         )
-        for place, each in enumerate(args)
+        for place, indices in enumerate(args)
     )
 
 
 def unravel_index(indices: Any, shape: Sequence[int], order: str = "C") -> tuple[Traced, ...]:
     """`numpy.unravel_index`; a number that is no place in the shape is an error of the run."""
     sizes = [shape] if hasattr(shape, "__index__") else list(shape)
-    left, found = as_traced(indices), list[Traced]()
+    left, places = as_traced(indices), list[Traced]()
     if left.dtype.kind not in "iu":
         raise DTypeError(f"unravel_index of {left.dtype}", expected="integers")
     is_place = (left >= 0) & (left < math.prod(map(int, sizes)))
     demand(xp.all(is_place), f"unravel_index: an index is out of bounds for shape {tuple(sizes)}")
     for size in sizes if order == "F" else reversed(sizes):
-        found.append(cast_to(xp.remainder(left, size), np.int64))
+        places.append(cast_to(xp.remainder(left, size), np.int64))
         left = xp.floor_divide(left, size)
-    return tuple(found if order == "F" else reversed(found))
+    return tuple(places if order == "F" else reversed(places))
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Traced:

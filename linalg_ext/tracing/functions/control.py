@@ -61,20 +61,20 @@ def loop(control: Any, body: Callable[..., Any], state: Any) -> Any:
         >>> lx.loop(3, lambda i, x: x * 2, np.ones(2))
         array([8., 8.])
     """
-    given, structure = flatten(state)
-    if not given:
+    leaves, structure = flatten(state)
+    if not leaves:
         raise ArgumentError("loop with an empty state", where=caller_location())
     if running() is None:
         return _plain_loop(control, body, state)
     names = _Checker("loop", structure)
-    values = names.values(given)
+    values = names.values(leaves)
     kinds = [(value.shape, value.dtype) for value in values]
 
     def entered(carried: Sequence[ir.Value]) -> Any:
         inside = _traced(carried, kinds)
-        for each, outside in zip(inside, given, strict=True):
-            each.is_argument = isinstance(outside, Traced) and outside.is_argument
-        entries.extend(zip(inside, given, strict=True))
+        for value, outside in zip(inside, leaves, strict=True):
+            value.is_argument = isinstance(outside, Traced) and outside.is_argument
+        entries.extend(zip(inside, leaves, strict=True))
         return unflatten(structure, inside)
 
     def left(returned: Any) -> list[ir.Value]:
@@ -136,11 +136,11 @@ def cond(
         return (then if bool(condition) else otherwise)(*operands)
     with at_users_line():
         chosen = _truth("cond", condition)
-        # What the branches give is known once they are recorded; these records are thrown away.
+        # The types of the results are known once a branch is recorded; this record is thrown away.
         kinds, structure = _kinds_of(then, operands)
-        others, other = _kinds_of(otherwise, operands)
+        other_kinds, other = _kinds_of(otherwise, operands)
         names = _Checker("cond", structure)
-        if other != structure or len(kinds) != len(others):
+        if other != structure or len(kinds) != len(other_kinds):
             raise ArgumentError(
                 f"cond: one branch gives {structure}, the other {other}",
                 where=caller_location(),
@@ -148,7 +148,7 @@ def cond(
             )
         common = [
             (shape, np.result_type(dtype, second))
-            for (shape, dtype), (_, second) in zip(kinds, others, strict=True)
+            for (shape, dtype), (_, second) in zip(kinds, other_kinds, strict=True)
         ]
         types = [_type(kind) for kind in common]
         results = branch(
@@ -208,9 +208,9 @@ class _Checker:
                     hint=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
                 )
             traced = cast_to(traced, dtype)
-            what = f"{self.name} of a state of shape {shape_text(shape)}"
+            call = f"{self.name} of a state of shape {shape_text(shape)}"
             fits = traced.ndim == len(shape) and all(
-                trace.agree(x, y, what) for x, y in zip(traced.shape, shape, strict=True)
+                trace.agree(x, y, call) for x, y in zip(traced.shape, shape, strict=True)
             )
             if not fits:
                 raise ShapeError(
@@ -226,17 +226,17 @@ class _Checker:
 
 def _own(value: Traced) -> ir.Value:
     """Return the value as a tensor of the type that its shape and dtype say."""
-    found = value.value
-    wanted = _type((value.shape, value.dtype))
-    if found.type != wanted:
-        result: ir.Value = tensor.CastOp(wanted, found).result
+    tensor_value = value.value
+    target = _type((value.shape, value.dtype))
+    if tensor_value.type != target:
+        result: ir.Value = tensor.CastOp(target, tensor_value).result
         return result
-    return found
+    return tensor_value
 
 
 def _type(kind: _Kind) -> ir.Type:
-    found: ir.Type = tensor_type(*kind)
-    return found
+    result: ir.Type = tensor_type(*kind)
+    return result
 
 
 def _traced(values: Sequence[ir.Value], kinds: Sequence[_Kind]) -> list[Traced]:

@@ -43,8 +43,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
     if isinstance(fill_value, Traced) or np.ndim(fill_value):
         value = cast_to(fill_value, dtype) if dtype is not None else as_traced(fill_value)
         return xp.broadcast_to(value, sizes)
-    wanted = as_dtype(dtype) if dtype is not None else as_constant(fill_value).dtype
-    return filled(sizes, as_constant(fill_value, wanted).astype(wanted).item(), wanted)
+    result_dtype = as_dtype(dtype) if dtype is not None else as_constant(fill_value).dtype
+    return filled(
+        sizes, as_constant(fill_value, result_dtype).astype(result_dtype).item(), result_dtype
+    )
 
 
 def zeros(shape: Any, dtype: Any = float) -> Traced:
@@ -89,10 +91,10 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None)
     if not any(isinstance(bound, Size) for bound in (start, stop)):
         return as_traced(cast(Any, np).arange(start, stop, step, dtype))
     count: AnySize = (stop - start + (step - 1)) // step
-    wanted = as_dtype(dtype) if dtype is not None else INT64
+    result_dtype = as_dtype(dtype) if dtype is not None else INT64
     if isinstance(start, Size):
-        return cast_to(as_traced(start) + affine((count,), 0, [step], INT64), wanted)
-    return affine((count,), start, [step], wanted)
+        return cast_to(as_traced(start) + affine((count,), 0, [step], INT64), result_dtype)
+    return affine((count,), start, [step], result_dtype)
 
 
 def linspace(
@@ -108,7 +110,7 @@ def linspace(
     # Places are along a new first axis.
     places = cast_to(xp.reshape(arange(num), (num, *[1] * apart.ndim)), wide)
     step = apart / cast_to(whole, wide)
-    # Of steps too small for the dtype, the part of the whole.
+    # A step too small for the dtype is 0: the part of the whole stands for it.
     value = xp.where(xp.any(step == 0), places / cast_to(whole, wide) * apart, places * step)
     value = value + cast_to(first, wide)
     if endpoint:
@@ -119,15 +121,19 @@ def linspace(
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = float) -> Traced:
-    wanted = as_dtype(float if dtype is None else dtype)
+    result_dtype = as_dtype(float if dtype is None else dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
-    return structured(lambda: (position(1) - position(0)).equals(k).to(wanted), [], shape, wanted)
+    return structured(
+        lambda: (position(1) - position(0)).equals(k).to(result_dtype), [], shape, result_dtype
+    )
 
 
 def tri(n_rows: Any, n_cols: Any = None, k: int = 0, dtype: Any = float) -> Traced:
-    wanted = as_dtype(float if dtype is None else dtype)
+    result_dtype = as_dtype(float if dtype is None else dtype)
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
-    return structured(lambda: (position(1) - position(0)).__le__(k).to(wanted), [], shape, wanted)
+    return structured(
+        lambda: (position(1) - position(0)).__le__(k).to(result_dtype), [], shape, result_dtype
+    )
 
 
 def tril(m: Any, k: int = 0) -> Traced:
@@ -175,7 +181,9 @@ def diag(v: Any, k: int = 0) -> Traced:
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Traced:
-    x, y = (each if isinstance(each, int | float | complex) else as_traced(each) for each in (a, b))
+    x, y = (
+        value if isinstance(value, int | float | complex) else as_traced(value) for value in (a, b)
+    )
     # Integers are subtracted as floats: a difference of theirs may wrap around.
     y = cast_to(y, common_dtype("isclose", [y, 1.0])) if isinstance(y, Traced) else y * 1.0
     tolerance = abs(y) * rtol + atol
@@ -191,17 +199,17 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    one, other = as_traced(a1), as_traced(a2)
-    if len(one.shape) != len(other.shape) or one.shape != other.shape:
+    first, second = as_traced(a1), as_traced(a2)
+    if len(first.shape) != len(second.shape) or first.shape != second.shape:
         return False
-    same = one == other
-    return xp.all(same | (xp.isnan(one) & xp.isnan(other)) if equal_nan else same)
+    same = first == second
+    return xp.all(same | (xp.isnan(first) & xp.isnan(second)) if equal_nan else same)
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    one, other = as_traced(a1), as_traced(a2)
+    first, second = as_traced(a1), as_traced(a2)
     try:
-        return xp.all(one == other)
+        return xp.all(first == second)
     except ShapeError:
         return False
 
@@ -220,8 +228,8 @@ def clip(
         raise ArityError("clip with one of a_min and a_max", expected="both, or min= or max=")
     elif min is not np._NoValue or max is not np._NoValue:
         raise ArgumentError("clip with a_min and a_max, and min= or max=", expected="two bounds")
-    low, high = (None if each is np._NoValue else each for each in (a_min, a_max))
-    bounds = [each for each in (low, high) if each is not None]
+    low, high = (None if bound is np._NoValue else bound for bound in (a_min, a_max))
+    bounds = [bound for bound in (low, high) if bound is not None]
     value = as_traced(a)
     if not bounds:
         return value
@@ -246,8 +254,8 @@ def round_(a: Any, decimals: int = 0) -> Traced:
     if not decimals:
         return xp.rint(value)
     scale = 10.0 ** abs(decimals)
-    found = xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
-    return cast_to(found, value.dtype)
+    rounded = xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
+    return cast_to(rounded, value.dtype)
 
 
 def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:

@@ -57,9 +57,9 @@ def expanded(value: Traced, index: Any) -> list[Any]:
         ShapeError: too many.
         TraceError: a mask, whose result has a shape that depends on its values.
     """
-    given = list(index) if isinstance(index, tuple) else [index]
+    listed = list(index) if isinstance(index, tuple) else [index]
     items: list[Any] = []
-    for item in given:
+    for item in listed:
         items += _normal_item(item)
     count = sum(item is not None and item is not Ellipsis for item in items)
     places = [place for place, item in enumerate(items) if item is Ellipsis]
@@ -91,7 +91,7 @@ def _normal_item(item: Any) -> list[Any]:
     if isinstance(item, list):
         return (
             _normal_item(np.asarray(item, np.int64 if not item else None))
-            if not any(isinstance(each, Traced) for each in item)
+            if not any(isinstance(place, Traced) for place in item)
             else [xp.stack(item)]
         )
     if isinstance(item, np.ndarray):
@@ -127,14 +127,14 @@ def parts_of(value: Traced, items: Sequence[Any]) -> list[Part]:
 
 def _by_slices(value: Traced, items: Sequence[Any]) -> Traced:
     parts = parts_of(value, items)
-    found = extracted(value, parts)
+    taken_part = extracted(value, parts)
     left = [part for part in parts if not part.is_dropped]
     backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
     if backwards:
-        found = flip(found, backwards)
+        taken_part = flip(taken_part, backwards)
     kept = [item for item in items if not _is_integer(item)]
     new = [axis for axis, item in enumerate(kept) if item is None]
-    return with_axes_of_one(found, new, len(kept)) if new else found
+    return with_axes_of_one(taken_part, new, len(kept)) if new else taken_part
 
 
 def _is_integer(item: Any) -> bool:
@@ -168,9 +168,9 @@ def _by_arrays(value: Traced, items: Sequence[Any]) -> Traced:
     tensors = [_aligned(array, len(after)) for array in arrays if isinstance(array, Traced)]
 
     def places(positions: list[Element], elements: list[Element]) -> list[Element]:
-        given = iter(elements)
-        found = {
-            axis: next(given)
+        remaining = iter(elements)
+        by_axis = {
+            axis: next(remaining)
             if isinstance(array, Traced)
             else positions[0].like(array.value)
             if positions
@@ -178,7 +178,7 @@ def _by_arrays(value: Traced, items: Sequence[Any]) -> Traced:
             for axis, array in zip(chosen, arrays, strict=True)
         }
         return [
-            found[axis] if axis in found else positions[where_kept[axis]]
+            by_axis[axis] if axis in by_axis else positions[where_kept[axis]]
             for axis in range(base.ndim)
         ]
 
@@ -224,11 +224,11 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Traced:
     value = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
     size = value.shape[place]
-    found: Any = indices if isinstance(indices, Traced) else np.asarray(indices)
-    found = by_mode("take", found, size, mode)
-    if isinstance(found, np.ndarray) and not found.ndim:
-        found = int(found)
-    return value[(*(slice(None),) * place, found)]
+    places: Any = indices if isinstance(indices, Traced) else np.asarray(indices)
+    places = by_mode("take", places, size, mode)
+    if isinstance(places, np.ndarray) and not places.ndim:
+        places = int(places)
+    return value[(*(slice(None),) * place, places)]
 
 
 def by_mode(name: str, places: Any, size: Any, mode: str) -> Any:
@@ -250,25 +250,25 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
 
 
 def along_axis(name: str, value: Traced, indices: Any, axis: Any) -> tuple[Any, ...]:
-    """The index that takes other places along one axis, and along the others each its own."""
-    given = as_traced(indices)
-    if given.ndim != value.ndim:
+    """Return the index that takes other places along one axis, and all of the other axes."""
+    places_along = as_traced(indices)
+    if places_along.ndim != value.ndim:
         raise ShapeError(
-            f"{name} at places of shape {shape_text(given.shape)}",
+            f"{name} at places of shape {shape_text(places_along.shape)}",
             expected=f"as many axes as the array has, {value.ndim}",
         )
-    if given.dtype.kind not in "iu":
-        raise DTypeError(f"{name} at places of {given.dtype}", expected="integers")
-    places = cast_to(given, np.int64)
+    if places_along.dtype.kind not in "iu":
+        raise DTypeError(f"{name} at places of {places_along.dtype}", expected="integers")
+    places = cast_to(places_along, np.int64)
     along = normal_axis(axis, value.ndim, name)
     index: list[Any] = []
     for number, size in enumerate(value.shape):
         if number == along:
             index.append(places)
             continue
-        ones: list[Any] = [1] * value.ndim
-        ones[number] = size
-        index.append(reshape(arange(size), tuple(ones)))
+        extents: list[Any] = [1] * value.ndim
+        extents[number] = size
+        index.append(reshape(arange(size), tuple(extents)))
     return tuple(index)
 
 
@@ -279,7 +279,7 @@ def sliding_window_view(
     sizes = as_shape(window_shape)
     axes = tuple(range(value.ndim)) if axis is None else axis
     axes = axes if isinstance(axes, tuple | list) else (axes,)
-    places = [normal_axis(each, value.ndim, "sliding_window_view") for each in axes]
+    places = [normal_axis(own_axis, value.ndim, "sliding_window_view") for own_axis in axes]
     if len(places) != len(sizes):
         raise ShapeError(
             f"sliding_window_view of windows of shape {shape_text(sizes)} along {len(places)} axes",
@@ -298,10 +298,10 @@ def sliding_window_view(
         shape[place] = shape[place] - size + 1
 
     def at(positions: list[Element], _: list[Element]) -> list[Element]:
-        found = positions[: value.ndim]
+        indices = positions[: value.ndim]
         for number, place in enumerate(places):
-            found[place] = found[place] + positions[value.ndim + number]
-        return found
+            indices[place] = indices[place] + positions[value.ndim + number]
+        return indices
 
     return gathered(value, [], (*shape, *sizes), at)
 
@@ -333,10 +333,15 @@ class Selection(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Compute everywhere, with numbers and with what an equal mask selects."""
         out = keywords.pop("out", None)
-        is_other = any(not isinstance(each, Selection) and np.ndim(each) for each in inputs)
+        is_other = any(
+            not isinstance(operand, Selection) and np.ndim(operand) for operand in inputs
+        )
         if method != "__call__" or is_other or (out is not None and out[0] is not self):
             self.refuse(f"numpy.{ufunc.__name__} with an array")
-        values = [self.chosen(each) if isinstance(each, Selection) else each for each in inputs]
+        values = [
+            self.chosen(operand) if isinstance(operand, Selection) else operand
+            for operand in inputs
+        ]
         return Selection(ufunc(*values, **keywords), self.mask)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
@@ -361,10 +366,10 @@ class Selection(NDArrayOperatorsMixin):
             demand(same, "two selections of elements are by masks that differ")
         return other.value
 
-    def refuse(self, what: str, line: SourceLocation | None = None) -> NoReturn:
+    def refuse(self, operation: str, line: SourceLocation | None = None) -> NoReturn:
         """Raise the TraceError for what needs the number of the elements."""
         raise TraceError(
-            f"{what} of x[mask]: how many elements a traced mask selects is not known",
+            f"{operation} of x[mask]: how many elements a traced mask selects is not known",
             where=line or caller_location(),
             hint="write np.where(mask, x, otherwise), or say how many: x[lx.nonzero(mask, size=n)]",
         )

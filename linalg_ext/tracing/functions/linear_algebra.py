@@ -45,7 +45,7 @@ def contracted(
     dtype: DType,
     kind: Semiring = _SUM_OF_PRODUCTS,
 ) -> Traced:
-    """One op that sums products of values.
+    """Record one op that sums products of values.
 
     Args:
         values: the factors.
@@ -101,19 +101,20 @@ def product(
     name: str, left: Any, right: Any, labels: tuple[Labels, Labels, Labels], dtype: Any = None
 ) -> Traced:
     """Record a product of two values: their last axes by labels, those before them broadcast."""
-    one, other = as_traced(left), as_traced(right)
-    wanted = as_dtype(dtype) if dtype is not None else common_dtype(name, [left, right])
+    first, second = as_traced(left), as_traced(right)
+    result_dtype = as_dtype(dtype) if dtype is not None else common_dtype(name, [left, right])
     own = labels[:2]
-    what = f"{name} of shapes {shape_text(one.shape)} and {shape_text(other.shape)}"
-    for value, inner in zip((one, other), own, strict=True):
+    call = f"{name} of shapes {shape_text(first.shape)} and {shape_text(second.shape)}"
+    for value, inner in zip((first, second), own, strict=True):
         if value.ndim < len(inner):
-            raise ShapeError(what, expected="more dimensions")
-    trace = current_trace([one, other])
-    batches = [v.shape[: v.ndim - len(inner)] for v, inner in zip((one, other), own, strict=True)]
+            raise ShapeError(call, expected="more dimensions")
+    trace = current_trace([first, second])
+    factors = (first, second)
+    batches = [v.shape[: v.ndim - len(inner)] for v, inner in zip(factors, own, strict=True)]
     batch = broadcast_shapes(name, batches)
     known: dict[str, AnySize] = {}
     every: list[Labels] = []
-    for value, inner, own_batch in zip((one, other), own, batches, strict=True):
+    for value, inner, own_batch in zip(factors, own, batches, strict=True):
         offset = len(batch) - len(own_batch)
         names = [
             BROADCAST if same(size, 1) and not same(batch[offset + n], 1) else f"b{offset + n}"
@@ -121,27 +122,27 @@ def product(
         ]
         every.append((*names, *inner))
         for label, size in zip(inner, value.shape[value.ndim - len(inner) :], strict=True):
-            if not trace.agree(known.setdefault(label, size), size, what):
+            if not trace.agree(known.setdefault(label, size), size, call):
                 raise ShapeError(
-                    what, expected=f"one size of what is summed over: {known[label]} is not {size}"
+                    call, expected=f"one size of what is summed over: {known[label]} is not {size}"
                 )
     output = (*(f"b{n}" for n in range(len(batch))), *labels[2])
-    compute = accumulator_dtype(wanted)
-    return cast_to(contracted([one, other], every, output, compute), wanted)
+    compute = accumulator_dtype(result_dtype)
+    return cast_to(contracted(factors, every, output, compute), result_dtype)
 
 
 def matmul(left: Any, right: Any, dtype: Any = None) -> Traced:
     """`numpy.matmul`, at any rank."""
-    one, other = as_traced(left), as_traced(right)
-    if not one.ndim or not other.ndim:
+    first, second = as_traced(left), as_traced(right)
+    if not first.ndim or not second.ndim:
         raise ShapeError(
-            f"matmul of shapes {shape_text(one.shape)} and {shape_text(other.shape)}",
+            f"matmul of shapes {shape_text(first.shape)} and {shape_text(second.shape)}",
             expected="no array of rank 0",
             hint="write x * y",
         )
-    rows = ("m",) if one.ndim > 1 else ()
-    columns = ("n",) if other.ndim > 1 else ()
-    return product("matmul", one, other, ((*rows, "k"), ("k", *columns), rows + columns), dtype)
+    rows = ("m",) if first.ndim > 1 else ()
+    columns = ("n",) if second.ndim > 1 else ()
+    return product("matmul", first, second, ((*rows, "k"), ("k", *columns), rows + columns), dtype)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dtype: Any = None) -> Traced:
@@ -165,21 +166,21 @@ def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
 
 
 def dot(a: Any, b: Any) -> Traced:
-    one, other = arrays_of(a, b)
-    if not one.ndim or not other.ndim:
-        return xp.multiply(one, other)
-    if other.ndim == 1:
-        return tensordot(one, other, ([-1], [0]))
-    return tensordot(one, other, ([-1], [-2]))
+    first, second = arrays_of(a, b)
+    if not first.ndim or not second.ndim:
+        return xp.multiply(first, second)
+    if second.ndim == 1:
+        return tensordot(first, second, ([-1], [0]))
+    return tensordot(first, second, ([-1], [-2]))
 
 
 def inner(a: Any, b: Any, /) -> Traced:
-    one, other = arrays_of(a, b)
-    if not one.ndim or not other.ndim:
-        product = xp.multiply(one, other)
+    first, second = arrays_of(a, b)
+    if not first.ndim or not second.ndim:
+        product = xp.multiply(first, second)
         # A sum is never -0.0.
         return product if product.dtype == np.bool_ else product + 0
-    return tensordot(one, other, ([-1], [-1]))
+    return tensordot(first, second, ([-1], [-1]))
 
 
 def vdot(a: Any, b: Any, /) -> Traced:
@@ -192,38 +193,38 @@ def outer(a: Any, b: Any) -> Traced:
 
 
 def kron(a: Any, b: Any) -> Traced:
-    one, other = arrays_of(a, b)
-    rank = max(one.ndim, other.ndim)
-    left, right = ((1,) * (rank - v.ndim) + v.shape for v in (one, other))
-    one = expand_dims(reshape(one, left), tuple(range(1, 2 * rank, 2)))
-    other = expand_dims(reshape(other, right), tuple(range(0, 2 * rank, 2)))
-    return reshape(one * other, tuple(x * y for x, y in zip(left, right, strict=True)))
+    first, second = arrays_of(a, b)
+    rank = max(first.ndim, second.ndim)
+    left, right = ((1,) * (rank - v.ndim) + v.shape for v in (first, second))
+    first = expand_dims(reshape(first, left), tuple(range(1, 2 * rank, 2)))
+    second = expand_dims(reshape(second, right), tuple(range(0, 2 * rank, 2)))
+    return reshape(first * second, tuple(x * y for x, y in zip(left, right, strict=True)))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
-    one, other = arrays_of(a, b)
+    first, second = arrays_of(a, b)
     if hasattr(axes, "__index__"):
         count = axes.__index__()
-        axes = (list(range(one.ndim - count, one.ndim)), list(range(count)))
+        axes = (list(range(first.ndim - count, first.ndim)), list(range(count)))
     left, right = (
         normal_axes(tuple(own) if isinstance(own, list | tuple) else own, value.ndim, "tensordot")
-        for own, value in zip(axes, (one, other), strict=True)
+        for own, value in zip(axes, (first, second), strict=True)
     )
     if len(left) != len(right):
         raise ShapeError(f"tensordot over axes {axes}")
-    names = [f"a{n}" for n in range(one.ndim)]
-    others = [f"b{n}" for n in range(other.ndim)]
-    trace = current_trace([one, other])
+    names = [f"a{n}" for n in range(first.ndim)]
+    other_names = [f"b{n}" for n in range(second.ndim)]
+    trace = current_trace([first, second])
     for x, y in zip(left, right, strict=True):
-        what = f"tensordot of shapes {shape_text(one.shape)} and {shape_text(other.shape)}"
-        if not trace.agree(one.shape[x], other.shape[y], what):
-            raise ShapeError(what, expected="one size of what is summed")
-        others[y] = names[x]
-    output = [n for n in names if n not in others] + [n for n in others if n not in names]
-    wanted = common_dtype("tensordot", [one, other])
-    compute = accumulator_dtype(wanted)
-    found = contracted([one, other], [tuple(names), tuple(others)], tuple(output), compute)
-    return cast_to(found, wanted)
+        call = f"tensordot of shapes {shape_text(first.shape)} and {shape_text(second.shape)}"
+        if not trace.agree(first.shape[x], second.shape[y], call):
+            raise ShapeError(call, expected="one size of what is summed")
+        other_names[y] = names[x]
+    output = [n for n in names if n not in other_names] + [n for n in other_names if n not in names]
+    result_dtype = common_dtype("tensordot", [first, second])
+    compute = accumulator_dtype(result_dtype)
+    result = contracted([first, second], [tuple(names), tuple(other_names)], tuple(output), compute)
+    return cast_to(result, result_dtype)
 
 
 def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
@@ -269,12 +270,12 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
 
 
 def _stand_ins(values: Sequence[Traced]) -> dict[AnySize, int]:
-    """Numbers in the place of open sizes, a different one for each: paths are found by them."""
-    found: dict[AnySize, int] = {}
+    """Return a different number for each open size: contraction paths are found by them."""
+    numbers: dict[AnySize, int] = {}
     for value in values:
         for size in value.shape:
-            found.setdefault(size, (1 << 10) + len(found) if isinstance(size, Size) else size)
-    return found
+            numbers.setdefault(size, (1 << 10) + len(numbers) if isinstance(size, Size) else size)
+    return numbers
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **keywords: Any) -> Any:
@@ -315,12 +316,12 @@ def called(
 
 
 def _agree(
-    name: str, arguments: Sequence[Any], one: int, axis: int, other: int, other_axis: int
+    name: str, arguments: Sequence[Any], first: int, axis: int, second: int, second_axis: int
 ) -> None:
     """Have open sizes agree that must be equal; NumPy tells of others."""
-    shapes = [np.shape(each) for each in arguments[: max(one, other) + 1]]
-    if len(shapes) > max(one, other):
-        sizes = shapes[one][axis : axis + 1 or None] + shapes[other][other_axis:][:1]
+    shapes = [np.shape(argument) for argument in arguments[: max(first, second) + 1]]
+    if len(shapes) > max(first, second):
+        sizes = shapes[first][axis : axis + 1 or None] + shapes[second][second_axis:][:1]
         if len(sizes) == 2 and any(isinstance(size, Size) for size in sizes):
             current_trace().agree(sizes[0], sizes[1], f"numpy.{name}")
 
@@ -332,9 +333,11 @@ def _eigenvalues(a: Any) -> Any:
 
 
 def _eigenvectors(a: Any) -> Any:
-    found = np.linalg.eig(a)
-    dtype = np.result_type(found.eigenvalues.dtype, np.complex64)
-    return type(found)(found.eigenvalues.astype(dtype), found.eigenvectors.astype(dtype))
+    decomposed = np.linalg.eig(a)
+    dtype = np.result_type(decomposed.eigenvalues.dtype, np.complex64)
+    return type(decomposed)(
+        decomposed.eigenvalues.astype(dtype), decomposed.eigenvectors.astype(dtype)
+    )
 
 
 _COMPLEX: Mapping[str, Callable[..., Any]] = {
@@ -361,8 +364,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     if ord in (1, -1, np.inf, -np.inf):
         along, other = axes if abs(ord) == 1 else axes[::-1]
         sums = xp.sum(xp.abs(value), axis=along, keepdims=True)
-        found = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True)
-        return found if keepdims else xp.squeeze(found, axis=axes)
+        largest = (xp.max if ord > 0 else xp.min)(sums, axis=other, keepdims=True)
+        return largest if keepdims else xp.squeeze(largest, axis=axes)
     decomposed: Traced = called("linalg.norm", np.linalg.norm, [value, ord, axis, keepdims], {})
     return decomposed
 
@@ -420,8 +423,8 @@ def matrix_power(a: Any, n: int) -> Traced:
 def multi_dot(arrays: Any) -> Traced:
     """`numpy.linalg.multi_dot`, from left to right."""
     first, *rest = (as_traced(array) for array in arrays)
-    for each in rest:
-        first = xp.dot(first, each)
+    for factor in rest:
+        first = xp.dot(first, factor)
     return first
 
 

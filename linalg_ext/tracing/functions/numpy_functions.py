@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,16 +41,16 @@ def _named(*modules: Any) -> dict[str, Callable[..., Any]]:
 
     An underscore at the end tells one from Python's own: `sum_` is `numpy.sum`.
     """
-    found = {}
+    functions = {}
     for module in modules:
-        for given, function in vars(module).items():
-            name = given if hasattr(np, given) else given.removesuffix("_")
+        for own_name, function in vars(module).items():
+            name = own_name if hasattr(np, own_name) else own_name.removesuffix("_")
             theirs = getattr(np, name, None)
             home = getattr(getattr(function, "func", function), "__module__", "")
             is_theirs = callable(theirs) and not isinstance(theirs, np.ufunc)
             if home == module.__name__ and is_theirs and name not in _MAKERS:
-                found[name] = function
-    return found
+                functions[name] = function
+    return functions
 
 
 def _rows_and_columns(value: Any, k: int) -> tuple[int, int, int]:
@@ -158,13 +158,19 @@ CALLED_BACK: Mapping[Any, str] = {
 }
 """NumPy's functions that are not recorded: the kernel calls NumPy."""
 
+
+def _owned(
+    module: Any, recorders: Mapping[str, Callable[..., Any]]
+) -> dict[Any, Callable[..., Any]]:
+    """Return what records the functions of a module, by those that this version of NumPy has."""
+    return {getattr(module, name): f for name, f in recorders.items() if hasattr(module, name)}
+
+
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
-    **{getattr(np.fft, name): made for name, made in _FFT.items()},
-    **{getattr(np, name): made for name, made in _SIMPLE.items() if hasattr(np, name)},
+    **_owned(np.fft, _FFT),
+    **_owned(np, _SIMPLE),
     np.lib.stride_tricks.sliding_window_view: indexing.sliding_window_view,
-    **{
-        getattr(np.linalg, name): made for name, made in _LINALG.items() if hasattr(np.linalg, name)
-    },
+    **_owned(np.linalg, _LINALG),
 }
 """NumPy's functions, and what records each, with those parameters of NumPy that mean something."""
 
@@ -182,22 +188,22 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
     if recorded is None:
         refuse_function(function.__name__, module)
     parameters = _signature(recorded).parameters
-    given = {
+    options = {
         name: value
         for name, value in keywords.items()
         if value is not reductions.UNSET and (value is not None or name in parameters)
     }
     try:
-        _signature(recorded).bind(*arguments, **given)
+        _check_call(recorded, len(arguments), tuple(options))
     except TypeError as error:
-        unknown = [name for name in given if name not in parameters]
+        unknown = [name for name in options if name not in parameters]
         if unknown:
             refuse(
                 f"{module}.{function.__name__} with {unknown[0]}= cannot be recorded",
                 f"the recorded parameters are {', '.join(parameters)}",
             )
         raise ArityError(f"{module}.{function.__name__}: {error}") from None
-    return recorded(*arguments, **given)
+    return recorded(*arguments, **options)
 
 
 @cache
@@ -205,10 +211,16 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
 
 
+@lru_cache(maxsize=4096)
+def _check_call(recorded: Callable[..., Any], count: int, names: tuple[str, ...]) -> None:
+    """Raise a TypeError where a function takes no `count` positional arguments and these names."""
+    _signature(recorded).bind(*range(count), **dict.fromkeys(names))
+
+
 @cache
 def recorded_names() -> tuple[str, ...]:
     """Return the names of all that is recorded, as `numpy.x`."""
     names = {*_SIMPLE, *BODIES, *OTHER_UFUNCS}
-    found = {f"np.{name}" for name in names}
-    found |= {f"np.linalg.{name}" for name in _LINALG} | {f"np.fft.{name}" for name in _FFT}
-    return tuple(sorted(found))
+    qualified = {f"np.{name}" for name in names}
+    qualified |= {f"np.linalg.{name}" for name in _LINALG} | {f"np.fft.{name}" for name in _FFT}
+    return tuple(sorted(qualified))

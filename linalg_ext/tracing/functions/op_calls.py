@@ -65,12 +65,12 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     compute_type = keywords.pop("compute_type", None)
     if compute_type is not None:
         compute_type = as_compute_type(compute_type, definition.name)
-    said = take_operand_maps(definition, keywords)
-    given = split_inputs(definition, operands, keywords)
+    maps_of_call = take_operand_maps(definition, keywords)
+    arguments = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype", "compute_type"))
     inputs = {
         o.name: value if is_python_number(value) else as_traced(value)
-        for o, value in zip(definition.inputs, given, strict=True)
+        for o, value in zip(definition.inputs, arguments, strict=True)
     }
     given_init = per_output(definition, "init", init)
     inits = {name: as_traced(value) for name, value in given_init.items()}
@@ -86,9 +86,9 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     known_shapes = {name: _static(value) for name, value in inits.items()}
     every: dict[str, tuple[int | None, ...]] = {**given_shapes, **known_shapes}
     is_open = any(size is None for shape in every.values() for size in shape)
-    with inverses_named(definition, said, every, attributes.symbols):
+    with inverses_named(definition, maps_of_call, every, attributes.symbols):
         ranks = {name: len(shape) for name, shape in every.items()}
-        definition = with_operand_maps(definition, said, ranks)
+        definition = with_operand_maps(definition, maps_of_call, ranks)
         if not is_open:
             sizes = resolve_shapes(
                 definition, _known(given_shapes), _known(known_shapes), attributes
@@ -101,24 +101,29 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
     ]
     outputs = []
     if is_open:
-        # Where a size is open, MLIR itself says how long the result is.
-        types = {name: element_type(found) for name, found in dtypes.items()}
-        made = make_outputs(definition, values, attributes, types)
+        # MLIR itself computes an open size of a result.
+        types = {name: element_type(dtype_of_name) for name, dtype_of_name in dtypes.items()}
+        targets = make_outputs(definition, values, attributes, types)
     for number, output in enumerate(definition.outputs):
-        wanted = dtypes[str(output.type_var)]
+        result_dtype = dtypes[str(output.type_var)]
         if output.name in inits:
-            outputs.append(cast_to(inits[output.name], wanted).value)
+            outputs.append(cast_to(inits[output.name], result_dtype).value)
         elif is_open:
-            outputs.append(made[number])
+            outputs.append(targets[number])
         else:
             shape = sizes[output.name]
             outputs.append(
                 initial_tensor(
-                    definition, output.name, shape, element_type(wanted), attributes, wanted
+                    definition,
+                    output.name,
+                    shape,
+                    element_type(result_dtype),
+                    attributes,
+                    result_dtype,
                 )
             )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
-    results = results_of(build(bound, mapped=bool(said), compute_type=compute_type))
+    results = results_of(build(bound, mapped=bool(maps_of_call), compute_type=compute_type))
     traced = tuple(
         _traced(result, dtypes[str(output.type_var)], tuple(tensors.values()))
         for result, output in zip(results, definition.outputs, strict=True)

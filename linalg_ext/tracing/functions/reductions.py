@@ -121,7 +121,7 @@ def reduce_by(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, **option
 
 
 def folded(ufunc: Any, method: str, value: Any) -> tuple[str, Any]:
-    """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
+    """Return the function that folds values for a ufunc's method, and these in its dtype."""
     name = ufunc.__name__
     function = UFUNCS[name]
     if name.startswith("logical"):
@@ -196,14 +196,14 @@ def _may_be_same(left: Shape, right: Shape) -> bool:
 
 def _weights_along(factor: Traced, value: Traced, axis: Any) -> Traced:
     """Return weights that have the axes of a reduction alone, with axes of size 1 between them."""
-    what = f"average of shape {shape_text(value.shape)}, weights of {shape_text(factor.shape)}"
+    call = f"average of shape {shape_text(value.shape)}, weights of {shape_text(factor.shape)}"
     if axis is None:
-        raise ArgumentTypeError(what, expected="the same shape, or axis=")
+        raise ArgumentTypeError(call, expected="the same shape, or axis=")
     axes = normal_axes(axis, value.ndim, "average")
-    if not _may_be_same(factor.shape, tuple(value.shape[each] for each in axes)):
-        raise ShapeError(what, expected=f"the same shape, or that of the axes {axes}")
-    others = tuple(each for each in range(value.ndim) if each not in axes)
-    return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), others)
+    if not _may_be_same(factor.shape, tuple(value.shape[reduced_axis] for reduced_axis in axes)):
+        raise ShapeError(call, expected=f"the same shape, or that of the axes {axes}")
+    kept = tuple(own_axis for own_axis in range(value.ndim) if own_axis not in axes)
+    return xp.expand_dims(xp.transpose(factor, np.argsort(axes).tolist()), kept)
 
 
 def var(
@@ -232,13 +232,13 @@ def var(
     apart = traced.astype(compute) - middle
     squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
     total = reduced("var", "add", squares, axis, None, keepdims, where=where)
-    taken = ddof if correction is UNSET else correction
+    lost_degrees = ddof if correction is UNSET else correction
     if dtype is None:
         result = part_dtype(result)
     if isinstance(count, int):
         # NumPy divides by no less than 0, which gives inf and NaN.
-        return cast_to(total / max(count - taken, 0), result)
-    return cast_to(total / xp.maximum(count - taken, 0), result)
+        return cast_to(total / max(count - lost_degrees, 0), result)
+    return cast_to(total / xp.maximum(count - lost_degrees, 0), result)
 
 
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
@@ -299,8 +299,8 @@ def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
         mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, np.int64, keepdims)
     count: AnySize = 1
-    for each in normal_axes(axis, traced.ndim, "mean"):
-        count = count * traced.shape[each]
+    for reduced_axis in normal_axes(axis, traced.ndim, "mean"):
+        count = count * traced.shape[reduced_axis]
     return count
 
 
@@ -313,7 +313,7 @@ def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
 
 
 def result_dtype(function: str, dtype: DType) -> DType:
-    """Sums and products of narrow integers are of 64 bits."""
+    """Return the dtype of a reduction: 64 bits for sums and products of narrow integers."""
     if function in ("add", "mul") and dtype.kind in "iub" and dtype.itemsize < 8:
         return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
     return dtype
@@ -327,15 +327,15 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
     """Return a value accumulated along an axis by a function of scalar expressions."""
     traced = ravel(value) if axis is None else as_traced(value)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
-    wanted = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
-    carried, start = _carried(function, traced.dtype, wanted, is_row=place == traced.ndim - 1)
+    target = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
+    carried, start = _carried(function, traced.dtype, target, is_row=place == traced.ndim - 1)
     if start is None:
-        traced = Traced(cast_to(traced, wanted).value, wanted, traced.shape)
+        traced = Traced(cast_to(traced, target).value, target, traced.shape)
     current_trace([traced])
 
     def combine(so_far: ir.Value, new: ir.Value) -> ir.Value:
         # Cast where it is read: an array of wider elements would be written for it alone.
-        element = Element(new, traced.dtype).to(wanted).to(carried)
+        element = Element(new, traced.dtype).to(target).to(carried)
         return apply(function, Element(so_far, carried), element).value
 
     rest = (*traced.shape[:place], *traced.shape[place + 1 :])
@@ -345,21 +345,21 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
             combine=combine,
             dimension=place,
             initial=None if start is None else full(rest, start, carried).value,
-            outs=unwritten(traced.shape, wanted).value,
+            outs=unwritten(traced.shape, target).value,
         )
-    return Traced(result, wanted, traced.shape)
+    return Traced(result, target, traced.shape)
 
 
 def _carried(
-    function: str, given: DType, wanted: DType, *, is_row: bool
+    function: str, source: DType, target: DType, *, is_row: bool
 ) -> tuple[DType, float | None]:
-    """The dtype that is carried, and the number to begin with; None for the first element."""
-    if function == "add" and wanted == np.float32 and not is_row:
+    """Return the carried dtype, and the number to begin with; None for the first element."""
+    if function == "add" and target == np.float32 and not is_row:
         return np.dtype(np.float64), -0.0  # rows are added up in blocks, which takes half the time
-    if given == wanted or function not in ("add", "mul") or wanted.kind not in "iuf":
-        return wanted, None
+    if source == target or function not in ("add", "mul") or target.kind not in "iuf":
+        return target, None
     is_zero = function == "add"
-    return wanted, -0.0 if is_zero and wanted.kind == "f" else 1 - is_zero
+    return target, -0.0 if is_zero and target.kind == "f" else 1 - is_zero
 
 
 def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None) -> Traced:
@@ -406,7 +406,7 @@ def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Trace
 
 
 def _side(value: Any, shape: Shape) -> list[Traced]:
-    """The array before or behind another one: a number is stretched to one place along the axis."""
+    """Return the array beside another one; a number is stretched to one place along the axis."""
     if value is None or value is np._NoValue:
         return []
     (array,) = arrays_of(value)
@@ -416,8 +416,8 @@ def _side(value: Any, shape: Shape) -> list[Traced]:
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
     value = as_traced(a)
     place = normal_axis(axis, value.ndim, "diff")
-    one = (*value.shape[:place], 1, *value.shape[place + 1 :])
-    first, last = (_side(x, one) if n else [] for x in (prepend, append))
+    side_shape = (*value.shape[:place], 1, *value.shape[place + 1 :])
+    first, last = (_side(x, side_shape) if n else [] for x in (prepend, append))
     if first or last:
         value = xp.concatenate([*first, value, *last], place)
     before = (slice(None),) * place
@@ -454,12 +454,12 @@ def _nan_extremum(name: str, number: float) -> Callable[..., Any]:
     def reduce(a: Any, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
         function = getattr(np, name)
         value = as_traced(a)
-        found = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
+        extremum = function(_with(value, number), axis=axis, keepdims=keepdims, **keywords)
         if value.dtype.kind in "iub" or keywords:
-            return found
+            return extremum
         # NaN is left where there is nothing else.
         is_nan = xp.all(xp.isnan(value), axis=axis, keepdims=keepdims)
-        return xp.where(is_nan, value.dtype.type(np.nan), found)
+        return xp.where(is_nan, value.dtype.type(np.nan), extremum)
 
     return reduce
 
@@ -493,12 +493,12 @@ def nanvar(
     value = as_traced(a)
     is_number = ~xp.isnan(value)
     counted = xp.logical_and(is_number, where)
-    found = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
+    variance = var(_with(value, 0.0), axis, dtype, ddof, keepdims, where=counted)
     if value.dtype.kind in "iub":
-        return found
-    # Of fewer values than degrees of freedom, NumPy gives NaN.
+        return variance
+    # NumPy gives NaN for fewer values than degrees of freedom.
     count = xp.count_nonzero(counted, axis, keepdims=keepdims)
-    return xp.where(count <= ddof, found.dtype.type(np.nan), found)
+    return xp.where(count <= ddof, variance.dtype.type(np.nan), variance)
 
 
 def nanstd(a: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -544,18 +544,18 @@ def nan_to_num(
     limits: Any = ml_dtypes.finfo(part)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
-    numbers = [_fitting(each, part) for each in (nan, high, low)]
+    numbers = [_fitting(number, part) for number in (nan, high, low)]
 
     def replaced(x: Element, *numbers: Element) -> Element:
         nan, high, low = numbers
-        found = select(x.is_nan(), nan, x)
-        found = select(x.equals(math.inf), high, found)
-        return select(x.equals(-math.inf), low, found)
+        finite = select(x.is_nan(), nan, x)
+        finite = select(x.equals(math.inf), high, finite)
+        return select(x.equals(-math.inf), low, finite)
 
     def body(x: Element, *numbers: Element) -> Element:
         if x.dtype.kind == "c":
             return created(replaced(real(x), *numbers), replaced(imaginary(x), *numbers))
         return replaced(x, *numbers)
 
-    found = pointwise("nan_to_num", body, [value, *numbers], value.dtype)
-    return xp.broadcast_to(found, value.shape)
+    replacement = pointwise("nan_to_num", body, [value, *numbers], value.dtype)
+    return xp.broadcast_to(replacement, value.shape)

@@ -23,15 +23,15 @@ def as_shape(shape: Any) -> Shape:
     Raises:
         ArgumentError: a size is neither an integer nor a `Size`.
     """
-    given = shape if isinstance(shape, tuple | list) else (shape,)
-    for size in given:
+    listed = shape if isinstance(shape, tuple | list) else (shape,)
+    for size in listed:
         if not isinstance(size, Size | int | np.integer) or isinstance(size, bool):
             if isinstance(size, Traced):
                 size.__index__()
             raise ArgumentError(
                 f"a shape with {size!r}", where=caller_location(), expected="integers"
             )
-    return tuple(size if isinstance(size, Size) else int(size) for size in given)
+    return tuple(size if isinstance(size, Size) else int(size) for size in listed)
 
 
 def reshape(
@@ -43,32 +43,32 @@ def reshape(
     if order not in ("C", "A", "K"):
         raise ArgumentError(f"reshape with order={order!r}", expected="C, F, A or K")
     traced = as_traced(a)
-    wanted = list(as_shape(newshape if shape is None else shape))
+    extents = list(as_shape(newshape if shape is None else shape))
     total = _count(traced.shape)
-    unknown = [axis for axis, size in enumerate(wanted) if same(size, -1)]
+    unknown = [axis for axis, size in enumerate(extents) if same(size, -1)]
     if len(unknown) == 1:
-        known = _count([size for size in wanted if not same(size, -1)])
+        known = _count([size for size in extents if not same(size, -1)])
         if same(known, 0) is not True:
-            wanted[unknown[0]] = total // known
+            extents[unknown[0]] = total // known
     trace = current_trace([traced])
-    what = f"reshape of {shape_text(traced.shape)} to {shape_text(as_shape(wanted))}"
-    if any(isinstance(size, int) and size < 0 for size in wanted) or not trace.agree(
-        _count(wanted), total, what
+    call = f"reshape of {shape_text(traced.shape)} to {shape_text(as_shape(extents))}"
+    if any(isinstance(size, int) and size < 0 for size in extents) or not trace.agree(
+        _count(extents), total, call
     ):
-        raise ShapeError(what, expected=f"a shape of {total} elements, one size -1")
-    shape = tuple(trace.resolved(size) for size in wanted)
+        raise ShapeError(call, expected=f"a shape of {total} elements, one size -1")
+    shape = tuple(trace.resolved(size) for size in extents)
     if _is_same(shape, traced.shape):
         return traced
-    ones = [axis for axis, size in enumerate(shape) if same(size, 1)]
+    axes_of_one = [axis for axis, size in enumerate(shape) if same(size, 1)]
     bare = [size for size in traced.shape if not same(size, 1)]
     if _is_same([size for size in shape if not same(size, 1)], bare):
-        without = squeeze(traced, _ones(traced.shape))
-        return with_axes_of_one(without, ones, len(shape))
+        without = squeeze(traced, _unit_axes(traced.shape))
+        return with_axes_of_one(without, axes_of_one, len(shape))
     tensor = reshaped_tensor(traced.value, traced.shape, shape)
     return Traced(tensor, traced.dtype, shape)
 
 
-def _ones(shape: Shape) -> tuple[int, ...]:
+def _unit_axes(shape: Shape) -> tuple[int, ...]:
     return tuple(axis for axis, size in enumerate(shape) if same(size, 1))
 
 
@@ -119,8 +119,8 @@ def matrix_transpose(x: Any) -> Traced:
 def swapaxes(a: Any, axis1: int, axis2: int) -> Traced:
     traced = as_traced(a)
     order = list(range(traced.ndim))
-    one, other = (normal_axis(axis, traced.ndim, "swapaxes") for axis in (axis1, axis2))
-    order[one], order[other] = other, one
+    first, second = (normal_axis(axis, traced.ndim, "swapaxes") for axis in (axis1, axis2))
+    order[first], order[second] = second, first
     return transpose(traced, order)
 
 
@@ -145,11 +145,11 @@ def expand_dims(a: Any, axis: Any) -> Traced:
 
 def squeeze(a: Any, axis: Any = None) -> Traced:
     traced = as_traced(a)
-    axes = _ones(traced.shape) if axis is None else normal_axes(axis, traced.ndim, "squeeze")
-    for each in axes:
-        if same(traced.shape[each], 1) is not True:
+    axes = _unit_axes(traced.shape) if axis is None else normal_axes(axis, traced.ndim, "squeeze")
+    for own_axis in axes:
+        if same(traced.shape[own_axis], 1) is not True:
             raise ShapeError(
-                f"squeeze of axis {each}, of size {traced.shape[each]}",
+                f"squeeze of axis {own_axis}, of size {traced.shape[own_axis]}",
                 expected="an axis of size 1",
             )
     kept = [axis for axis in range(traced.ndim) if axis not in axes]
@@ -158,23 +158,23 @@ def squeeze(a: Any, axis: Any = None) -> Traced:
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Traced:
     traced = as_traced(array)
-    wanted = as_shape(shape)
-    offset = len(wanted) - traced.ndim
+    sizes = as_shape(shape)
+    offset = len(sizes) - traced.ndim
     trace = current_trace([traced])
-    axes: list[int | None] = [None] * len(wanted)
-    what = f"broadcast of {shape_text(traced.shape)} to {shape_text(wanted)}"
+    axes: list[int | None] = [None] * len(sizes)
+    call = f"broadcast of {shape_text(traced.shape)} to {shape_text(sizes)}"
     if offset < 0:
-        raise ShapeError(what, expected="no dimension to be dropped")
-    if any(isinstance(size, int) and size < 0 for size in wanted):
-        raise ShapeError(what, expected="no negative size")
+        raise ShapeError(call, expected="no dimension to be dropped")
+    if any(isinstance(size, int) and size < 0 for size in sizes):
+        raise ShapeError(call, expected="no negative size")
     for axis, (size, dim) in enumerate(zip(traced.shape, traced.axes, strict=True)):
-        target = wanted[offset + axis]
+        target = sizes[offset + axis]
         if same(size, 1) and same(target, 1) is not True:
             continue
-        if not trace.agree(size, target, what):
-            raise ShapeError(what, expected="sizes that are equal, or 1 on the left")
+        if not trace.agree(size, target, call):
+            raise ShapeError(call, expected="sizes that are equal, or 1 on the left")
         axes[offset + axis] = dim
-    return view(traced, wanted, axes)
+    return view(traced, sizes, axes)
 
 
 def flip(m: Any, axis: Any = None) -> Traced:
@@ -191,8 +191,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Traced:
         return reshape(roll(ravel(traced), shift, 0), traced.shape)
     axes = normal_axes(axis, traced.ndim, "roll") if not hasattr(axis, "__index__") else (axis,)
     shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
-    for each, by in zip(axes, shifts, strict=len(shifts) == len(axes)):
-        place = normal_axis(each, traced.ndim, "roll")
+    for own_axis, by in zip(axes, shifts, strict=len(shifts) == len(axes)):
+        place = normal_axis(own_axis, traced.ndim, "roll")
         size = traced.shape[place]
         if same(size, 0):
             continue
@@ -212,7 +212,7 @@ def tile(A: Any, reps: Any) -> Traced:
     rank = max(traced.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - traced.ndim) + traced.shape
-    apart = reshape(traced, [each for size in sizes for each in (1, size)])
+    apart = reshape(traced, [extent for size in sizes for extent in (1, size)])
     wide = broadcast_to(apart, tuple(x for pair in zip(counts, sizes, strict=True) for x in pair))
     return reshape(wide, tuple(c * s for c, s in zip(counts, sizes, strict=True)))
 
@@ -242,13 +242,13 @@ def at_least(rank: int) -> Any:
     """`numpy.atleast_1d` and its like."""
 
     def widen(*arrays: Any) -> Any:
-        found = []
+        widened = []
         for array in map(as_traced, arrays):
             missing = max(rank - array.ndim, 0)
             before = int(missing == 2) if rank == 3 else missing
             axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
-            found.append(with_axes_of_one(array, axes, array.ndim + missing))
-        return found[0] if len(found) == 1 else tuple(found)
+            widened.append(with_axes_of_one(array, axes, array.ndim + missing))
+        return widened[0] if len(widened) == 1 else tuple(widened)
 
     return widen
 
@@ -291,7 +291,7 @@ def _shifts(name: str, bitorder: Any) -> Any:
     return places[::-1] if bitorder == "big" else places
 
 
-def _given(name: str, a: Any, axis: Any, kinds: str) -> Traced:
+def _with_bits_last(name: str, a: Any, axis: Any, kinds: str) -> Traced:
     """Return the value with the axis of the bits at the end."""
     value = as_traced(a)
     if value.dtype.kind not in kinds or (kinds == "u" and value.dtype.itemsize > 1):
@@ -305,28 +305,28 @@ def _given(name: str, a: Any, axis: Any, kinds: str) -> Traced:
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Traced:
     shifts = _shifts("packbits", bitorder)
-    flags = cast_to(_given("packbits", a, axis, "iub") != 0, np.uint8)
+    flags = cast_to(_with_bits_last("packbits", a, axis, "iub") != 0, np.uint8)
     count = flags.shape[-1].__index__()
     missing = -count % 8
     wide = xp.pad(flags, [(0, 0)] * (flags.ndim - 1) + [(0, missing)])
     bytes_ = reshape(wide, (*flags.shape[:-1], (count + missing) // 8, 8))
-    found = xp.sum(xp.left_shift(bytes_, shifts), axis=-1, dtype=np.uint8)
-    return found if axis is None else xp.moveaxis(found, -1, axis)
+    packed = xp.sum(xp.left_shift(bytes_, shifts), axis=-1, dtype=np.uint8)
+    return packed if axis is None else xp.moveaxis(packed, -1, axis)
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Traced:
     shifts = _shifts("unpackbits", bitorder)
-    given = _given("unpackbits", a, axis, "u")
-    apart = xp.bitwise_and(xp.right_shift(given[..., None], shifts), np.uint8(1))
-    found = reshape(apart, (*given.shape[:-1], given.shape[-1] * 8))
+    bytes_ = _with_bits_last("unpackbits", a, axis, "u")
+    apart = xp.bitwise_and(xp.right_shift(bytes_[..., None], shifts), np.uint8(1))
+    flags = reshape(apart, (*bytes_.shape[:-1], bytes_.shape[-1] * 8))
     if count is not None:
-        size = found.shape[-1].__index__()
+        size = flags.shape[-1].__index__()
         more = count.__index__() - size
         if count < -size:
             raise ArgumentError(
                 f"unpackbits of {size} bits with count={count}", expected=f"at least {-size}"
             )
         if more > 0:
-            found = xp.pad(found, [(0, 0)] * (found.ndim - 1) + [(0, more)])
-        found = found[..., : count.__index__()]
-    return found if axis is None else xp.moveaxis(found, -1, axis)
+            flags = xp.pad(flags, [(0, 0)] * (flags.ndim - 1) + [(0, more)])
+        flags = flags[..., : count.__index__()]
+    return flags if axis is None else xp.moveaxis(flags, -1, axis)

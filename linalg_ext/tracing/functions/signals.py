@@ -32,9 +32,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
 
 
 def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
-    """Sums of products of one row with another that is moved along it."""
+    """Return sums of products of one row with another that is moved along it."""
     row, window = as_traced(a), as_traced(v)
-    sizes = [each.shape[0] if each.ndim == 1 else 0 for each in (row, window)]
+    sizes = [operand.shape[0] if operand.ndim == 1 else 0 for operand in (row, window)]
     if not all(isinstance(size, int) and size for size in sizes):
         raise ShapeError(
             f"{name} of shapes {row.shape} and {window.shape}",
@@ -51,20 +51,20 @@ def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
         row, window, long, short = window, row, short, long
         if swaps:
             row, window = xp.flip(row), xp.flip(window)
-    found = _moved_along(row if mode == "valid" else xp.pad(row, short - 1), window)
+    sums = _moved_along(row if mode == "valid" else xp.pad(row, short - 1), window)
     if mode == "same":
         start = (short - 1) // 2
-        found = found[start : start + long]
+        sums = sums[start : start + long]
     is_turned = sizes[1] > sizes[0] and not swaps
-    return xp.flip(found) if is_turned else found
+    return xp.flip(sums) if is_turned else sums
 
 
 def _moved_along(row: Traced, window: Traced) -> Traced:
     shape = (row.shape[0] - window.shape[0] + 1,)
     with at_users_line():
         start = full(shape, 0, row.dtype).value
-        found = linalg.conv_1d(row.value, window.value, outs=[start])
-    return Traced(found, row.dtype, shape)
+        sums = linalg.conv_1d(row.value, window.value, outs=[start])
+    return Traced(sums, row.dtype, shape)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
@@ -110,8 +110,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> An
         )
     if edge_order not in (1, 2):
         raise ArgumentError(f"gradient: edge_order={edge_order!r}", expected="1 or 2")
-    found = [_slopes(value, space, at, edge_order) for at, space in zip(axes, spaces, strict=True)]
-    return found[0] if len(found) == 1 else tuple(found)
+    slopes = [_slopes(value, space, at, edge_order) for at, space in zip(axes, spaces, strict=True)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
 def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
@@ -148,8 +148,8 @@ def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
     else:
         first = _edge(rows[:1], rows[1:2], rows[2:3], width(None, 1), width(1, 2))
         last = -_edge(rows[-1:], rows[-2:-1], rows[-3:-2], width(-1, None), width(-2, -1))
-    found = xp.concatenate([first, middle, last], 0)
-    return xp.moveaxis(cast_to(found, value.dtype), 0, axis)
+    slopes = xp.concatenate([first, middle, last], 0)
+    return xp.moveaxis(cast_to(slopes, value.dtype), 0, axis)
 
 
 def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
@@ -173,9 +173,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
     return xp.concatenate(parts)
 
 
-def _beside(name: str, given: Any, value: Traced) -> Traced:
+def _beside(name: str, beside: Any, value: Traced) -> Traced:
     """Return a number or a row that is put beside differences, and is of their dtype."""
-    row = xp.ravel(as_traced(given))
+    row = xp.ravel(as_traced(beside))
     if not np.can_cast(row.dtype, value.dtype, "same_kind"):
         raise DTypeError(
             f"ediff1d: {name} of {row.dtype} beside differences of {value.dtype}",
@@ -213,8 +213,8 @@ def sinc(x: Any) -> Traced:
 
 def angle(z: Any, deg: Any = False) -> Traced:
     value = as_traced(z)
-    found = xp.arctan2(xp.imag(value) if value.dtype.kind == "c" else 0, xp.real(value))
-    return cast_to(found * (180 / math.pi), found.dtype) if deg else found
+    radians = xp.arctan2(xp.imag(value) if value.dtype.kind == "c" else 0, xp.real(value))
+    return cast_to(radians * (180 / math.pi), radians.dtype) if deg else radians
 
 
 def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Traced:
@@ -224,28 +224,28 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
     dtype = common_dtype("cov", [rows, np.float64(0)])
     rows = cast_to(rows, dtype)
     count = rows.shape[1]
-    taken = ddof if ddof is not None else 0 if bias else 1
+    lost_degrees = ddof if ddof is not None else 0 if bias else 1
     apart = rows - xp.mean(rows, 1, keepdims=True)
     products = apart @ xp.conjugate(xp.transpose(apart))
-    left = count - taken
+    left = count - lost_degrees
     return xp.squeeze(products / (max(left, 0) if isinstance(left, int) else xp.maximum(left, 0)))
 
 
 def _variables(value: Any, rowvar: Any) -> Traced:
     """Return an array with a variable in each row."""
-    found = as_traced(value)
-    if found.ndim > 2:
-        raise ShapeError(f"cov of shape {found.shape}", expected="at most 2 dimensions")
-    rows = xp.atleast_2d(found)
-    return xp.transpose(rows) if not rowvar and found.ndim == 2 else rows
+    variables = as_traced(value)
+    if variables.ndim > 2:
+        raise ShapeError(f"cov of shape {variables.shape}", expected="at most 2 dimensions")
+    rows = xp.atleast_2d(variables)
+    return xp.transpose(rows) if not rowvar and variables.ndim == 2 else rows
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Traced:
-    found = cov(x, y, rowvar)
-    if not found.ndim:
-        return found / found
-    spread = xp.sqrt(xp.real(xp.diagonal(found)))
-    parts = found / spread[:, None] / spread[None, :]
+    covariance = cov(x, y, rowvar)
+    if not covariance.ndim:
+        return covariance / covariance
+    spread = xp.sqrt(xp.real(xp.diagonal(covariance)))
+    parts = covariance / spread[:, None] / spread[None, :]
     if parts.dtype.kind == "c":
         refuse("numpy.corrcoef of complex values", "write it in terms of np.cov")
     return xp.clip(parts, -1, 1)
@@ -254,8 +254,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Traced:
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
 ) -> Traced:
-    found = xp.power(base, xp.linspace(start, stop, num, endpoint))
-    return found if dtype is None else cast_to(found, dtype)
+    powers = xp.power(base, xp.linspace(start, stop, num, endpoint))
+    return powers if dtype is None else cast_to(powers, dtype)
 
 
 def geomspace(
@@ -268,48 +268,49 @@ def geomspace(
     first, last = cast_to(first, wide), cast_to(last, wide)
     demand(xp.all(first != 0) & xp.all(last != 0), "a geometric sequence cannot include zero")
     sign = xp.sign(first)
-    ends = [xp.log10(each / sign) for each in (first, last)]
-    found = sign * xp.power(wide.type(10), xp.linspace(*ends, num, endpoint, dtype=wide))
+    ends = [xp.log10(end / sign) for end in (first, last)]
+    powers = sign * xp.power(wide.type(10), xp.linspace(*ends, num, endpoint, dtype=wide))
     if num:
-        whole = found.shape[1:]
-        rows = [xp.broadcast_to(first, whole)[None], found[1:]]
+        whole = powers.shape[1:]
+        rows = [xp.broadcast_to(first, whole)[None], powers[1:]]
         if endpoint and num > 1:
-            rows = [rows[0], found[1:-1], xp.broadcast_to(last, whole)[None]]
-        found = xp.concatenate(rows, 0)
-    return cast_to(found, wide if dtype is None else dtype)
+            rows = [rows[0], powers[1:-1], xp.broadcast_to(last, whole)[None]]
+        powers = xp.concatenate(rows, 0)
+    return cast_to(powers, wide if dtype is None else dtype)
 
 
 def _coefficients(name: str, value: Any) -> Traced:
-    found = xp.atleast_1d(as_traced(value))
-    if found.ndim != 1 or not isinstance(found.shape[0], int):
+    coefficients = xp.atleast_1d(as_traced(value))
+    if coefficients.ndim != 1 or not isinstance(coefficients.shape[0], int):
         raise ShapeError(
-            f"{name} of coefficients of shape {found.shape}", expected="one dimension of known size"
+            f"{name} of coefficients of shape {coefficients.shape}",
+            expected="one dimension of known size",
         )
-    return found
+    return coefficients
 
 
 def polyval(p: Any, x: Any) -> Traced:
     """`numpy.polyval`, by Horner's rule."""
     factors, at = _coefficients("polyval", p), as_traced(x)
     dtype = common_dtype("polyval", [factors, at])
-    found = xp.zeros_like(at, dtype=dtype)
+    total = xp.zeros_like(at, dtype=dtype)
     for place in range(factors.shape[0]):
-        found = found * at + factors[place]
-    return found
+        total = total * at + factors[place]
+    return total
 
 
 def polyadd(a1: Any, a2: Any) -> Traced:
-    one, other = _padded("polyadd", a1, a2)
-    return one + other
+    first, second = _padded("polyadd", a1, a2)
+    return first + second
 
 
 def polysub(a1: Any, a2: Any) -> Traced:
-    one, other = _padded("polysub", a1, a2)
-    return one - other
+    first, second = _padded("polysub", a1, a2)
+    return first - second
 
 
 def _padded(name: str, a: Any, b: Any) -> list[Traced]:
-    values = [_coefficients(name, each) for each in (a, b)]
+    values = [_coefficients(name, coefficients) for coefficients in (a, b)]
     most = max(value.shape[0] for value in values)
     return [xp.pad(value, (most - value.shape[0], 0)) for value in values]
 

@@ -46,11 +46,11 @@ def nonzero(x: Any, *, size: int, fill_value: Any = 0) -> tuple[Any, ...]:
         raise ArgumentError(
             "nonzero of an array of rank 0", where=caller_location(), hint="write x.reshape(1)"
         )
-    found = []
+    places = []
     for extent in shape[:0:-1]:
-        found.append(flat % extent)
+        places.append(flat % extent)
         flat = flat // extent
-    return tuple(_filled(each, np.sum(flags), fill_value) for each in (flat, *found[::-1]))
+    return tuple(_filled(place, np.sum(flags), fill_value) for place in (flat, *places[::-1]))
 
 
 def argwhere(x: Any, *, size: int, fill_value: Any = 0) -> Any:
@@ -110,7 +110,7 @@ def unique(
 
 
 def _first_of_each(running: Any, size: Any) -> Any:
-    """The first places where a count is 1, 2, ...; beyond the last one the number of places."""
+    """Return the first places where a count is 1, 2, ...; then the number of places."""
     if not hasattr(size, "__index__") or size.__index__() < 0:
         raise ArgumentError(
             f"size={size!r}", where=caller_location(), expected="an integer of 0 or more"
@@ -118,8 +118,8 @@ def _first_of_each(running: Any, size: Any) -> Any:
     return np.searchsorted(running, np.arange(1, size + 1))
 
 
-def _filled(found: Any, count: Any, fill_value: Any) -> Any:
+def _filled(values: Any, count: Any, fill_value: Any) -> Any:
     """Return the first `count` values, and a fill value behind them."""
-    is_there = np.arange(found.shape[0]) < count
+    is_there = np.arange(values.shape[0]) < count
     fill = fill_value if hasattr(fill_value, "astype") else np.asarray(fill_value)
-    return np.where(is_there, found, fill.astype(found.dtype))
+    return np.where(is_there, values, fill.astype(values.dtype))

@@ -66,14 +66,14 @@ def part_of(index: Any, size: AnySize, axis: int) -> Part:
     place = index if isinstance(index, Size) else index.__index__()
     if isinstance(place, int) and place < 0:
         place = size + place
-    what = f"index {index} of axis {axis}, of size {size}"
-    if (isinstance(place, int) and place < 0) or not trace.at_least(size, place + 1, what):
-        raise ShapeError(f"{what}, is out of bounds")
+    call = f"index {index} of axis {axis}, of size {size}"
+    if (isinstance(place, int) and place < 0) or not trace.at_least(size, place + 1, call):
+        raise ShapeError(f"{call}, is out of bounds")
     return Part(place, 1, is_dropped=True)
 
 
 def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
-    """A traced integer as an index, counted from the end where negative; checked by the run."""
+    """Return a traced integer as an index, negative from the end, which the run checks."""
     if index.ndim or index.dtype.kind not in "iu":
         refuse(f"{index!r} as the index of an axis", "index by an integer or by an integer array")
     with at_users_line():
@@ -82,11 +82,11 @@ def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
         less = arith.CmpIPredicate.slt
         is_negative = arith.CmpIOp(less, place, zero).result
         wrapped = arith.AddIOp(place, limit).result
-        found: ir.Value = arith.SelectOp(is_negative, wrapped, place).result
+        checked: ir.Value = arith.SelectOp(is_negative, wrapped, place).result
         # As unsigned, a negative one is large.
-        is_inside = arith.CmpIOp(arith.CmpIPredicate.ult, found, limit).result
+        is_inside = arith.CmpIOp(arith.CmpIPredicate.ult, checked, limit).result
         assert_holds(is_inside, "an index is out of bounds")
-    return found
+    return checked
 
 
 Line = tuple[Traced | None, int, int]
@@ -104,23 +104,24 @@ def line_of(value: Any) -> Line | None:
 
 def line_of_result(name: str, left: Any, right: Any) -> tuple[Traced, int, int] | None:
     """Return origin, factor and offset of a sum, a difference or a product; None for others."""
-    one, other = line_of(left), line_of(right)
-    if one is None or other is None:
+    first, second = line_of(left), line_of(right)
+    if first is None or second is None:
         return None
-    origin = one[0] if one[0] is not None else other[0]
-    if origin is None or (other[0] is not None and other[0] is not origin):
+    origin = first[0] if first[0] is not None else second[0]
+    if origin is None or (second[0] is not None and second[0] is not origin):
         return None
     if name in ("add", "subtract"):
         sign = 1 if name == "add" else -1
-        return origin, one[1] + sign * other[1], one[2] + sign * other[2]
-    if name == "multiply" and (one[0] is None or other[0] is None):
-        (_, _, number), (_, factor, offset) = (one, other) if one[0] is None else (other, one)
+        return origin, first[1] + sign * second[1], first[2] + sign * second[2]
+    if name == "multiply" and (first[0] is None or second[0] is None):
+        pair = (first, second) if first[0] is None else (second, first)
+        (_, _, number), (_, factor, offset) = pair
         return origin, factor * number, offset * number
     return None
 
 
 def _traced_slice(trace: Trace, index: slice, size: AnySize) -> Part:
-    """The part from a place that only the run tells, of a size that is known: `x[n:n + 2]`."""
+    """Return the part of a known size from a place that only the run tells: `x[n:n + 2]`."""
     line = line_of_result("subtract", index.stop, index.start)
     step = 1 if index.step is None else index.step
     if line is None or line[1] or isinstance(step, Traced) or step < 1:
@@ -156,12 +157,12 @@ def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
         return Part(places[-1], len(places), -step, is_backwards=True)
     if step < 0 and (index.start is not None or index.stop is not None):
         refuse(f"the slice {index} of an axis of size {size}", "slice first, and then [::-1]")
-    what = f"slice {index.start}:{index.stop} of an axis of size {size}"
+    call = f"slice {index.start}:{index.stop} of an axis of size {size}"
     start = _bound(index.start, size, 0)
     stop = _bound(index.stop, size, size)
     for larger, smaller in ((start, 0), (stop, start), (size, stop)):
-        if not trace.at_least(larger, smaller, what):
-            raise ShapeError(f"{what}, is out of bounds")
+        if not trace.at_least(larger, smaller, call):
+            raise ShapeError(f"{call}, is out of bounds")
     count = (stop - start + abs(step) - 1) // abs(step)
     if step > 0:
         return Part(start, count, step)
@@ -224,9 +225,9 @@ def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
         kind = ir.RankedTensorType(value.type)
         kept = [size for part, size in zip(parts, geometry[-2], strict=True) if not part.is_dropped]
         # The sizes of the parts may have turned out since the values were made.
-        wanted = ir.RankedTensorType.get(kept, kind.element_type)
-        if kind.rank == wanted.rank:
-            value = as_type(value, wanted)
+        target_type = ir.RankedTensorType.get(kept, kind.element_type)
+        if kind.rank == target_type.rank:
+            value = as_type(value, target_type)
         result = tensor.InsertSliceOp(value, target.value, *geometry).result
     return Traced(result, target.dtype, target.shape)
 

@@ -36,7 +36,7 @@ def sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Traced:
     """`numpy.sort`; where no stable sort is asked for, -0.0 comes before 0.0."""
-    return ordered(_given(a, axis, "sort"), axis, _is_stable("sort", kind, order, stable))
+    return ordered(_along_axis(a, axis, "sort"), axis, _is_stable("sort", kind, order, stable))
 
 
 def argsort(
@@ -44,7 +44,7 @@ def argsort(
 ) -> Traced:
     """`numpy.argsort`; always stable."""
     _is_stable("argsort", kind, order, stable)
-    return order_of(_given(a, axis, "argsort"), axis)
+    return order_of(_along_axis(a, axis, "argsort"), axis)
 
 
 def ordered(value: Traced, axis: Any, is_stable: bool, descending: bool = False) -> Traced:
@@ -54,12 +54,12 @@ def ordered(value: Traced, axis: Any, is_stable: bool, descending: bool = False)
     if is_stable or wide.dtype not in _MANTISSAS:
         return cast_to(_sorted("sort", [wide], along, descending)[0], value.dtype)
     keys = pointwise("sort", _key, [wide], _bits_of(wide.dtype))
-    (found,) = _sorted("sort", [keys], along, descending)
-    return pointwise("sort", lambda key: _float(key, wide.dtype), [found], value.dtype)
+    (sorted_keys,) = _sorted("sort", [keys], along, descending)
+    return pointwise("sort", lambda key: _float(key, wide.dtype), [sorted_keys], value.dtype)
 
 
 def order_of(value: Traced, axis: Any, descending: bool = False) -> Traced:
-    """The places of the elements along an axis, in the order of these; the last one for None."""
+    """Return the places of the elements in their order along an axis; the last one for None."""
     along = normal_axis(-1 if axis is None else axis, value.ndim, "argsort")
     keys = _widened(value)
     if keys.dtype in _MANTISSAS:
@@ -74,7 +74,7 @@ def _widened(value: Traced) -> Traced:
     return value if is_plain else cast_to(value, np.float32)
 
 
-def _given(a: Any, axis: Any, name: str) -> Traced:
+def _along_axis(a: Any, axis: Any, name: str) -> Traced:
     value = ravel(a) if axis is None else as_traced(a)
     normal_axis(-1 if axis is None else axis, value.ndim, name)
     return value
@@ -93,7 +93,7 @@ def _is_stable(name: str, kind: Any, order: Any, stable: Any) -> bool:
 
 
 def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) -> list[Traced]:
-    """Values sorted by the first of them."""
+    """Record values sorted by the first of them."""
     key = values[0]
     along = normal_axis(axis, key.ndim, name)
     current_trace(values)
@@ -104,10 +104,12 @@ def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) ->
         return before(first, second).value
 
     with at_users_line():
-        found = dialect.sort(
+        tensors = dialect.sort(
             *(value.value for value in values), dimension=along, comparator=comparator
         )
-    return [Traced(new, value.dtype, value.shape) for new, value in zip(found, values, strict=True)]
+    return [
+        Traced(new, value.dtype, value.shape) for new, value in zip(tensors, values, strict=True)
+    ]
 
 
 def _comparator(dtype: DType) -> Callable[[Element, Element], Element]:
@@ -167,7 +169,7 @@ _PARTS: Mapping[str, Callable[[Any, Any], Any]] = {
     "lower": lambda part, below: part * 0,
     "higher": lambda part, below: xp.ceil(part),
     "midpoint": lambda part, below: xp.ceil(part) / 2,
-    # Of two that are equally near, the even place.
+    # The even place of two that are equally near.
     "nearest": lambda part, below: ((part > 0.5) | ((part == 0.5) & (below % 2 == 1))) * 1.0,
     "inverted_cdf": lambda part, below: xp.ceil(part),
     "averaged_inverted_cdf": lambda part, below: xp.ceil(part) / 2 + 0.5,
@@ -239,21 +241,21 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
         if rows.given == np.bool_:
             refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
-        given = np.asarray(q)
-        if given.dtype.kind not in "iuf":
+        fractions = np.asarray(q)
+        if fractions.dtype.kind not in "iuf":
             raise ArgumentError(
                 f"{name}: q={q!r}", expected="integers or floats", hint="write float(q)"
             )
-        is_whole = given.dtype.kind in "iu" and whole == 1
+        is_whole = fractions.dtype.kind in "iu" and whole == 1
         is_weak = type(q) in (int, float) or is_whole
-        dtype = _dtype_of_quantiles(rows.given, None if is_weak else given.dtype)
-        parts = given / whole
+        dtype = _dtype_of_quantiles(rows.given, None if is_weak else fractions.dtype)
+        parts = fractions / whole
         if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
             raise ArgumentError(
                 f"{name}: q={q!r}", expected=f"a number from 0 to {whole}, or a list of such"
             )
-        found = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
-        value = xp.stack(found) if parts.ndim else found[0]
+        quantiles = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
+        value = xp.stack(quantiles) if parts.ndim else quantiles[0]
         if is_whole or method in _DISCRETE:
             value = cast_to(value, rows.given)
         return rows.shaped(value, keepdims, parts.ndim)
@@ -313,19 +315,19 @@ class _Rows:
         rows = xp.reshape(rows, (*(value.shape[place] for place in rest), count))
         if not skips_nan or value.dtype.kind in "iub":
             return cls(rows, axes, value.ndim, count - 1, skips_nan=False)
-        # Where all are NaN, so is the first one.
+        # The first element is NaN where all are.
         last = xp.maximum(xp.sum(~xp.isnan(rows), -1, keepdims=True) - 1, 0)
         return cls(rows, axes, value.ndim, last, skips_nan=True)
 
     def at(self, place: Any) -> Traced:
         """Return the element at an index of each row, cast to `dtype`."""
         if isinstance(place, int):
-            found = self._sorted[..., place]
+            element = self._sorted[..., place]
         elif self._skips_nan:
-            found = xp.take_along_axis(self._sorted, place, -1)[..., 0]
+            element = xp.take_along_axis(self._sorted, place, -1)[..., 0]
         else:
-            found = xp.take(self._sorted, place, -1)
-        return cast_to(found, self.dtype)
+            element = xp.take(self._sorted, place, -1)
+        return cast_to(element, self.dtype)
 
     def between(self, part: Any, method: str, dtype: Any) -> Traced:
         """Return the value at a fraction of the way to each row's last element, by `method`."""
@@ -356,7 +358,7 @@ class _Rows:
         return float(place) if is_known else place
 
     def _whole(self, place: Any) -> Any:
-        """The index that a position is, of the first or the last element where it is beyond."""
+        """Return a position as an index, clipped to the first and the last element."""
         if not isinstance(place, Traced):
             return int(min(max(place, 0), self.last))
         return xp.clip(cast_to(place, np.int64), 0, self.last)
@@ -429,14 +431,14 @@ def _places(row: Traced, value: Traced, side: str) -> Traced:
 
     if not isinstance(count, int):
         return xp.count_nonzero(comes_before(row, value[..., None]), -1)
-    found = xp.zeros_like(value, dtype=np.int64)
+    place = xp.zeros_like(value, dtype=np.int64)
     width = 1 << max(count.bit_length() - 1, 0)
     while count and width:
-        probe = found + width
-        here = xp.take(row, xp.minimum(probe, count) - 1)
-        found = xp.where((probe <= count) & comes_before(here, value), probe, found)
+        probe = place + width
+        probed = xp.take(row, xp.minimum(probe, count) - 1)
+        place = xp.where((probe <= count) & comes_before(probed, value), probe, place)
         width //= 2
-    return found
+    return place
 
 
 def digitize(x: Any, bins: Any, right: Any = False) -> Traced:
@@ -463,7 +465,7 @@ def interp(
         refuse("numpy.interp with period=", "take the remainder of x, and repeat the ends of xp")
     if as_traced(fp).dtype.kind == "c":
         refuse("numpy.interp of complex values", "take their real and imaginary parts")
-    at, places, values = (cast_to(each, np.float64) for each in (x, xp, fp))
+    at, places, values = (cast_to(operand, np.float64) for operand in (x, xp, fp))
     if places.ndim != 1 or values.ndim != 1 or same(places.shape[0], 0):
         raise ShapeError(
             f"interp between places of shape {places.shape} and values of shape {values.shape}",
@@ -474,15 +476,15 @@ def interp(
     high = np.minimum(low + 1, count - 1)
     x0, x1, y0, y1 = places[low], places[high], values[low], values[high]
     slope = (y1 - y0) / (x1 - x0)
-    found: Any = slope * (at - x0) + y0
-    # Where that is no number, from the other side, as NumPy does.
+    between: Any = slope * (at - x0) + y0
+    # NumPy interpolates from the other side where the result is NaN.
     other: Any = slope * (at - x1) + y1
     other = np.where(np.isnan(other) & (y0 == y1), y0, other)
-    found = np.where(np.isnan(found), other, found)
-    found = np.where((at == x0) | (low == count - 1), y0, found)
-    found = np.where(at < places[0], values[0] if left is None else left, found)
-    found = np.where(at > places[-1], values[-1] if right is None else right, found)
-    return found if same(count, 1) else np.where(np.isnan(at), at, found)
+    between = np.where(np.isnan(between), other, between)
+    between = np.where((at == x0) | (low == count - 1), y0, between)
+    between = np.where(at < places[0], values[0] if left is None else left, between)
+    between = np.where(at > places[-1], values[-1] if right is None else right, between)
+    return between if same(count, 1) else np.where(np.isnan(at), at, between)
 
 
 def isin(
@@ -501,13 +503,13 @@ def isin(
     value, tested = cast_to(element, dtype), xp.ravel(cast_to(test_elements, dtype))
     count = tested.shape[0]
     if not count:
-        found = xp.zeros_like(value, dtype=bool)
+        is_member = xp.zeros_like(value, dtype=bool)
     elif isinstance(count, int) and count > _MANY and dtype.kind in "iuf":
         row = sort(tested)
-        found = row[xp.minimum(searchsorted(row, value), count - 1)] == value
+        is_member = row[xp.minimum(searchsorted(row, value), count - 1)] == value
     else:
-        found = xp.any(value[..., None] == tested, -1)
-    return ~found if invert else found
+        is_member = xp.any(value[..., None] == tested, -1)
+    return ~is_member if invert else is_member
 
 
 def histogram(
@@ -523,9 +525,9 @@ def histogram(
     place = xp.where(value == edges[-1], last - 1, place)
     is_within = (value >= edges[0]) & (value <= edges[-1])
     place = xp.where(is_within, place, last)
-    one: Any = 1 if weights is None else xp.ravel(weights)
-    dtype = np.dtype(np.int64) if weights is None else as_traced(one).dtype
-    counts = xp.zeros_like(edges, dtype=dtype).at[place].add(one)[:-1]
+    weight: Any = 1 if weights is None else xp.ravel(weights)
+    dtype = np.dtype(np.int64) if weights is None else as_traced(weight).dtype
+    counts = xp.zeros_like(edges, dtype=dtype).at[place].add(weight)[:-1]
     if density:
         return counts / xp.diff(edges) / xp.sum(counts), edges
     return counts, edges
@@ -549,17 +551,17 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Traced:
             "numpy.bincount without minlength=, whose length depends on the values",
             "give minlength=, which numbers have to be below",
         )
-    one = np.int64(1) if weights is None else as_traced(weights)
-    if not np.can_cast(one.dtype, np.float64, "safe"):
+    weight = np.int64(1) if weights is None else as_traced(weights)
+    if not np.can_cast(weight.dtype, np.float64, "safe"):
         raise DTypeError(
-            f"bincount with weights of {one.dtype}", expected="real numbers that float64 holds"
+            f"bincount with weights of {weight.dtype}", expected="real numbers that float64 holds"
         )
     counts = full((count,), 0, np.dtype(np.int64) if weights is None else np.dtype(np.float64))
     places = cast_to(value, np.int64)
     # NumPy raises for negative numbers, and gives a longer result for large ones.
     is_inside = (places >= 0) & (places < as_traced(count))
     demand(xp.all(is_inside), "bincount: a number is negative, or not below minlength")
-    return counts.at[places].add(one)
+    return counts.at[places].add(weight)
 
 
 def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:

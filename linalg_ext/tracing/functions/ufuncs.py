@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def record_ufunc(
         DTypeError, ShapeError: the operands do not fit, as for NumPy.
     """
     current_trace(inputs)
-    # Of `reduce`, axis=None is all axes, and no axis the first.
+    # `reduce` reduces all axes for axis=None, and the first one by default.
     kept = ("axis",) if method == "reduce" else ()
     keywords = {k: v for k, v in keywords.items() if v is not None or k in kept}
     if method in ("reduce", "accumulate") and ufunc.__name__ in REDUCTIONS:
@@ -149,6 +150,9 @@ def record_ufunc(
             "write np.where(mask, f(x), otherwise)",
         )
     dtype = keywords.pop("dtype", None)
+    if ufunc is np.vecdot and "axis" in keywords:
+        axis = keywords.pop("axis")
+        inputs = [xp.moveaxis(as_traced(value), axis, -1) for value in inputs]
     for name in keywords:
         if name not in ("casting", "order", "subok"):
             refuse(f"numpy.{ufunc.__name__} with {name}=", f"leave {name}= out")
@@ -165,8 +169,8 @@ def record_ufunc(
     name = ufunc.__name__
     body = BODIES.get(name)
     if name in CALLED_UFUNCS:
-        given = {} if dtype is None else {"dtype": dtype}
-        return called_back(name, ufunc, inputs, given)
+        options = {} if dtype is None else {"dtype": dtype}
+        return called_back(name, ufunc, inputs, options)
     if body is None:
         refuse_function(name)
     return _elementwise(ufunc, body, list(inputs), dtype)
@@ -207,7 +211,7 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
 
 
 def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> list[DType]:
-    """The loop, where an integer of Python is an argument: only a call tells how large it is.
+    """Return the loop for Python's integers among the arguments, whose size only a call tells.
 
     A comparison takes it as it is. Elsewhere the run checks that it fits the dtype that it meets.
     """
@@ -216,8 +220,8 @@ def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> lis
         if not is_number or loop[place].kind not in "iu" or loop[place] == INT64:
             continue
         if name in _COMPARISONS:
-            others = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
-            return [*others[:place], INT64, *others[place + 1 :]]
+            wide_loop = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
+            return [*wide_loop[:place], INT64, *wide_loop[place + 1 :]]
         demand_fit(value, loop[place])
     return loop
 
@@ -257,15 +261,20 @@ def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType
         DTypeError: it has none, or one of a dtype that MLIR lacks.
     """
     kinds = tuple(kind_for_numpy(value) for value in inputs)
+    return _loop(ufunc, kinds, None if dtype is None else as_dtype(dtype))
+
+
+@lru_cache(maxsize=4096)
+def _loop(ufunc: Any, kinds: tuple[DType | type, ...], dtype: DType | None) -> tuple[DType, ...]:
     fixed: dict[str, Any] = {}
     if dtype is not None:
-        fixed["signature"] = (None,) * ufunc.nin + (as_dtype(dtype),) * ufunc.nout
+        fixed["signature"] = (None,) * ufunc.nin + (dtype,) * ufunc.nout
     try:
         if all(isinstance(kind, type) for kind in kinds):
             kinds = tuple(np.dtype(kind) for kind in kinds)
-        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **fixed)
-        for each in found:
-            by_dtype(each)
+        loop = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **fixed)
+        for own_dtype in loop:
+            by_dtype(own_dtype)
     except TypeError as error:
         shown = " and ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
         raise DTypeError(
@@ -273,7 +282,7 @@ def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType
             hint="convert them with .astype(...) first",
             notes=[str(error).splitlines()[0]],
         ) from None
-    return tuple(found)
+    return tuple(loop)
 
 
 def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:

@@ -51,10 +51,10 @@ def replaced(before: Any, new: Any) -> Any:
 def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
     """Record an array of which one part is `combine` of what is there and of other values."""
     values = fitted(values, value.dtype)
-    given = index if isinstance(index, tuple) else (index,)
-    masks = [item for item in given if _is_mask(item)]
-    if len(masks) == 1 and (len(given) == 1 or isinstance(masks[0], Traced)):
-        return _masked(value, given, masks[0], combine, values)
+    listed = index if isinstance(index, tuple) else (index,)
+    masks = [item for item in listed if _is_mask(item)]
+    if len(masks) == 1 and (len(listed) == 1 or isinstance(masks[0], Traced)):
+        return _masked(value, listed, masks[0], combine, values)
     items = expanded(value, index)
     if any(is_array(item) for item in items):
         return _scattered(value, items, combine, values)
@@ -70,7 +70,7 @@ def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], value
 
 
 def _of_rank(values: Traced, rank: int) -> Traced:
-    """Values without first axes of size 1 beyond a rank, which NumPy's assignments drop."""
+    """Return values without first axes of size 1 beyond a rank, which NumPy's assignments drop."""
     while values.ndim > rank and same(values.shape[0], 1):
         values = values[0]
     return values
@@ -82,15 +82,15 @@ def _is_mask(index: Any) -> bool:
 
 def _masked(
     value: Traced,
-    given: tuple[Any, ...],
+    listed: tuple[Any, ...],
     mask: Any,
     combine: Callable[[Any, Any], Any],
     values: Traced,
 ) -> Traced:
     """Return a choice at each place, of the part that the other items of the index select."""
-    place = next(number for number, item in enumerate(given) if item is mask)
+    place = next(number for number, item in enumerate(listed) if item is mask)
     whole = (slice(None),) * mask.ndim
-    index = (*given[:place], *whole, *given[place + 1 :])
+    index = (*listed[:place], *whole, *listed[place + 1 :])
     items = expanded(value, index)
     if any(item is None or is_array(item) for item in items):
         refuse(
@@ -98,8 +98,8 @@ def _masked(
             "write np.where(mask, values, x) for the part",
         )
     part = indexed(value, tuple(items))
-    after = len(given) - place - 1
-    start = value.ndim - mask.ndim - after if any(i is ... for i in given[:place]) else place
+    after = len(listed) - place - 1
+    start = value.ndim - mask.ndim - after if any(i is ... for i in listed[:place]) else place
     axis = sum(isinstance(item, slice) for item in items[:start])
     trailing = part.ndim - axis - mask.ndim
     if any(same(x, y) is False for x, y in zip(mask.shape, part.shape[axis:], strict=False)):
@@ -121,7 +121,7 @@ def _masked(
         )
     wide = xp.expand_dims(chosen, tuple(range(mask.ndim, mask.ndim + trailing)))
     new = cast_to(xp.where(wide, combine(part, values), part), value.dtype)
-    return new if len(given) == 1 else updated(value, tuple(items), replaced, new)
+    return new if len(listed) == 1 else updated(value, tuple(items), replaced, new)
 
 
 def by_number_of_true(mask: Traced, values: Traced, *, is_exact: bool = False) -> Traced:
@@ -135,8 +135,8 @@ def by_number_of_true(mask: Traced, values: Traced, *, is_exact: bool = False) -
     size = values.shape[0]
     number = xp.cumsum(xp.ravel(mask).astype(np.int64)) - 1
     if is_exact:
-        what = "as many values as there are true places in the mask were expected"
-        demand(xp.sum(mask) == size, what)
+        rule = "as many values as there are true places in the mask were expected"
+        demand(xp.sum(mask) == size, rule)
         number = xp.clip(number, 0, size - 1)
     else:
         number = number % size
@@ -165,15 +165,15 @@ def _scattered(
     values = xp.expand_dims(values, tuple(range(rank - values.ndim)))
     values = xp.moveaxis(values, tuple(range(before, before + block)), tuple(range(block)))
     order = [*chosen, *kept]
-    made = _scattered_rows(transpose(part, order), arrays, combine, values)
-    back = transpose(made, [int(axis) for axis in np.argsort(order)])
+    rows = _scattered_rows(transpose(part, order), arrays, combine, values)
+    back = transpose(rows, [int(axis) for axis in np.argsort(order)])
     return updated(value, tuple(slices), replaced, back)
 
 
 def _scattered_rows(
     value: Traced, items: list[Any], combine: Callable[[Any, Any], Any], values: Traced
 ) -> Traced:
-    """One write after another, for an index may name a place twice."""
+    """Write one value after another, for an index may name a place twice."""
     trace = current_trace([value])
     arrays = [places_in(item, value.shape[axis], axis) for axis, item in enumerate(items)]
     block = broadcast_shapes(
@@ -199,9 +199,9 @@ def _scattered_rows(
             for row in rows
         ]
         where = _parts(places, target)
-        given = extracted(source, _parts([at], source))
-        made = cast_to(combine(extracted(target, where), given), value.dtype)
-        return [inserted(made, target, where).value]
+        row_value = extracted(source, _parts([at], source))
+        combined = cast_to(combine(extracted(target, where), row_value), value.dtype)
+        return [inserted(combined, target, where).value]
 
     with at_users_line():
         (result,) = counted(trace.value(total), [value.value], step)
@@ -209,8 +209,8 @@ def _scattered_rows(
 
 
 def _parts(places: list[ir.Value], value: Traced) -> list[Any]:
-    taken = [Places(place, 1, is_dropped=True) for place in places]
-    return [*taken, *(Places(0, size) for size in value.shape[len(places) :])]
+    leading = [Places(place, 1, is_dropped=True) for place in places]
+    return [*leading, *(Places(0, size) for size in value.shape[len(places) :])]
 
 
 def _target(name: str, value: Any) -> Traced:
@@ -283,13 +283,13 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 def _like(name: str, mask: Any, target: Traced) -> Traced:
     """Return a mask in the shape of what is written, which has as many elements."""
-    given = cast_to(mask, bool)
-    if not current_trace().agree(given.size, target.size, f"{name} by a mask"):
+    flags = cast_to(mask, bool)
+    if not current_trace().agree(flags.size, target.size, f"{name} by a mask"):
         raise ShapeError(
-            f"{name} by a mask of shape {shape_text(given.shape)}",
+            f"{name} by a mask of shape {shape_text(flags.shape)}",
             expected=f"as many elements as the array of shape {shape_text(target.shape)} has",
         )
-    return reshape(given, target.shape)
+    return reshape(flags, target.shape)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:

@@ -35,8 +35,8 @@ def normal_axes(axes: Any, rank: int, name: str) -> tuple[int, ...]:
     """
     if axes is None:
         return tuple(range(rank))
-    given = axes if isinstance(axes, tuple | list) else (axes,)
-    found = [normal_axis(axis, rank, name) for axis in given]
-    if len(set(found)) < len(found):
-        raise ShapeError(f"{name}: axes {tuple(given)} name one twice", where=caller_location())
-    return tuple(found)
+    listed = axes if isinstance(axes, tuple | list) else (axes,)
+    normal = [normal_axis(axis, rank, name) for axis in listed]
+    if len(set(normal)) < len(normal):
+        raise ShapeError(f"{name}: axes {tuple(listed)} name one twice", where=caller_location())
+    return tuple(normal)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def is_constant(value: Any) -> bool:
 
 
 def as_key(value: Any) -> Any:
-    """A static value as a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: not the same."""
+    """Return a static value as a key, in which 1, 1.0 and True differ, and 0.0 and -0.0."""
     kind = type(value)
     if isinstance(value, tuple | frozenset):
         inside = tuple if isinstance(value, tuple) else frozenset
@@ -100,7 +101,7 @@ LEAF = Structure(None)
 
 
 def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structure]:
-    """The leaves of a value, in order, and how it is built: anything but a container is a leaf.
+    """Return the leaves of a value, in order, and its structure; all but containers are leaves.
 
     Args:
         value: the value.
@@ -120,10 +121,18 @@ def flatten(value: Any, *, constants: bool = False) -> tuple[list[Any], Structur
     return leaves, Structure(type(value), entries[0], tuple(children))
 
 
+def leaves_of(value: Any) -> list[Any]:
+    """Return the leaves of a value alone, in the order of `flatten`."""
+    entries = _entries(value)
+    if entries is None:
+        return [value]
+    return [leaf for child in entries[1] for leaf in leaves_of(child)]
+
+
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """Return the container with these leaves."""
-    given = iter(leaves)
-    return _build(structure, given)
+    remaining = iter(leaves)
+    return _build(structure, remaining)
 
 
 def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
@@ -155,11 +164,17 @@ def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
         return tuple(range(len(value))), list(value)
     if kind is dict:
         return tuple(value), list(value.values())
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return tuple(value._fields), list(value)
+    fields = _fields_of(cast("Hashable", kind))
+    return None if fields is None else (fields, [getattr(value, name) for name in fields])
+
+
+@lru_cache(maxsize=1024)
+def _fields_of(kind: Any) -> tuple[str, ...] | None:
+    """Return the fields of a named tuple or a dataclass; None for any other class."""
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple(kind._fields)
     if dataclasses.is_dataclass(kind) and not _is_array(kind):
-        fields = [field.name for field in dataclasses.fields(kind) if field.init]
-        return tuple(fields), [getattr(value, name) for name in fields]
+        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
     return None
 
 
@@ -206,24 +221,24 @@ def paths(structure: Structure, prefix: str) -> list[str]:
         return [prefix]
     if structure.kind is Constant:
         return []
-    found = []
+    names = []
     for key, child in zip(structure.keys, structure.children, strict=True):
         plain = structure.kind in (tuple, list, dict)
-        found += paths(child, f"{prefix}[{key!r}]" if plain else f"{prefix}.{key}")
-    return found
+        names += paths(child, f"{prefix}[{key!r}]" if plain else f"{prefix}.{key}")
+    return names
 
 
 def constants(structure: Structure, prefix: str = "") -> list[str]:
     """Return the name of each constant, as `paths` names leaves."""
     if structure.kind is Constant:
         return [prefix]
-    found = []
+    names = []
     for key, child in zip(structure.keys, structure.children, strict=True):
-        found += constants(child, f"{prefix}.{key}" if prefix else str(key))
-    return found
+        names += constants(child, f"{prefix}.{key}" if prefix else str(key))
+    return names
 
 
-def matched(value: Any, structure: Structure, what: str) -> list[Any]:
+def matched(value: Any, structure: Structure, name: str) -> list[Any]:
     """Return the leaves of a value that is built as another, for `out=`: None stands for any part.
 
     Raises:
@@ -240,13 +255,13 @@ def matched(value: Any, structure: Structure, what: str) -> list[Any]:
     )
     if entries is None or not is_like or len(entries[0]) != len(structure.keys):
         raise ArgumentError(
-            f"{what} is a {type(value).__name__}", where=caller_location(), expected=str(structure)
+            f"{name} is a {type(value).__name__}", where=caller_location(), expected=str(structure)
         )
     by_key = dict(zip(*entries, strict=True))
     return [
         leaf
         for key, child in zip(structure.keys, structure.children, strict=True)
-        for leaf in matched(by_key[key], child, f"{what}[{key!r}]")
+        for leaf in matched(by_key[key], child, f"{name}[{key!r}]")
     ]
 
 

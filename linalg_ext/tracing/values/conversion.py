@@ -43,7 +43,7 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     Raises:
         DTypeError: MLIR has no such element type, or a number does not fit the dtype.
     """
-    trace = current_trace([value])
+    trace = current_trace((value,))
     if isinstance(value, Traced):
         return value
     if isinstance(value, Size):
@@ -58,8 +58,8 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             kind = ir.RankedTensorType.get([], element)
             scalar = number_constant(array.item(), element)
             return Traced(tensor.FromElementsOp(kind, [scalar]).result, array.dtype, ())
-        found = _computed(array)
-        return _written(array, element) if found is None else found
+        formula = _computed(array)
+        return _written(array, element) if formula is None else formula
 
 
 def as_constant(value: Any, dtype: DType | None = None) -> Array:
@@ -140,7 +140,7 @@ def _written(array: Array, element: ir.Type) -> Traced:
 
 
 def _computed(array: Array) -> Traced | None:
-    """A large array that a formula makes: of one number, of a range, of two sides of a diagonal.
+    """Return a large array by a formula: one number, a range, two sides of a diagonal.
 
     What `np.zeros`, `np.arange` and `np.tri` give is then made where it is used, and fuses.
     """
@@ -155,7 +155,7 @@ def _computed(array: Array) -> Traced | None:
 
 
 def _range(array: Array) -> Traced | None:
-    """Integers that grow evenly along each axis."""
+    """Return integers that grow evenly along each axis."""
     start = int(array.flat[0])
     steps = []
     for axis, size in enumerate(array.shape):
@@ -266,8 +266,8 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
 
 def cast_to(value: Any, dtype: Any) -> Traced:
     """Return a value cast as by `astype`; itself where it has the dtype."""
-    traced, wanted = as_traced(value), as_dtype(dtype)
-    return traced if wanted == traced.dtype and traced.weak is None else traced.astype(wanted)
+    traced, target = as_traced(value), as_dtype(dtype)
+    return traced if target == traced.dtype and traced.weak is None else traced.astype(target)
 
 
 def arrays_of(*values: Any) -> list[Traced]:

@@ -98,8 +98,8 @@ class Element:
             return _to_integer(real(self) if self.dtype.kind == "c" else self, dtype)
         source = Scalar(self.value, _is_unsigned(self.dtype))
         target = element_type(dtype)
-        found = cast(source, target, to_unsigned=_is_unsigned(dtype), read_unsigned=False)
-        return Element(found.value, dtype)
+        scalar = cast(source, target, to_unsigned=_is_unsigned(dtype), read_unsigned=False)
+        return Element(scalar.value, dtype)
 
     def bits(self, dtype: DType) -> Element:
         """Return the same bits read as another dtype of the same width."""
@@ -133,7 +133,7 @@ def apply(name: str, *args: Element | float) -> Element:
 
 
 def select(condition: Element, x: Element, y: Element) -> Element:
-    """One of two elements of one dtype."""
+    """Return one of two elements of one dtype."""
     return Element(arith.SelectOp(condition.value, x.value, y.value).result, x.dtype)
 
 
@@ -143,7 +143,7 @@ def constant(number: complex, dtype: DType) -> Element:
 
 
 def position(dim: int) -> Element:
-    """The position along a dimension of the iteration space, as int64; inside a body alone."""
+    """Return the position along a dimension of the iteration space, as int64, inside a body."""
     value = arith.IndexCastOp(element_type(INT64), linalg.IndexOp(dim).result).result
     return Element(value, INT64)
 
@@ -194,7 +194,7 @@ def as_dtype(value: Any) -> DType:
 
 
 def _to_integer(x: Element, dtype: DType) -> Element:
-    """A float without its fraction, for any float: its low bits where it is beyond the integers.
+    """Return any float without its fraction: its low bits where it is beyond the integers.
 
     Processors and compilers differ there, and LLVM says nothing. NaN and what is beyond the widest
     integer are its least one, as x86-64 has it.

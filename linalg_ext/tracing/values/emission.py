@@ -11,7 +11,7 @@ from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.constants import integer_constant, number_constant
 from linalg_ext.structured.outputs import filled
 from linalg_ext.tracing.values.elements import INT64, Element, constant, element_type, position
-from linalg_ext.tracing.values.sizes import AnySize, Shape, Size
+from linalg_ext.tracing.values.sizes import AnySize, Shape, Size, same
 from linalg_ext.tracing.values.tensor_ops import empty, generic, identity_map, is_one, read_map
 from linalg_ext.tracing.values.trace import at_users_line, running, static_sizes
 from linalg_ext.tracing.values.traced import Number, Traced, current_trace
@@ -32,10 +32,10 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
     shape = broadcast_shapes(name, [operand.shape for operand in tensors])
 
     def whole(*elements: Element) -> Element:
-        given = iter(elements)
+        remaining = iter(elements)
         return body(
             *(
-                next(given)
+                next(remaining)
                 if isinstance(operand, Traced)
                 else constant(operand.value, operand.dtype)
                 for operand in operands
@@ -47,8 +47,8 @@ def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype:
 
 def structured(body: Body, operands: Sequence[Traced], shape: Shape, dtype: DType) -> Traced:
     """Record a parallel op: the element at each place of a shape, by those of operands there."""
-    (found,) = structured_results(lambda *elements: [body(*elements)], operands, shape, [dtype])
-    return found
+    (result,) = structured_results(lambda *elements: [body(*elements)], operands, shape, [dtype])
+    return result
 
 
 def structured_results(
@@ -128,7 +128,7 @@ def _read(operands: Sequence[Traced], shape: Shape) -> tuple[list[ir.Value], lis
 
 
 def materialized(value: Traced) -> Traced:
-    """A value whose tensor has its own shape: views that are only recorded so far are taken."""
+    """Return a value whose tensor has its own shape: pending views are recorded."""
     return Traced(value.value, value.dtype, value.shape)
 
 
@@ -160,11 +160,13 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
                 continue
             if is_one(result[axis], trace):
                 result[axis] = size
-            elif trace is None or not trace.agree(
-                result[axis], size, f"{name} of shapes {' and '.join(map(shape_text, shapes))}"
-            ):
+                continue
+            if same(size, result[axis]):
+                continue
+            call = f"{name} of shapes {' and '.join(map(shape_text, shapes))}"
+            if trace is None or not trace.agree(result[axis], size, call):
                 raise ShapeError(
-                    f"{name} of shapes {' and '.join(map(shape_text, shapes))}",
+                    call,
                     where=caller_location(),
                     expected="shapes that broadcast together as NumPy's do",
                 )
@@ -241,7 +243,7 @@ def gathered(
     shape: Shape,
     places: Callable[[list[Element], list[Element]], Sequence[Element]],
 ) -> Traced:
-    """Elements of a value at computed places, which must be in bounds.
+    """Record elements of a value at computed places, which must be in bounds.
 
     Args:
         value: what is read.
@@ -254,9 +256,9 @@ def gathered(
     rank = ir.ShapedType(source.type).rank
 
     def body(*elements: Element) -> Element:
-        found = places([position(axis) for axis in range(len(shape))], list(elements))
+        indices_of_value = places([position(axis) for axis in range(len(shape))], list(elements))
         indices = [constant(0, INT64)] * rank
-        for place, dim in zip(found, axes, strict=True):
+        for place, dim in zip(indices_of_value, axes, strict=True):
             if dim is not None:
                 indices[dim] = place
         index = ir.IndexType.get()

@@ -76,7 +76,7 @@ class Size:
         return _combine(-self, other, lambda x, y: x + y)
 
     def __neg__(self) -> Any:
-        return _made({atoms: -factor for atoms, factor in self.terms})
+        return _normalized({atoms: -factor for atoms, factor in self.terms})
 
     def __pos__(self) -> Size:
         return self
@@ -90,7 +90,7 @@ class Size:
             for right, y in terms.items():
                 atoms = tuple(sorted((*left, *right), key=str))
                 product[atoms] = product.get(atoms, 0) + x * y
-        return _made(product)
+        return _normalized(product)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -111,7 +111,7 @@ class Size:
         terms = _terms(other)
         if terms is None:
             return NotImplemented
-        answer = same(self, _made(terms))
+        answer = same(self, _normalized(terms))
         if answer is None:
             self._refuse(f"whether {self} == {other}")
         return answer
@@ -159,9 +159,9 @@ class Size:
         shown = " + ".join(_show(atoms, factor) for atoms, factor in self.terms)
         return shown.replace("+ -", "- ") or "0"
 
-    def _refuse(self, what: str) -> NoReturn:
+    def _refuse(self, question: str) -> NoReturn:
         raise TraceError(
-            f"{what} is not known while the function is traced: the size is open",
+            f"{question} is not known while the function is traced: the size is open",
             where=caller_location(),
             hint="trace it for this size alone (no dynamic=True, a number in the spec), or use "
             "lx.loop and lx.cond",
@@ -227,8 +227,8 @@ def same(left: AnySize, right: AnySize) -> bool | None:
 
 def value_of(size: AnySize, sizes: Mapping[str, int]) -> int:
     """Return the number that a size is once its dimensions are known."""
-    found = size.substitute(sizes) if isinstance(size, Size) else size
-    return found if isinstance(found, int) else found.__index__()
+    number = size.substitute(sizes) if isinstance(size, Size) else size
+    return number if isinstance(number, int) else number.__index__()
 
 
 def _terms(value: Any) -> Terms | None:
@@ -239,7 +239,7 @@ def _terms(value: Any) -> Terms | None:
     return None
 
 
-def _made(terms: Terms) -> Any:
+def _normalized(terms: Terms) -> Any:
     terms = {atoms: factor for atoms, factor in terms.items() if factor}
     if not terms:
         return 0
@@ -250,7 +250,7 @@ def _combine(left: AnySize, right: Any, operation: Callable[[int, int], int]) ->
     mine, terms = _terms(left), _terms(right)
     if terms is None or mine is None:
         return NotImplemented
-    return _made({k: operation(mine.get(k, 0), terms.get(k, 0)) for k in {**mine, **terms}})
+    return _normalized({k: operation(mine.get(k, 0), terms.get(k, 0)) for k in {**mine, **terms}})
 
 
 def _divided(sign: str, left: Any, right: Any) -> Any:
@@ -259,8 +259,8 @@ def _divided(sign: str, left: Any, right: Any) -> Any:
         return NotImplemented
     quotient = _exact(terms, divisor)
     if quotient is not None:
-        return _made(quotient) if sign == "//" else 0
-    return Size({(Quotient(sign, _made(terms), _made(divisor)),): 1})
+        return _normalized(quotient) if sign == "//" else 0
+    return Size({(Quotient(sign, _normalized(terms), _normalized(divisor)),): 1})
 
 
 def _exact(terms: Terms, divisor: Terms) -> Terms | None:
@@ -268,7 +268,7 @@ def _exact(terms: Terms, divisor: Terms) -> Terms | None:
     if len(divisor) != 1:
         return {(): 1} if terms == divisor and terms else None
     ((atoms, factor),) = divisor.items()
-    found: Terms = {}
+    quotient: Terms = {}
     for own, number in terms.items():
         left = list(own)
         for atom in atoms:
@@ -277,8 +277,8 @@ def _exact(terms: Terms, divisor: Terms) -> Terms | None:
             left.remove(atom)
         if number % factor:
             return None
-        found[tuple(left)] = number // factor
-    return found
+        quotient[tuple(left)] = number // factor
+    return quotient
 
 
 def _show(atoms: tuple[Atom, ...], factor: int) -> str:

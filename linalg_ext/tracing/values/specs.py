@@ -42,8 +42,8 @@ class ShapeDtype:
                     expected="integers of 0 or more, or lx.Dim(name)",
                 )
         try:
-            found = dtype_named(dtype)
-            by_dtype(found)
+            known = dtype_named(dtype)
+            by_dtype(known)
         except TypeError as error:
             raise DTypeError(
                 f"ShapeDtype with dtype {dtype!r}",
@@ -54,7 +54,7 @@ class ShapeDtype:
         object.__setattr__(
             self, "shape", tuple(s if isinstance(s, Size) else int(s) for s in sizes)
         )
-        object.__setattr__(self, "dtype", found)
+        object.__setattr__(self, "dtype", known)
 
     def __repr__(self) -> str:
         return f"ShapeDtype({self.shape}, {self.dtype})"

@@ -70,18 +70,18 @@ def spread(
     axes: Sequence[int | None],
     shape: Shape,
     dtype: DType,
-    wanted: DType,
+    target: DType,
 ) -> ir.Value:
-    """Build a tensor of a shape: another of a dtype, read by axes and cast to `wanted`."""
+    """Build a tensor of a shape: another of a dtype, read by axes and cast to `target`."""
     with at_users_line():
         maps = [read_map(source, axes, shape, shape), identity_map(len(shape))]
         (value,) = generic(
             trace,
             [source],
-            [empty(shape, wanted)],
+            [empty(shape, target)],
             maps,
             ["parallel"] * len(shape),
-            lambda arguments: [Element(arguments[0], dtype).to(wanted)],
+            lambda arguments: [Element(arguments[0], dtype).to(target)],
         )
     return value
 
@@ -104,35 +104,37 @@ def empty(shape: Shape, dtype: DType) -> ir.Value:
 
 def is_one(size: AnySize, trace: Trace | None) -> bool:
     """Return True where a size is known to be 1."""
-    size = trace.resolved(size) if trace else size
-    return not isinstance(size, Size) and size == 1
+    if not isinstance(size, Size):
+        return size == 1
+    resolved = trace.resolved(size) if trace else size
+    return not isinstance(resolved, Size) and resolved == 1
 
 
 Groups = list[tuple[list[int], list[int]]]
 
 
-def reshaped_tensor(value: ir.Value, shape: Shape, wanted: Shape) -> ir.Value:
-    """A tensor of `shape` as one of `wanted`, which has as many elements, in row-major order."""
-    if any(same(size, 0) for size in (*shape, *wanted)):
+def reshaped_tensor(value: ir.Value, shape: Shape, target: Shape) -> ir.Value:
+    """Return a tensor of one shape as one of the target shape, which has as many elements."""
+    if any(same(size, 0) for size in (*shape, *target)):
         # Open sizes beside it say nothing of each other: there are no elements to be kept.
-        return _without_elements(value, wanted)
-    groups = matched(shape, wanted)
+        return _without_elements(value, target)
+    groups = matched(shape, target)
     middle = tuple(_product(shape, own) for own, _ in groups)
     with at_users_line():
         if len(middle) < len(shape):
             collapsed = [own for own, _ in groups]
             value = tensor.CollapseShapeOp(_type(value, middle), value, collapsed).result
-        if len(middle) < len(wanted):
+        if len(middle) < len(target):
             expanded = [new for _, new in groups]
-            value = _expand(value, expanded, wanted)
+            value = _expand(value, expanded, target)
         return value
 
 
-def _without_elements(value: ir.Value, wanted: Shape) -> ir.Value:
+def _without_elements(value: ir.Value, target: Shape) -> ir.Value:
     trace = running()
     sizes: list[Any] = [
         trace.value(size) if trace and isinstance(trace.resolved(size), Size) else size
-        for size in wanted
+        for size in target
     ]
     with at_users_line():
         element = ir.ShapedType(value.type).element_type
@@ -140,12 +142,12 @@ def _without_elements(value: ir.Value, wanted: Shape) -> ir.Value:
     return result
 
 
-def _expand(value: ir.Value, groups: Sequence[Sequence[int]], wanted: Shape) -> ir.Value:
-    sizes = static_sizes(wanted)
+def _expand(value: ir.Value, groups: Sequence[Sequence[int]], target: Shape) -> ir.Value:
+    sizes = static_sizes(target)
     trace = running()
     open_sizes = [
         trace.value(size)
-        for size in wanted
+        for size in target
         if trace is not None and isinstance(trace.resolved(size), Size)
     ]
     # An axis that is expanded has a known size where all of its parts have, and no other.
@@ -153,14 +155,14 @@ def _expand(value: ir.Value, groups: Sequence[Sequence[int]], wanted: Shape) -> 
         [_static_product(sizes, group) for group in groups], ir.ShapedType(value.type).element_type
     )
     result: ir.Value = tensor.ExpandShapeOp(
-        _type(value, wanted), as_type(value, source), groups, open_sizes, sizes
+        _type(value, target), as_type(value, source), groups, open_sizes, sizes
     ).result
     return result
 
 
-def as_type(value: ir.Value, wanted: ir.Type) -> ir.Value:
+def as_type(value: ir.Value, target: ir.Type) -> ir.Value:
     """Cast a tensor to a type that says more of its sizes, or less, at the insertion point."""
-    result: ir.Value = value if value.type == wanted else tensor.CastOp(wanted, value).result
+    result: ir.Value = value if value.type == target else tensor.CastOp(target, value).result
     return result
 
 
@@ -174,34 +176,34 @@ def _type(value: ir.Value, shape: Shape) -> ir.Type:
     return ir.RankedTensorType.get(static_sizes(shape), ir.ShapedType(value.type).element_type)
 
 
-def matched(shape: Shape, wanted: Shape) -> Groups:
+def matched(shape: Shape, target: Shape) -> Groups:
     """Return the finest pairs of groups of axes, one of each shape, that have as many elements.
 
     Axes of size 1 belong to a group beside them; without such a group, all go to no group.
     """
-    if not shape or not wanted:
+    if not shape or not target:
         return []
     groups: Groups = []
     left = right = 0
-    while left < len(shape) or right < len(wanted):
+    while left < len(shape) or right < len(target):
         own, new = [left], [right]
-        if left == len(shape) or right == len(wanted):
+        if left == len(shape) or right == len(target):
             # Only ones are left on one side: they go with the last group.
             groups[-1][0].extend(range(left, len(shape)))
-            groups[-1][1].extend(range(right, len(wanted)))
+            groups[-1][1].extend(range(right, len(target)))
             break
-        x, y = shape[left], wanted[right]
+        x, y = shape[left], target[right]
         left, right = left + 1, right + 1
         while same(x, y) is not True:
-            step = _next(x, y, left < len(shape), right < len(wanted))
+            step = _next(x, y, left < len(shape), right < len(target))
             if step == "left":
                 own.append(left)
                 x, left = x * shape[left], left + 1
             elif step == "right":
                 new.append(right)
-                y, right = y * wanted[right], right + 1
+                y, right = y * target[right], right + 1
             else:
-                return [(list(range(len(shape))), list(range(len(wanted))))]
+                return [(list(range(len(shape))), list(range(len(target))))]
         groups.append((own, new))
     return groups
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.errors import SourceLocation, caller_location
+from linalg_ext.errors import SourceLocation, caller_location, users_frame
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import integer_constant
@@ -26,14 +26,14 @@ class Demand:
     Attributes:
         left, right: the sizes.
         sign: `==` or `>=`.
-        what: what needs them to: `"add of shapes (m, 3) and (n, 3)"`.
+        operation: the operation that needs them to: `"add of shapes (m, 3) and (n, 3)"`.
         where: the line that does.
     """
 
     left: AnySize
     right: AnySize
     sign: str
-    what: str
+    operation: str
     where: SourceLocation | None
 
 
@@ -60,10 +60,10 @@ class Trace:
 
     def element(self, dtype: DType) -> ir.Type:
         """Return the element type for a dtype."""
-        found = self._elements.get(dtype)
-        if found is None:
-            found = self._elements[dtype] = ir.Type.parse(by_dtype(dtype).mlir)
-        return found
+        element = self._elements.get(dtype)
+        if element is None:
+            element = self._elements[dtype] = ir.Type.parse(by_dtype(dtype).mlir)
+        return element
 
     def iterator(self, kind: str) -> ir.Attribute:
         """Return the attribute for `parallel` or `reduction`."""
@@ -87,7 +87,7 @@ class Trace:
             size = size.substitute(self.known)
         return size
 
-    def agree(self, left: AnySize, right: AnySize, what: str) -> bool:
+    def agree(self, left: AnySize, right: AnySize, operation: str) -> bool:
         """Return whether two sizes may be equal; where a call alone tells, it is demanded of the
         call.
         """
@@ -95,22 +95,22 @@ class Trace:
         answer = same(left, right)
         if answer is not None:
             return answer
-        self.demands.append(Demand(left, right, "==", what, caller_location()))
-        for one, other in ((left, right), (right, left)):
-            name = one.name if isinstance(one, Size) else None
+        self.demands.append(Demand(left, right, "==", operation, caller_location()))
+        for size, other in ((left, right), (right, left)):
+            name = size.name if isinstance(size, Size) else None
             if name is not None and not (isinstance(other, Size) and name in other.names):
                 self.known[name] = other
                 break
         return True
 
-    def at_least(self, left: AnySize, right: AnySize, what: str) -> bool:
+    def at_least(self, left: AnySize, right: AnySize, operation: str) -> bool:
         """Return whether a size can be at least another; a demand on the call where it decides."""
         difference = self.resolved(left) - self.resolved(right)
         if not isinstance(difference, Size):
             return difference >= 0
         # A size is not negative, and so is no sum of sizes.
         if any(factor < 0 for _, factor in difference.terms):
-            self.demands.append(Demand(left, right, ">=", what, caller_location()))
+            self.demands.append(Demand(left, right, ">=", operation, caller_location()))
         return True
 
     def value(self, size: AnySize) -> ir.Value:
@@ -163,22 +163,26 @@ def untraced() -> Iterator[None]:
         _current.reset(token)
 
 
-def running() -> Trace | None:
-    """Return the trace that runs in this thread, if one does."""
-    return _current.get()
+running: Callable[[], Trace | None] = _current.get
+"""Return the trace that runs in this thread, if one does."""
 
 
 def at_users_line() -> AbstractContextManager[Any]:
     """Build ops with the user's line for their location, in the block under `with`."""
-    place = caller_location()
-    if place is None or _current.get() is None:
+    frame = users_frame()
+    if frame is None or running() is None:
         return nullcontext()
-    return ir.Location.file(place.file, place.line, 0)
+    location: AbstractContextManager[Any] = ir.Location.file(
+        frame.f_code.co_filename, frame.f_lineno, 0
+    )
+    return location
 
 
 def static_sizes(shape: Sequence[AnySize]) -> list[int]:
     """Return a shape as MLIR types have it: open sizes by the bindings' mark."""
-    trace = _current.get()
+    trace = running()
     sizes = [trace.resolved(size) if trace else size for size in shape]
+    if not any(isinstance(size, Size) for size in sizes):
+        return cast("list[int]", sizes)
     open_size: Any = ir.ShapedType.get_dynamic_size()
     return [open_size if isinstance(size, Size) else size for size in sizes]

@@ -107,12 +107,12 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return int(self.dtype.itemsize)
 
     @property
     def nbytes(self) -> Any:
-        """Bytes of all elements."""
+        """Return the bytes of all elements."""
         return self.size * self.itemsize
 
     @property
@@ -137,7 +137,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     @property
     def flat(self) -> Flat:
-        """The elements in a row: `x.flat[3]`, `x.flat[::2] = 0`, `for each in x.flat`."""
+        """Return the elements in a row: `x.flat[3]`, `x.flat[::2] = 0`, `for each in x.flat`."""
         return Flat(self)
 
     @property
@@ -170,12 +170,12 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Traced:
         """Return the elements cast; NumPy's keywords about memory mean nothing here."""
         value = cast("Traced", self)
-        trace, wanted = current_trace([value]), as_dtype(dtype)
-        if wanted == value.dtype and value.weak is None:
+        trace, target = current_trace([value]), as_dtype(dtype)
+        if target == value.dtype and value.weak is None:
             return value.apart()
         shape = value.shape
-        tensor = spread(trace, value.tensor, value.axes, shape, value.dtype, wanted)
-        return Traced(tensor, wanted, shape)
+        tensor = spread(trace, value.tensor, value.axes, shape, value.dtype, target)
+        return Traced(tensor, target, shape)
 
     def view(self, dtype: Any = None) -> Traced:
         """`numpy.ndarray.view`: the same memory, read as another dtype."""
@@ -201,22 +201,24 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return xp.ravel(self, order=order).apart()
 
     def swapaxes(self, axis1: int, axis2: int) -> Traced:
-        """Two axes exchanged."""
+        """Return two axes exchanged."""
         return xp.swapaxes(self, axis1, axis2)
 
     def copy(self, order: str = "C") -> Traced:
         """Another array with the same values."""
-        found = xp.copy(self)
-        found.is_in_rows = order == "C"
-        return found
+        array = xp.copy(self)
+        array.is_in_rows = order == "C"
+        return array
 
     def dot(self, other: Any) -> Traced:
         """`numpy.dot`."""
         return xp.dot(self, other)
 
     def conj(self) -> Traced:
-        """The complex conjugate; a real value itself, as booleans are, of which NumPy's function
-        makes integers."""
+        """Return the complex conjugate; a real value itself.
+
+        NumPy's function would make integers of booleans.
+        """
         return xp.conjugate(self) if self.dtype.kind == "c" else cast("Traced", self)
 
     conjugate = conj
@@ -361,11 +363,11 @@ class Part:
         self._index = index
 
     def set(self, values: Any) -> Traced:
-        """The array with other values there; where an index names a place twice, with the last."""
+        """Return the array with other values there, the last one for a place named twice."""
         return self._become(lambda _, new: new, values)
 
     def add(self, values: Any) -> Traced:
-        """The array with values added there, once for each time that an index names the place."""
+        """Return the array with values added there, once each time that an index names a place."""
         return self._become(np.add, values)
 
     def multiply(self, values: Any) -> Traced:
@@ -484,9 +486,9 @@ class Traced(ArrayMethods):
         for dim, size in zip(self.axes, static_sizes(self.shape), strict=True):
             if dim is not None and kind.is_dynamic_dim(dim):
                 sizes[dim] = size
-        wanted = ir.RankedTensorType.get(sizes, kind.element_type)
+        resolved = ir.RankedTensorType.get(sizes, kind.element_type)
         with at_users_line():
-            return as_type(self._tensor, wanted)
+            return as_type(self._tensor, resolved)
 
     @property
     def value(self) -> ir.Value:
@@ -516,17 +518,17 @@ class Traced(ArrayMethods):
     def shows(self, base: Traced, view: View) -> Traced:
         """Be a view of another array from now on."""
         self.base, self.base_view = base, view
-        base._views = [each for each in base._views if each() is not None]
+        base._views = [view_of_base for view_of_base in base._views if view_of_base() is not None]
         base._views.append(weakref.ref(self))
         return self
 
     def scalar(self, place: tuple[int, ...], make: Callable[[], Traced]) -> Traced:
         """Return the scalar at a place: one value for `x[0]`, however often that is written."""
         _check(self)
-        found = self._scalars.get(place)
-        if found is None or self._trace is None or found._region not in self._trace.regions:
-            found = self._scalars[place] = make()
-        return found
+        scalar = self._scalars.get(place)
+        if scalar is None or self._trace is None or scalar._region not in self._trace.regions:
+            scalar = self._scalars[place] = make()
+        return scalar
 
     def apart(self) -> Traced:
         """Return the same values as an array by itself, which shares no memory."""
@@ -571,7 +573,7 @@ class Traced(ArrayMethods):
         self.weak = None
         self._scalars.clear()
         regions = self._trace.regions if self._trace is not None else ()
-        for shown in [each() for each in self._views]:
+        for shown in [reference() for reference in self._views]:
             if shown is not None and shown._region in regions:
                 shown._take_from(self)
 

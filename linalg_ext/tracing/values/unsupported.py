@@ -107,9 +107,9 @@ class Unrecorded:
     __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
 
 
-def refuse(what: str, hint: str) -> NoReturn:
+def refuse(fact: str, hint: str) -> NoReturn:
     """Raise a TraceError at the user's line."""
-    raise TraceError(what, where=caller_location(), hint=hint)
+    raise TraceError(fact, where=caller_location(), hint=hint)
 
 
 _INSTEAD = {
@@ -228,7 +228,7 @@ def _instead_of(node: ast.expr) -> str | None:
         case ast.UnaryOp(ast.Not(), operand):
             return f"np.logical_not({ast.unparse(operand)})"
         case ast.Call(ast.Name(name), [_, _, *_] as given, []) if name in _WIDE:
-            return _folded(f"np.{_WIDE[name]}", [ast.unparse(each) for each in given])
+            return _folded(f"np.{_WIDE[name]}", [ast.unparse(argument) for argument in given])
         case ast.Call(ast.Name(name), [given]) if name in _WIDE:
             return f"np.{name}({ast.unparse(given)})"
         case ast.Call(ast.Attribute(ast.Name("math"), name) | ast.Name(name), given):
