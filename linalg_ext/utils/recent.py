@@ -30,7 +30,7 @@ class CallCache(OrderedDict[Key, Value]):
         return value
 
 
-Object = TypeVar("Thing")
+Object = TypeVar("Object")
 
 
 class Arrivals(Generic[Object]):
