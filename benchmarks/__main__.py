@@ -32,6 +32,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
@@ -60,7 +61,7 @@ OUTPUT = Path("bench-out")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for; the worst of the parts' exit codes."""
+    """Run the parts of the command line; return the worst of their exit codes."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
@@ -74,86 +75,62 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder for results")
     parser.add_argument("--models", action="store_true", help="of versus: the models, too")
-    given = parser.parse_args(arguments)
-    if given.part == "versus":
-        if not given.words:
+    options = parser.parse_args(arguments)
+    if options.part == "versus":
+        if not options.words:
             parser.error("versus which commit? For example: python -m benchmarks versus HEAD~1")
         from benchmarks import versus
 
-        return versus.run(given.words[0], given.words[1:], models=given.models)
-    parts: Sequence[str] = ALL if given.part is None else (given.part,)
-    words = list(given.words)
-    if given.part is not None and given.part not in PARTS:
-        parts, words = ("bars", "library"), [given.part, *words]
+        return versus.run(options.words[0], options.words[1:], models=options.models)
+    parts: Sequence[str] = ALL if options.part is None else (options.part,)
+    words = list(options.words)
+    if options.part is not None and options.part not in PARTS:
+        parts, words = ("bars", "library"), [options.part, *words]
     Console().print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    return max([_run(part, words, given.quick, given.output, given.threads) for part in parts])
+    return max([_run(part, words, options) for part in parts])
 
 
-def _run(part: str, words: list[str], quick: bool, output: Path, threads: int | None) -> int:
-    if part == "limits":
-        from benchmarks import limits
-
-        Console().print(limits.table())
-        return 0
-    if part == "scaling":
-        from benchmarks import scaling
-
-        Console().print(scaling.table(words))
-        return 0
-    if part == "fusion":
-        from benchmarks import fusion
-
-        return fusion.run(quick=quick)
-    if part == "grouping":
-        from benchmarks import grouping
-
-        return grouping.run(words, quick=quick)
-    if part == "grouping-cost":
-        from benchmarks import grouping_cost
-
-        return grouping_cost.run(words, quick=quick, threads=threads or 1)
-    if part == "library":
-        from benchmarks import library
-
-        return library.run(words, quick=quick)
-    if part == "calls":
-        from benchmarks import calls
-
-        return calls.run(quick=quick)
-    if part == "compiling":
-        from benchmarks import compiling
-
-        for table in compiling.tables(words, quick=quick):
-            Console().print(table)
-        return 0
-    if part == "starting":
-        from benchmarks import starting
-
-        Console().print(starting.table(quick=quick))
-        return 0
-    if part == "accuracy":
-        from benchmarks import accuracy
-
-        return accuracy.run(words, quick=quick, output=output)
-    if part == "instructions":
-        from benchmarks import instructions
-
-        return instructions.run(words)
-    # In processes of their own: how many threads a peer uses is settled when it is loaded.
-    if part == "contractions":
-        return subprocess.run([sys.executable, "-m", "benchmarks.contractions", *words]).returncode
-    if part == "models":
-        flags = [*(["--quick"] if quick else []), *([f"--threads={threads}"] if threads else [])]
-        return subprocess.run(
-            [sys.executable, "-m", "benchmarks.models", *words, *flags]
-        ).returncode
-    output.mkdir(parents=True, exist_ok=True)
-    named = [f"--{kind}={output / 'bars'}.{ending}" for kind, ending in _FILES.items()]
-    command = [sys.executable, "-m", "benchmarks.bars", *words, *named]
-    return subprocess.run([*command, "--limits", *(["--quick"] if quick else [])]).returncode
+def _run(part: str, words: list[str], options: argparse.Namespace) -> int:
+    if part in ("bars", "contractions", "models"):
+        return _in_a_process(part, words, options)
+    quick = options.quick
+    module = import_module(f"benchmarks.{part.replace('-', '_')}")
+    match part:
+        case "limits":
+            tables = [module.table()]
+        case "scaling":
+            tables = [module.table(words)]
+        case "starting":
+            tables = [module.table(quick=quick)]
+        case "compiling":
+            tables = module.tables(words, quick=quick)
+        case "fusion" | "calls":
+            return int(module.run(quick=quick))
+        case "grouping" | "library":
+            return int(module.run(words, quick=quick))
+        case "grouping-cost":
+            return int(module.run(words, quick=quick, threads=options.threads or 1))
+        case "accuracy":
+            return int(module.run(words, quick=quick, output=options.output))
+        case _:
+            return int(module.run(words))
+    for table in tables:
+        Console().print(table)
+    return 0
 
 
-_FILES = {"json": "json", "markdown": "md", "plot": "png"}
+def _in_a_process(part: str, words: list[str], options: argparse.Namespace) -> int:
+    """Run a part whose peers fix their number of threads when they are loaded."""
+    flags = ["--quick"] if options.quick and part != "contractions" else []
+    if part == "bars":
+        output: Path = options.output
+        output.mkdir(parents=True, exist_ok=True)
+        files = {"json": "bars.json", "markdown": "bars.md", "plot": "bars.png"}
+        flags += ["--limits", *(f"--{kind}={output / name}" for kind, name in files.items())]
+    elif part == "models" and options.threads:
+        flags.append(f"--threads={options.threads}")
+    return subprocess.run([sys.executable, "-m", f"benchmarks.{part}", *words, *flags]).returncode
+
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

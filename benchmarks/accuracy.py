@@ -37,17 +37,17 @@ UNIT = 2.0**-23
 LIBRARIES = ("ours", "numpy", "torch", "jax")
 _SEEDS, _OFFSETS = (0, 1, 2), (0, 1000)
 _MANY = 1_000_000
-"""Elements beyond which one seed does: an error that is left is that of many draws."""
+"""Elements beyond which one seed is enough: their error averages many draws already."""
 _CHUNK = 1 << 20
 """Elements that are converted to f64 at once."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduction, and what is exact.
+    """A reduction and its exact result.
 
     Attributes:
-        name: what the table calls it.
+        name: that of the table.
         exact: of arrays of f32, in f64.
         functions: for each library, of arrays of its own; ours is jitted.
         shapes: of the operands, for a count of elements.
@@ -59,26 +59,26 @@ class Reduction:
     shapes: Callable[[int], Sequence[tuple[int, ...]]] = lambda n: [(n,)]
 
 
-def largest_error(found: Any, exact: Any) -> float:
+def largest_error(result: Any, exact: Any) -> float:
     """The largest relative error, in units of the last place of 1."""
     exact = np.asarray(exact)
     worst = 0.0
     for start in range(0, max(1, len(exact) if exact.ndim else 1), _CHUNK):
         part = np.s_[start : start + _CHUNK] if exact.ndim else ()
-        got, right = np.asarray(found)[part].astype(np.float64), exact[part]
+        got, right = np.asarray(result)[part].astype(np.float64), exact[part]
         worst = max(worst, float(np.max(np.abs(got - right) / np.abs(right))))
     return worst / UNIT
 
 
-def is_worse(ours: float, others: Sequence[float]) -> bool:
-    """Return whether an error is more than twice the least of others, and of one unit."""
-    return bool(others) and ours > 2 * max(1.0, min(others))
+def is_worse(ours: float, peer_errors: Sequence[float]) -> bool:
+    """Return whether an error is more than two units and more than twice the least of the peers."""
+    return bool(peer_errors) and ours > 2 * max(1.0, min(peer_errors))
 
 
 def errors(reduction: Reduction, size: int, seeds: Sequence[int]) -> dict[str, float]:
     """The largest error of each library that is installed."""
     jitted = lx.jit(reduction.functions["ours"])
-    found: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for seed in seeds:
         for offset in _OFFSETS:
             draw = np.random.default_rng(seed)
@@ -96,8 +96,8 @@ def errors(reduction: Reduction, size: int, seeds: Sequence[int]) -> dict[str, f
                     work = peers.work(name, reduction.functions, arrays)
                     result = None if work is None else work()
                 if result is not None:
-                    found[name] = max(found.get(name, 0.0), largest_error(result, exact))
-    return found
+                    largest[name] = max(largest.get(name, 0.0), largest_error(result, exact))
+    return largest
 
 
 def run(words: Sequence[str], *, quick: bool, output: Path) -> int:
@@ -109,8 +109,8 @@ def run(words: Sequence[str], *, quick: bool, output: Path) -> int:
             continue
         columns = [errors(reduction, size, seeds if size <= _MANY else seeds[:1]) for size in sizes]
         for size, column in zip(sizes, columns, strict=True):
-            others = [error for name, error in column.items() if name != "ours"]
-            if is_worse(column["ours"], others):
+            peer_errors = [error for name, error in column.items() if name != "ours"]
+            if is_worse(column["ours"], peer_errors):
                 worse.append(f"{reduction.name} of {size:,}")
         for name in LIBRARIES:
             if name in columns[0]:
@@ -120,8 +120,8 @@ def run(words: Sequence[str], *, quick: bool, output: Path) -> int:
                 console.print(lines[-1], markup=False, highlight=False, soft_wrap=True)
     output.mkdir(parents=True, exist_ok=True)
     (output / "accuracy.md").write_text("\n".join(lines) + "\n")
-    for each in worse:
-        console.print(f"worse than a peer: {each}")
+    for case in worse:
+        console.print(f"worse than a peer: {case}")
     return int(bool(worse))
 
 
@@ -152,7 +152,7 @@ def _sum_of(function: Callable[..., Any], *arrays: Array) -> float:
 
 def _variance(x: Array) -> float:
     mean = _sum(x) / x.size
-    return _sum_of(lambda each: (each - mean) ** 2, x) / x.size
+    return _sum_of(lambda values: (values - mean) ** 2, x) / x.size
 
 
 def _columns(function: Callable[[Array], float], x: Array) -> Array:
@@ -164,29 +164,29 @@ def _dot(x: Array, y: Array) -> float:
 
 
 def _product(x: Array, y: Array) -> Array:
-    rows, columns = ([np.ascontiguousarray(each) for each in many] for many in (x, y.T))
-    return np.array([[_dot(row, column) for column in columns] for row in rows])
+    columns = [np.ascontiguousarray(column) for column in y.T]
+    return np.array([[_dot(row, column) for column in columns] for row in x])
 
 
 def _softmax(x: Array) -> Array:
     largest = float(x.max())
-    total = _sum_of(lambda each: np.exp(each - largest), x)
-    found: Array = np.exp(x.astype(np.float64) - largest) / total
-    return found
+    total = _sum_of(lambda values: np.exp(values - largest), x)
+    result: Array = np.exp(x.astype(np.float64) - largest) / total
+    return result
 
 
 def _running(x: Array) -> Array:
-    found = np.empty(x.size)
+    sums = np.empty(x.size)
     before = 0.0
     for at in range(0, x.size, _CHUNK):
         part = x[at : at + _CHUNK]
-        found[at : at + _CHUNK] = before + np.cumsum(part, dtype=np.float64)
+        sums[at : at + _CHUNK] = before + np.cumsum(part, dtype=np.float64)
         before = math.fsum([before, float(part.sum(dtype=np.float64))])
-    return found
+    return sums
 
 
 def _alike(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """One text for all libraries."""
+    """Return one function for all libraries."""
     return dict.fromkeys(LIBRARIES, function)
 
 
@@ -196,7 +196,7 @@ def _traced_softmax(x: Any) -> Any:
 
 
 def all_reductions() -> Iterator[Reduction]:
-    """Those of the table."""
+    """Yield the reductions of the table."""
     rows: Callable[[int], Sequence[tuple[int, ...]]] = lambda n: [(n // 2, 2)]  # noqa: E731
     wide: Callable[[int], Sequence[tuple[int, ...]]] = lambda n: [(n // 100, 100)]  # noqa: E731
     yield Reduction("sum", _sum, _alike(lambda x: x.sum()))

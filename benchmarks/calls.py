@@ -58,8 +58,8 @@ class Layer:
 
 
 def _total(values: Any) -> Any:
-    first, *others = values
-    for other in others:
+    first, *rest = values
+    for other in rest:
         first = first + other
     return first
 
@@ -96,18 +96,18 @@ def _operators() -> dict[str, Work]:
 
 
 def _functions() -> dict[str, Work]:
-    """Jitted functions, and what they are compiled to."""
+    """Jitted functions and their kernels."""
     add = lx.jit(lambda x, y: x + y)
     scaled = lx.jit(lambda x, n: x * n, static_argnames="n")
     of_two = lx.jit(lambda p: p["a"] + p["b"])
     of_dict = lx.jit(lambda p: _total(p.values()))
     of_tuple = lx.jit(_total)
     of_layer = lx.jit(lambda p: _total(vars(p).values()))
-    of_layers = lx.jit(lambda p: _total(leaf for each in p for leaf in (each["w"], each["b"])))
+    of_layers = lx.jit(lambda p: _total(leaf for weights in p for leaf in weights.values()))
     boxed = lx.jit(lambda x: {"sum": x + x, "parts": (x * x, x)})
     a, b, out = (np.ones(4, np.float32) for _ in range(3))
     two, ten = {"a": a, "b": b}, [np.ones(4, np.float32) for _ in range(10)]
-    named, layer = {f"w{at}": each for at, each in enumerate(ten)}, Layer(*ten)
+    named, layer = {f"w{at}": array for at, array in enumerate(ten)}, Layer(*ten)
     row, layers = tuple(ten), [{"w": a, "b": b} for _ in range(5)]
     compiled, from_dict = add.lower(a, b).compile(), of_dict.lower(named).compile()
     return {
@@ -129,14 +129,14 @@ def _functions() -> dict[str, Work]:
 
 
 def through_python() -> dict[str, Work]:
-    """Calls that native code does not answer: others before it is there, and these always."""
+    """Return calls through Python: those before the native caller is there, and uncommon ones."""
     kernel = lx.compile(ADD)
     add, open_add = lx.jit(lambda x, y: x + y), lx.jit(lambda x, y: x + y, dynamic=True)
     of_dict = lx.jit(lambda p: _total(p.values()))
     a, b = (np.ones(4, np.float32) for _ in range(2))
     named = {f"w{at}": np.ones(4, np.float32) for at in range(10)}
     strided = np.ones(8, np.float32)[::2]
-    found: dict[str, Work] = {
+    works: dict[str, Work] = {
         "kernel(a, b), before": lambda: kernel.__call__(a, b),
         "lx.ops.add(a, b), before": lambda: lx.ops.add.__call__(a, b),
         "jitted(a, b), before": lambda: add.__call__(a, b),
@@ -149,14 +149,14 @@ def through_python() -> dict[str, Work]:
 
         net = lx.from_torch(torch.nn.ReLU().eval(), (torch.ones(4),))
         tensor = torch.ones(4)
-        found["lx.from_torch(model, (x,)), called (x)"] = lambda: net(tensor)
+        works["lx.from_torch(model, (x,)), called (x)"] = lambda: net(tensor)
     if find_spec("jax"):
         import jax.numpy as jnp
 
         function, array = lx.from_jax(lambda x: x + 1, jnp.asarray(a)), jnp.asarray(a)
-        found["lx.from_jax(fn, x), called (x), an array of JAX's"] = lambda: function(array)
-        found["lx.from_jax(fn, x), called (a)"] = lambda: function(a)
-    return found
+        works["lx.from_jax(fn, x), called (x), an array of JAX's"] = lambda: function(array)
+        works["lx.from_jax(fn, x), called (a)"] = lambda: function(a)
+    return works
 
 
 def run(*, quick: bool = False) -> int:
@@ -194,8 +194,8 @@ def _single(works: dict[str, Work], rounds: int) -> Table:
             quickest[name] = min(quickest[name], _seconds(work, calls) / calls)
     table = Table("call", "ns", f"of {_BAR}", box=None)
     empty, bar = quickest.pop(""), quickest[_BAR]
-    for name, found in quickest.items():
-        took = found - empty
+    for name, seconds in quickest.items():
+        took = seconds - empty
         table.add_row(name.replace("[", r"\["), f"{1e9 * took:.0f}", f"{took / (bar - empty):.2f}")
     return table
 

@@ -36,14 +36,9 @@ class Budget:
 
 
 def _compiling(name: str) -> Work:
-    made: list[Work] = []
-
-    def work() -> object:
-        if not made:
-            made.append(compiling.WORKS[name]())
-        return made[0]()
-
-    return work
+    """Return work that is made by its first call."""
+    make = cache(compiling.WORKS[name])
+    return lambda: make()()
 
 
 _LARGE = 1 << 24

@@ -116,8 +116,8 @@ def _layer(xp: Any, x: Any, *weights: Any) -> Any:
         return xp.transpose(split, (1, 0, 2))
 
     scores = heads(wq) @ xp.swapaxes(heads(wk), 1, 2) * (columns // _HEADS) ** -0.5
-    seen = xp.transpose(_softmax(xp, scores) @ heads(wv), (1, 0, 2))
-    x = x + xp.reshape(seen, (rows, columns)) @ wo
+    attended = xp.transpose(_softmax(xp, scores) @ heads(wv), (1, 0, 2))
+    x = x + xp.reshape(attended, (rows, columns)) @ wo
     wide = _layer_norm(xp, x, last_scale, last_shift) @ w + b
     gelu = 0.5 * wide * (1 + xp.tanh(0.7978845608 * (wide + 0.044715 * wide * wide * wide)))
     return x + gelu @ v + c
@@ -184,23 +184,23 @@ class Times(NamedTuple):
 def compile_anew(case: Case) -> None:
     """Trace and compile a case as its first call does."""
     arrays = [np.empty(shape, np.float32) for shape in case.shapes]
-    lx.jit(lambda *given: case.function(np, *given)).explain(*arrays)
+    lx.jit(lambda *operands: case.function(np, *operands)).explain(*arrays)
 
 
 def _measured(case: Case, passes: Seconds) -> Times:
     """Compile once, with the time of each pass added to `passes`."""
     start = time.process_time()
     with (
-        timed_passes() as found,
+        timed_passes() as pass_times,
         _timed(recording, "record") as tracing,
         _timed(Engine, "__init__", "function") as code,
     ):
         compile_anew(case)
     total = time.process_time() - start
-    for name, seconds in found:
+    for name, seconds in pass_times:
         passes[name] += seconds
-    own = sum(seconds for name, seconds in found if name.startswith("linalg-ext-"))
-    upstream = sum(seconds for _, seconds in found) - own
+    own = sum(seconds for name, seconds in pass_times if name.startswith("linalg-ext-"))
+    upstream = sum(seconds for _, seconds in pass_times) - own
     return Times(total, sum(tracing.values()), own, upstream, sum(code.values()))
 
 
@@ -212,10 +212,10 @@ def _timed(owner: Any, *names: str) -> Iterator[Seconds]:
     def timed(name: str) -> Any:
         function = getattr(owner, name)
 
-        def measured(*given: Any, **options: Any) -> Any:
+        def measured(*arguments: Any, **options: Any) -> Any:
             start = time.process_time()
             try:
-                return function(*given, **options)
+                return function(*arguments, **options)
             finally:
                 seconds[name] += time.process_time() - start
 
@@ -237,7 +237,7 @@ def _of_jax(case: Case) -> Callable[[], object] | None:
 
     def compile_in_jax() -> object:
         jax.clear_caches()
-        return jax.jit(lambda *given: case.function(jax.numpy, *given)).lower(*arrays).compile()
+        return jax.jit(lambda *xs: case.function(jax.numpy, *xs)).lower(*arrays).compile()
 
     return compile_in_jax
 
@@ -278,8 +278,8 @@ def tables(words: Sequence[str], *, quick: bool = False) -> list[Table]:
             pairs = [
                 (_seconds(partial(compile_anew, case)), theirs and _seconds(theirs)) for _ in rounds
             ]
-            ours = min(one for one, _ in pairs)
-            other = min((two for _, two in pairs if two is not None), default=None)
+            ours = min(seconds for seconds, _ in pairs)
+            other = min((seconds for _, seconds in pairs if seconds is not None), default=None)
             parts = min(_measured(case, passes) for _ in rounds)
             ratios += [] if other is None else [ours / other]
             shown.add_row(

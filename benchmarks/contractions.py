@@ -65,14 +65,14 @@ class Contraction:
     def operands(self) -> list[Array]:
         """Random operands."""
         random = np.random.default_rng(0)
-        found = []
+        arrays = []
         for number, labels in enumerate(self.text.partition("->")[0].split(",")):
             shape = [self.sizes[label] for label in labels]
             if number in self.transposed:
                 shape.reverse()
             array = (random.random(shape) - 0.5).astype(self.dtype)
-            found.append(array.T if number in self.transposed else array)
-        return found
+            arrays.append(array.T if number in self.transposed else array)
+        return arrays
 
 
 def _matmul(m: int, n: int, k: int, **more: Any) -> Contraction:

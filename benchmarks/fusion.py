@@ -100,14 +100,14 @@ def run(*, quick: bool = False) -> int:
 
 
 def moved_bytes(kernel: lx.Kernel) -> int:
-    """The bytes of the buffers of a kernel's code: those of its own are written and read."""
+    """Return the bytes that a kernel moves: its arguments once, its own buffers twice."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(kernel.stages["loops"])
-        made = select(module, lambda op: op.name in ("memref.alloc", "memref.alloca"))
+        allocations = select(module, lambda op: op.name in ("memref.alloc", "memref.alloca"))
         (main,) = select(module, lambda op: op.name == "func.func")
-        given = list(main.regions[0].blocks[0].arguments)
-        own = sum(_bytes(op.results[0].type) for op in made)
-        return 2 * own + sum(_bytes(value.type) for value in given)
+        arguments = list(main.regions[0].blocks[0].arguments)
+        own = sum(_bytes(op.results[0].type) for op in allocations)
+        return 2 * own + sum(_bytes(value.type) for value in arguments)
 
 
 def _bytes(type_: Any) -> int:
@@ -127,7 +127,7 @@ def _torch(arrays: list[Array]) -> Any:
         return None
 
     def chain(table: Any, rows: Any, beside: Any) -> Any:
-        taken = torch.nn.functional.gelu(table[rows[:, 0]])
-        return torch.cat([taken, beside], 1).sum(1)
+        gathered = torch.nn.functional.gelu(table[rows[:, 0]])
+        return torch.cat([gathered, beside], 1).sum(1)
 
     return work("torch", {"torch": chain}, arrays)

@@ -1,4 +1,4 @@
-"""Groupings beside each other: none, upstream's greedy fusion, the pipeline's, what is found.
+"""Groupings beside each other: none, upstream's greedy fusion, the pipeline's, a search's.
 
     python -m benchmarks grouping
     python -m benchmarks grouping softmax       # cases whose name contains a word
@@ -6,7 +6,7 @@
     apart       each op is a group: nothing is fused
     greedy      upstream's fusion of element-wise ops, and each op that it leaves is a group
     pipeline    no groups: what the pipeline fuses of itself
-    found       what `compile(search=Search())` makes of them, by the model alone
+    found       the groups of `compile(search=Search())`, by the model alone
     measured    the same where the best three, upstream's fusion and no groups race in the end
 
 The column `limit` is the greatest speed-up over greedy of any grouping. Its least time is that of
@@ -21,6 +21,7 @@ time is the least of many rounds, in seconds of this thread's work, taken in tur
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ WAYS = ("apart", "greedy", "pipeline", "found", "measured")
 
 @dataclass(frozen=True)
 class Row:
-    """A case: seconds of each way, and of PyTorch where it runs it; the least of any grouping."""
+    """The seconds of a case in each way and in PyTorch, and the least of any grouping."""
 
     name: str
     seconds: dict[str, float]
@@ -110,20 +111,20 @@ def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
     for way in ("found", "measured"):
         for over in ("apart", "greedy", "pipeline"):
             gains = [row.gain(over, way) for row in rows]
-            mean, worst = _geometric_mean(gains), min(gains)
+            mean, worst = statistics.geometric_mean(gains), min(gains)
             console.print(
                 f"{way} / {over}: {mean:.2f} times as fast, in the worst case {worst:.2f}"
             )
             if way == "measured" and over != "apart":
                 missed |= worst < 1 / LOSS or (over == "greedy" and mean < GAIN)
-    limit = _geometric_mean([row.seconds["greedy"] / row.least for row in rows])
+    limit = statistics.geometric_mean(row.seconds["greedy"] / row.least for row in rows)
     console.print(f"limit / greedy: {limit:.2f}, of any grouping at all")
     console.print(f"bars, of what was measured: {GAIN} over greedy; never slower by {LOSS - 1:.0%}")
     return int(missed)
 
 
 def cases() -> Iterator[Case]:
-    """The named functions, those that hand on much, and the modules that are at hand."""
+    """Yield the named functions, those with large intermediates, and the installed modules."""
     yield from functions(
         {name: (FORMULAS[name][0], shapes) for name, shapes in NAMED.items()} | dict(LARGE)
     )
@@ -131,15 +132,15 @@ def cases() -> Iterator[Case]:
 
 
 def measured(case: Case, *, rounds: int) -> Row:
-    """A case in all ways, timed in turn."""
+    """Time a case in all ways, in turn."""
     modules = {"apart": apart(case.module.clone()), "greedy": greedy(case.module.clone())}
     modules["pipeline"] = case.module
-    found = lx.transforms.grouping.search(case.module, model=TargetModel(threads=1))
-    modules["found"] = _compiled(found, case.module)
-    best = lx.transforms.grouping.search(
+    searched = lx.transforms.grouping.search(case.module, model=TargetModel(threads=1))
+    modules["found"] = _compiled(searched, case.module)
+    raced = lx.transforms.grouping.search(
         case.module, model=TargetModel(threads=1), measure=3, trusted=True
     )
-    modules["measured"] = _compiled(best, case.module)
+    modules["measured"] = _compiled(raced, case.module)
     calls: dict[str, Callable[[], object]] = {}
     expected: Any = None
     for way, module in modules.items():
@@ -156,13 +157,13 @@ def measured(case: Case, *, rounds: int) -> Row:
     for _ in range(rounds):
         for way, call in calls.items():
             least[way] = min(least[way], _round(call))
-    groups = len(found.state.groups), len(best.state.groups)
-    return Row(case.name, least, groups, least_seconds(found.state.graph))
+    groups = len(searched.state.groups), len(raced.state.groups)
+    return Row(case.name, least, groups, least_seconds(searched.state.graph))
 
 
-def _compiled(found: Found, module: lx.Module) -> lx.Module:
+def _compiled(grouping: Found, module: lx.Module) -> lx.Module:
     """Return the module that a compilation with a search makes of `module`."""
-    return found.realize(module.clone()) if found.is_worth_it else module
+    return grouping.realize(module.clone()) if grouping.is_worth_it else module
 
 
 def least_seconds(graph: Graph) -> float:
@@ -205,7 +206,7 @@ def table(rows: Sequence[Row]) -> Table:
         times = (row.seconds.get(way) for way in (*WAYS, "torch"))
         shown.add_row(
             row.name[:44],
-            *(f"{1e6 * each:.1f} us" if each else "" for each in times),
+            *(f"{1e6 * seconds:.1f} us" if seconds else "" for seconds in times),
             f"{row.groups[0]}, {row.groups[1]}",
             f"{row.gain('greedy'):.2f}",
             f"{row.seconds['greedy'] / row.least:.2f}",
@@ -250,12 +251,8 @@ def _compare(out: Any, expected: Any) -> None:
         expected if isinstance(expected, tuple) else (expected,),
         strict=True,
     )
-    for one, other in pairs:
-        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
-
-
-def _geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
+    for array, reference in pairs:
+        np.testing.assert_allclose(array, reference, rtol=1e-3, atol=1e-3)
 
 
 def _round(call: Callable[[], object]) -> float:

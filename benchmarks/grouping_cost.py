@@ -86,7 +86,7 @@ MODULES = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A way of grouping a case: what the model says of it, and what calls its kernel."""
+    """A way of grouping a case: its seconds by the model, and a call of its kernel."""
 
     name: str
     cost: float
@@ -113,7 +113,7 @@ def cases(words: Sequence[str] = ()) -> Iterator[Case]:
 
 
 def plans(case: Case, model: TargetModel) -> Iterator[Plan]:
-    """Ways of grouping a case, each compiled."""
+    """Yield ways of grouping a case, each compiled."""
     graph = read_graph(case.module)
     for name, state in [*_states(graph), ("tiled", _tiled(graph, model))]:
         grouped = realize(case.module.clone(), state)
@@ -123,14 +123,14 @@ def plans(case: Case, model: TargetModel) -> Iterator[Plan]:
 
 
 def measured(case: Case, model: TargetModel, *, rounds: int) -> list[Pair]:
-    """The plans of a case, timed in turn on as many threads as the model has."""
+    """Time the plans of a case in turn, on as many threads as the model has."""
     clock = time.thread_time if model.threads == 1 else time.perf_counter
-    made = list(plans(case, model))
-    best = [math.inf] * len(made)
+    compiled = list(plans(case, model))
+    best = [math.inf] * len(compiled)
     for _ in range(rounds):
-        for at, plan in enumerate(made):
+        for at, plan in enumerate(compiled):
             best[at] = min(best[at], _round(plan.call, clock))
-    pairs = zip(made, best, strict=True)
+    pairs = zip(compiled, best, strict=True)
     return [Pair(case.name, plan.name, plan.cost, seconds) for plan, seconds in pairs]
 
 
@@ -178,11 +178,11 @@ def table(pairs: Sequence[Pair]) -> Table:
     return shown
 
 
-def spearman(one: Sequence[float], other: Sequence[float]) -> float:
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's rank correlation, ties at their mean rank; 0 where one of them is constant."""
-    if min(len(set(one)), len(set(other))) < 2:
+    if min(len(set(first)), len(set(second))) < 2:
         return 0.0
-    return statistics.correlation(_ranks(one), _ranks(other))
+    return statistics.correlation(_ranks(first), _ranks(second))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -206,9 +206,9 @@ def _within(pairs: Sequence[Pair]) -> float | None:
 def _factors(pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
     """Return the ratios of plans to the first of their case: by the model, and by the machine."""
     costs, times = [], []
-    for first, *others in _by_case(pairs):
-        costs += [pair.cost / first.cost for pair in others]
-        times += [pair.time / first.time for pair in others]
+    for first, *rest in _by_case(pairs):
+        costs += [pair.cost / first.cost for pair in rest]
+        times += [pair.time / first.time for pair in rest]
     return costs, times
 
 
@@ -243,9 +243,9 @@ def _merge_chains(state: State) -> None:
         if not state.graph.nodes[node].work.is_elementwise or len(users) != 1:
             continue
         (user,) = users
-        one, other = state.parent(node), state.parent(user)
-        if -1 not in (one, other) and state.node(user).work.kind == LOOPS:
-            _try(state, Merge(one, other))
+        producer, consumer = state.parent(node), state.parent(user)
+        if -1 not in (producer, consumer) and state.node(user).work.kind == LOOPS:
+            _try(state, Merge(producer, consumer))
 
 
 def _merge_some(state: State, rng: random.Random, count: int) -> None:

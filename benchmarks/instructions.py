@@ -37,10 +37,9 @@ def hottest(assembly: str) -> Loop:
     Raises:
         ValueError: there is no loop.
     """
-    found = hot_loop(assembly)
-    if found is None:
+    if (numbered_loop := hot_loop(assembly)) is None:
         raise ValueError("the code has no loop")
-    return found[1]
+    return numbered_loop[1]
 
 
 Kernel = tuple[Callable[..., Any], tuple[tuple[int, ...], ...], str]
@@ -92,15 +91,15 @@ def recorded() -> dict[str, Loop]:
 
 def run(words: Sequence[str] = ()) -> int:
     """Print the loops beside those on record; 1 where one has become worse."""
-    known, worse = recorded(), 0
+    record, worse = recorded(), 0
     table = Table("kernel", "instructions", "fused", "loads", "stores", "spills", "each", box=None)
     for name, loop in counted(words).items():
-        before = known.get(name)
+        before = record.get(name)
         is_worse = before is not None and is_regression(loop, before)
         worse |= is_worse
         table.add_row(
             name,
-            *(str(each) for each in (loop.instructions, loop.fused, loop.loads, loop.stores)),
+            *(str(count) for count in (loop.instructions, loop.fused, loop.loads, loop.stores)),
             str(loop.spills),
             f"{loop.overhead:.3f}"
             + (f" (was {before.overhead:.3f})" if is_worse and before else ""),
@@ -110,16 +109,17 @@ def run(words: Sequence[str] = ()) -> int:
 
 
 def is_regression(now: Loop, before: Loop) -> bool:
-    """Return whether a loop does the same work with more instructions, or with some that should not
-    be.
-    """
-    wrong, known = ((loop.spills, loop.gathers, loop.calls) for loop in (now, before))
-    more = any(one > other for one, other in zip(wrong, known, strict=True))
-    return more or now.overhead > _TOLERANCE * before.overhead
+    """Return whether a loop takes more instructions than before, or more spills or calls."""
+    return (
+        now.spills > before.spills
+        or now.gathers > before.gathers
+        or now.calls > before.calls
+        or now.overhead > _TOLERANCE * before.overhead
+    )
 
 
 _TOLERANCE = 1.02
-"""A reload of an address more or less is nothing to speak of."""
+"""The factor that leaves room for one reload of an address."""
 
 
 def _main(arguments: Sequence[str]) -> int:

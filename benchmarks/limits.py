@@ -267,6 +267,6 @@ def _seconds(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
     for thread in threads:
         thread.join()
     return [
-        max(end for _, end in each) - min(start for start, _ in each)
-        for each in zip(*times, strict=True)
+        max(end for _, end in spans) - min(start for start, _ in spans)
+        for spans in zip(*times, strict=True)
     ]

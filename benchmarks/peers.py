@@ -129,7 +129,7 @@ def _iree(function: Function, arrays: Sequence[Array]) -> Work:
     context = iree.runtime.SystemContext(config=config)
     module = iree.runtime.VmModule.copy_buffer(context.instance, code)
     context.add_vm_module(module)
-    (name,) = (each for each in module.function_names if not each.startswith("__"))
+    (name,) = (name for name in module.function_names if not name.startswith("__"))
     entry = getattr(context.modules, module.name)[name]
     operands = [iree.runtime.asdevicearray(config.device, array) for array in arrays]
     return lambda: entry(*operands)

@@ -27,7 +27,7 @@ def processor() -> str:
 
 
 def origin() -> dict[str, Any]:
-    """Return what tells one run from another: machine, commit, day, and versions of packages."""
+    """Return the machine, the commit, the day and the versions of packages of a run."""
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"],
         cwd=Path(__file__).parent,
@@ -52,7 +52,7 @@ def _version(name: str) -> str | None:
 
 def write(path: Path, results: Sequence[Any]) -> None:
     """Write results, which are dataclasses, with their origin."""
-    content = {"origin": origin(), "results": [asdict(one) for one in results]}
+    content = {"origin": origin(), "results": [asdict(result) for result in results]}
     path.write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -64,9 +64,9 @@ def table(words: Sequence[str] = ()) -> Table:
         shown.add_row(name, "", "", f"{gain:.2f}")
     for case in all_cases():
         if not words or any(word in case.name for word in words):
-            one = scaling(case, threads)
-            times = (f"{1e6 * time:.1f} us" for time in (one.alone, one.shared))
-            shown.add_row(one.name, *times, f"{one.gain:.2f}")
+            result = scaling(case, threads)
+            times = (f"{1e6 * time:.1f} us" for time in (result.alone, result.shared))
+            shown.add_row(result.name, *times, f"{result.gain:.2f}")
     return shown
 
 

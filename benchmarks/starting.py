@@ -42,7 +42,7 @@ CALLS = {
     'lx.einsum("ij,jk->ik", a, a)': 'lx.einsum("ij,jk->ik", a, a)',
     "lx.jit(f)(a)": "lx.jit(lambda x: np.tanh(x @ x))(a)",
 }
-"""The first call of a process, by what is shown of it."""
+"""The first call of a process, by its text in the table."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def table(*, quick: bool = False) -> Table:
             shown.add_row(
                 name,
                 f"{statistics.median(cold):.0f} ms",
-                f"{statistics.median(one.milliseconds for one in warm):.1f} ms",
-                "yes" if any(one.loads_mlir for one in warm) else "no",
+                f"{statistics.median(start.milliseconds for start in warm):.1f} ms",
+                "yes" if any(start.loads_mlir for start in warm) else "no",
             )
     return shown

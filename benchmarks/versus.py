@@ -13,7 +13,6 @@ beyond 1.03 is measured again, for longer, before it is reported.
 from __future__ import annotations
 
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -112,15 +111,12 @@ def _table(rows: Sequence[Row], commit: str) -> Table:
         style = "bold" if row.ratio > SLOWER else None
         cells = (f"{1e6 * row.before:.2f}", f"{1e6 * row.after:.2f}", f"{row.ratio:.3f}")
         table.add_row(row.name, str(row.threads), *cells, style=style)
+    compilations = [row.compiled_after / row.compiled_before for row in rows]
     table.caption = (
-        f"geometric mean {_mean(row.ratio for row in rows):.3f}; first calls, with compilation: "
-        f"{_mean(row.compiled_after / row.compiled_before for row in rows):.3f}"
+        f"geometric mean {statistics.geometric_mean(row.ratio for row in rows):.3f}; "
+        f"first calls, with compilation: {statistics.geometric_mean(compilations):.3f}"
     )
     return table
-
-
-def _mean(ratios: Iterator[float]) -> float:
-    return math.exp(statistics.mean(map(math.log, ratios)))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from linalg_ext.utils.hooks import register
 from linalg_ext.utils.module_aliases import install_renamed
 
 if TYPE_CHECKING:
-    # What `_LAZY` says at run time, for type checkers and editors.
+    # The names of `_LAZY` for type checkers and editors.
     from linalg_ext import cache as cache
     from linalg_ext import dialects as dialects
     from linalg_ext import errors as errors

@@ -80,7 +80,7 @@ _DIALECTS = (
 _NAMES = {
     **{name: name for name in ("execution_engine", "ir", "passmanager", "rewrite")},
     **{name: f"dialects.{name}" for name in _DIALECTS},
-    # Of torch-mlir alone: the dialects and passes between PyTorch's ops and linalg.
+    # The dialects and passes between PyTorch's ops and linalg; `mlir` does not have them.
     "exporters": "_mlir_libs._torchMlir",
     "interpreter": "dialects.transform.interpreter",
     "structured": "dialects.transform.structured",
@@ -90,7 +90,7 @@ __all__ = [*sorted(_NAMES), "alias_as_mlir", "provider"]
 
 
 def provider() -> str:
-    """The package root in use: `"mlir"` or `"torch_mlir"`. Chosen once, at first use.
+    """Return the package root in use: `"mlir"` or `"torch_mlir"`. It is chosen at first use.
 
     Raises:
         BindingsError: none is installed, or `LINALG_EXT_BINDINGS` names one that is not.
@@ -170,7 +170,7 @@ def _forced(root: str) -> str:
             expected=" or ".join(PROVIDERS),
         )
     loaded = [other for other in PROVIDERS if other != root and f"{other}.ir" in sys.modules]
-    if loaded and not _same_module(root, loaded[0]):
+    if loaded and sys.modules.get(f"{root}.ir") is not sys.modules[f"{loaded[0]}.ir"]:
         raise BindingsError(
             f"LINALG_EXT_BINDINGS={root}, but {loaded[0]} is already imported: "
             "two copies of MLIR in one process abort it",
@@ -183,10 +183,6 @@ def _forced(root: str) -> str:
             hint=f"install it, or unset the variable and {INSTALL}",
         )
     return root
-
-
-def _same_module(one: str, other: str) -> bool:
-    return f"{one}.ir" in sys.modules and sys.modules[f"{one}.ir"] is sys.modules[f"{other}.ir"]
 
 
 def _is_usable(root: str) -> bool:

@@ -89,7 +89,7 @@ class LinalgExtError(Exception):
         self.args = (text, *self.args[1:])
 
     def __str__(self) -> str:
-        # Who passes an error on may add to its `args`, as to those of any exception.
+        # Code that passes an error on may add to its `args`, as to those of any exception.
         parts = [self.what, *map(str, self.args[1:])]
         if self.where is not None:
             parts.append(str(self.where))
@@ -112,7 +112,7 @@ class LinalgExtError(Exception):
     @property
     def page(self) -> str:
         """The page of the documentation about errors of this kind, such as `errors/ShapeError`."""
-        kind = next(each for each in type(self).__mro__ if each.__module__ == __name__)
+        kind = next(base for base in type(self).__mro__ if base.__module__ == __name__)
         return f"errors/{kind.__name__}"
 
     def __reduce__(self) -> Any:
@@ -181,7 +181,7 @@ class RecognitionError(IRError, ValueError):
     """An op on IR that no definition can say.
 
     Attributes:
-        reason: why, in words that are the same for every op that is refused for it.
+        reason: the reason, in words that are the same for every op that is refused for it.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class LoweringError(IRError, ValueError):
 
 
 class ScheduleError(IRError, ValueError):
-    """A step of a schedule cannot be taken; the module is as it was before the step."""
+    """A step of a schedule cannot be applied; the module is unchanged by it."""
 
 
 class GroupingError(LinalgExtError, ValueError):
@@ -239,7 +239,7 @@ class GroupingError(LinalgExtError, ValueError):
 
 
 class RewriteError(LinalgExtError, ValueError):
-    """A pattern or a pass written in Python misuses what it was given."""
+    """A pattern or a pass written in Python misuses its rewriter or its module."""
 
 
 class SignatureError(LinalgExtError, TypeError):
@@ -251,7 +251,7 @@ class UntrustedError(LinalgExtError, PermissionError):
 
 
 class CacheError(LinalgExtError, OSError):
-    """The folder that compiled code is kept in cannot be used, or not be trusted."""
+    """The folder of compiled code cannot be used, or not be trusted."""
 
 
 class ExportError(LinalgExtError, OSError):
@@ -287,7 +287,7 @@ class ArityError(ArgumentError, TypeError):
 
 
 class TraceError(ArgumentError, TypeError):
-    """A function under `jit` does what cannot be recorded."""
+    """A function under `jit` has code that cannot be recorded."""
 
 
 class UnrecordedAttributeError(TraceError, AttributeError):
@@ -307,7 +307,7 @@ class DTypeError(ArgumentError, TypeError):
 
 
 class SubsetError(ArgumentError):
-    """A tile, point or filter cannot be, or leaves what it is a part of."""
+    """A tile, point or filter is invalid, or leaves the tensor that it is a part of."""
 
 
 class LayoutError(ArgumentError):
@@ -323,14 +323,14 @@ class ExecutionError(LinalgExtError, RuntimeError):
 
 
 class CrashError(LinalgExtError, RuntimeError):
-    """A helper process died while it did something for us; the signal is in the message."""
+    """A helper process died at its work; the message has the signal."""
 
 
 def refuse_pickling(what: str, hint: str) -> NoReturn:
     """Raise the error for an object that lives in this process alone.
 
     Raises:
-        ArgumentError: a TypeError too, as Python raises for what cannot be pickled.
+        ArgumentError: a TypeError too, as Python raises for objects that cannot be pickled.
     """
     raise UnpicklableError(
         f"{what} cannot be pickled or copied: it lives in this process", hint=hint
@@ -346,11 +346,11 @@ _OWN_CODE = (
 
 
 _CELL = re.compile(r"/ipykernel_\d+/[^/]+$|^<ipython-input-")
-"""Cells of notebooks are compiled under names that tell a reader nothing."""
+"""File names of the cells of notebooks, which say nothing to a reader."""
 
 
 def caller_location() -> SourceLocation | None:
-    """The innermost line outside this library that led here: the user's own line."""
+    """Return the innermost line on the stack outside this library: the user's own line."""
     frame = users_frame()
     if frame is None:
         return None
@@ -369,14 +369,14 @@ def users_frame() -> FrameType | None:
 
 @lru_cache(maxsize=4096)
 def _is_own_file(file: str, module: str) -> bool:
-    # NumPy's own functions stand between a user and what a traced value answers them, PyTorch's
-    # between one and what it compiled, contextlib's between a `with` and the function behind it.
+    # Frames of NumPy stand between a user and a traced value, those of PyTorch between a user and
+    # a compiled model, those of contextlib between a `with` and the function behind it.
     if module.startswith(("numpy.", "torch.")) or module == "contextlib":
         return True
-    # What PyTorch generates is of no module.
+    # Code that PyTorch generates has no module.
     if f"{os.sep}torch{os.sep}_functorch{os.sep}" in file:
         return True
-    # The op library is written as a user would write it: its lines are users' lines.
+    # The op library is written as a user would write it: its lines count as a user's.
     if f"{os.sep}opdsl_defs{os.sep}" in file:
         return False
     return file.startswith(_OWN_CODE)

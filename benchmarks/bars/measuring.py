@@ -78,14 +78,14 @@ def measure(case: Case, threads: int, *, seconds: float = SECONDS) -> Iterator[R
         case.ours(*arrays, out=out)
         if case.flops > 1 << 27 or out.size > 1 << 20:
             break
-    made, reused = (lambda: case.ours(*arrays)), (lambda: case.ours(*arrays, out=out))
+    allocating, reusing = (lambda: case.ours(*arrays)), (lambda: case.ours(*arrays, out=out))
     moved = sum(array.nbytes for array in (*arrays, result))
-    yield _result(case, threads, "dropped", moved, {"ours": made, **works}, seconds)
+    yield _result(case, threads, "dropped", moved, {"ours": allocating, **works}, seconds)
     if result.nbytes >= LARGE:
-        yield _result(case, threads, "kept", moved, {"ours": made, **works}, seconds)
+        yield _result(case, threads, "kept", moved, {"ours": allocating, **works}, seconds)
     works = _works(case, case.reused, [*arrays, np.empty_like(result)], expected)
     if works:
-        yield _result(case, threads, "reused", moved, {"ours": reused, **works}, seconds)
+        yield _result(case, threads, "reused", moved, {"ours": reusing, **works}, seconds)
 
 
 def _works(
@@ -123,8 +123,8 @@ def _result(
     case: Case, threads: int, memory: str, moved: int, works: Mapping[str, Work], seconds: float
 ) -> Result:
     times = rounds(works, keep=memory == "kept", seconds=seconds)
-    others = {name: statistics.median(t) for name, t in times.items() if name != "ours"}
-    best = min(others, key=lambda name: others[name])
+    peer_times = {name: statistics.median(t) for name, t in times.items() if name != "ours"}
+    best = min(peer_times, key=lambda name: peer_times[name])
     ours = statistics.median(times["ours"])
     ratio = statistics.median(t / o for t, o in zip(times[best], times["ours"], strict=True))
     element = case.dtype if isinstance(case.dtype, str) else case.dtype[0]
@@ -133,7 +133,7 @@ def _result(
         threads,
         memory,
         ours,
-        others,
+        peer_times,
         best,
         ratio,
         case.flops / ours / 1e9,
@@ -159,10 +159,10 @@ def rounds(
         started = time.perf_counter()
         work()
         first[name] = time.perf_counter() - started
-    others = {name: each for name, each in first.items() if name != "ours"}
-    least = min(others.values())
-    behind = {name for name, each in others.items() if each > FAR_BEHIND * least}
-    counts = {name: max(1, int(0.003 / max(each, 1e-7))) for name, each in first.items()}
+    peer_times = {name: duration for name, duration in first.items() if name != "ours"}
+    least = min(peer_times.values())
+    behind = {name for name, duration in peer_times.items() if duration > FAR_BEHIND * least}
+    counts = {name: max(1, int(0.003 / max(duration, 1e-7))) for name, duration in first.items()}
     times: dict[str, list[float]] = {
         name: [first[name]] if name in behind else [] for name in works
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +19,15 @@ def table(results: Sequence[Result]) -> str:
         "| case | threads | results | ours ms | best peer | its ms | ratio | GFLOP/s | of limit |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for one in results:
-        speed = f"{one.gflops:.0f}" if one.gflops else ""
-        share = f"{100 * one.limit / one.ours:.0f}%" if one.limit else ""
+    for result in results:
+        speed = f"{result.gflops:.0f}" if result.gflops else ""
+        share = f"{100 * result.limit / result.ours:.0f}%" if result.limit else ""
         lines.append(
-            f"| {one.name} | {one.threads} | {one.memory} | {1e3 * one.ours:.3g} | {one.best} "
-            f"| {1e3 * one.peers[one.best]:.3g} | {one.ratio:.2f} | {speed} | {share} |"
+            f"| {result.name} | {result.threads} | {result.memory} | {1e3 * result.ours:.3g} "
+            f"| {result.best} | {1e3 * result.peers[result.best]:.3g} | {result.ratio:.2f} "
+            f"| {speed} | {share} |"
         )
-    for threads in sorted({one.threads for one in results}):
+    for threads in sorted({result.threads for result in results}):
         for memory in ("dropped", "kept", "reused"):
             ratios = [r.ratio for r in results if (r.threads, r.memory) == (threads, memory)]
             if ratios:
@@ -60,14 +62,14 @@ def plot(results: Sequence[Result], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    counts = sorted({one.threads for one in results})
-    height = max(4.0, 0.16 * max(sum(one.threads == count for one in results) for count in counts))
+    counts = sorted({result.threads for result in results})
+    height = max(4.0, 0.16 * max(Counter(result.threads for result in results).values()))
     figure, axes = pyplot.subplots(
         2, len(counts), figsize=(9 * len(counts), height + 5), squeeze=False,
         height_ratios=[height, 5],
     )  # fmt: skip
     for column, count in enumerate(counts):
-        mine = [one for one in results if one.threads == count]
+        mine = [result for result in results if result.threads == count]
         _plot_ratios(axes[0][column], mine, count)
         _plot_roofline(axes[1][column], mine, limits.measured(count))
     figure.tight_layout()
@@ -76,10 +78,10 @@ def plot(results: Sequence[Result], path: Path) -> None:
 
 
 def _plot_ratios(axes: Any, results: Sequence[Result], threads: int) -> None:
-    names = [f"{one.name} ({one.memory}, {one.best})" for one in results]
+    names = [f"{result.name} ({result.memory}, {result.best})" for result in results]
     places = range(len(results))
-    colours = ["tab:green" if one.ratio >= 1 else "tab:red" for one in results]
-    axes.barh(places, [one.ratio for one in results], color=colours)
+    colours = ["tab:green" if result.ratio >= 1 else "tab:red" for result in results]
+    axes.barh(places, [result.ratio for result in results], color=colours)
     axes.set_yticks(places, names, fontsize=6)
     axes.invert_yaxis()
     axes.axvline(1.0, color="black", linewidth=0.8)
@@ -89,18 +91,17 @@ def _plot_ratios(axes: Any, results: Sequence[Result], threads: int) -> None:
 
 
 def _plot_roofline(axes: Any, results: Sequence[Result], known: limits.Limits) -> None:
-    points = [one for one in results if one.flops and one.memory == "dropped"]
-    intensities = [2.0**power for power in range(-3, 11)]
+    points = [result for result in results if result.flops and result.memory == "dropped"]
+    ratios = [2.0**power for power in range(-3, 11)]
     for element, style in (("f32", "-"), ("f64", "--")):
         for size in (min(known.copies), max(known.copies)):
-            roof = [
-                min(known.flops[element], known.copies[size] * each) / 1e9 for each in intensities
-            ]
-            axes.plot(intensities, roof, style, color="gray", linewidth=0.8)
-        axes.text(intensities[-1], known.flops[element] / 1e9, element, ha="right", va="bottom")
-    axes.scatter([one.flops / one.moved for one in points], [one.gflops for one in points], s=12)
-    best = [one.flops / one.peers[one.best] / 1e9 for one in points]
-    axes.scatter([one.flops / one.moved for one in points], best, s=12, marker="x", color="tab:red")
+            roof = [min(known.flops[element], known.copies[size] * ratio) / 1e9 for ratio in ratios]
+            axes.plot(ratios, roof, style, color="gray", linewidth=0.8)
+        axes.text(ratios[-1], known.flops[element] / 1e9, element, ha="right", va="bottom")
+    intensities = [result.flops / result.moved for result in points]
+    axes.scatter(intensities, [result.gflops for result in points], s=12)
+    best = [result.flops / result.peers[result.best] / 1e9 for result in points]
+    axes.scatter(intensities, best, s=12, marker="x", color="tab:red")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlabel("flops a byte of operands and result")

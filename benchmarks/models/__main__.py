@@ -1,4 +1,4 @@
-"""The command: see the package."""
+"""The command `python -m benchmarks.models`."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer peers")
     parser.add_argument("--json", type=Path, help="a file that the outcomes go to")
     parser.add_argument("--markdown", type=Path, help="a file that the tables go to, too")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     chosen = [
         family.name
         for family in FAMILIES
-        if not given.words or any(word in family.name for word in given.words)
+        if not options.words or any(word in family.name for word in options.words)
     ]
     if not chosen:
         names = ", ".join(family.name for family in FAMILIES)
-        print(f"no family contains {' or '.join(given.words)}: {names}", file=sys.stderr)
+        print(f"no family contains {' or '.join(options.words)}: {names}", file=sys.stderr)
         return 2
     outcomes = []
-    counts = [given.threads] if given.threads else [1, lx.threads.available()]
+    counts = [options.threads] if options.threads else [1, lx.threads.available()]
     for family in chosen:
         for threads in dict.fromkeys(counts):
-            outcomes.append(_in_a_process(family, threads, given.quick))
+            outcomes.append(_in_a_process(family, threads, options.quick))
             text = f"{header()}\n\n{coverage(outcomes)}\n\n{speed(outcomes)}\n"
-            if given.json:
-                recording.write(given.json, outcomes)
-            if given.markdown:
-                given.markdown.write_text(text)  # as far as it is
+            if options.json:
+                recording.write(options.json, outcomes)
+            if options.markdown:
+                options.markdown.write_text(text)
             shown = {peer: round(ratio, 2) for peer, ratio in outcomes[-1].ratios.items()}
             print(
                 f"{family}, {threads}: {outcomes[-1].error or shown}", file=sys.stderr, flush=True
@@ -55,14 +55,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _in_a_process(family: str, threads: int, quick: bool) -> Outcome:
-    with tempfile.TemporaryDirectory() as kept:
-        environment = {**os.environ, **peers.environment(threads), "LINALG_EXT_CACHE_DIR": kept}
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, **peers.environment(threads), "LINALG_EXT_CACHE_DIR": folder}
         command = [sys.executable, "-m", "benchmarks.models.measuring", family]
         command += ["--threads", str(threads), *(["--quick"] if quick else [])]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        return Outcome(family, threads, error=f"the process ends with {done.returncode}")
-    return Outcome(**json.loads(done.stdout.splitlines()[-1]))
+        process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
+    if process.returncode:
+        return Outcome(family, threads, error=f"the process ends with {process.returncode}")
+    return Outcome(**json.loads(process.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":

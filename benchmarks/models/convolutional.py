@@ -32,15 +32,15 @@ class LeNet(nn.Module):
 class Residual(nn.Module):
     """The basic block of a ResNet."""
 
-    def __init__(self, given: int, width: int, stride: int) -> None:
+    def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
-        self.first = nn.Conv2d(given, width, 3, stride, 1, bias=False)
+        self.first = nn.Conv2d(channels, width, 3, stride, 1, bias=False)
         self.second = nn.Conv2d(width, width, 3, 1, 1, bias=False)
         self.norms = nn.ModuleList([nn.BatchNorm2d(width), nn.BatchNorm2d(width)])
         self.beside = nn.Sequential()
-        if stride != 1 or given != width:
+        if stride != 1 or channels != width:
             self.beside = nn.Sequential(
-                nn.Conv2d(given, width, 1, stride, bias=False), nn.BatchNorm2d(width)
+                nn.Conv2d(channels, width, 1, stride, bias=False), nn.BatchNorm2d(width)
             )
 
     def forward(self, x: Any) -> Any:
@@ -58,10 +58,11 @@ class ResNet18(nn.Module):
             nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
         )  # fmt: skip
-        blocks, given = [], 64
+        blocks, channels = [], 64
         for width in (64, 128, 256, 512):
-            blocks += [Residual(given, width, 1 if width == 64 else 2), Residual(width, width, 1)]
-            given = width
+            stride = 1 if width == 64 else 2
+            blocks += [Residual(channels, width, stride), Residual(width, width, 1)]
+            channels = width
         self.blocks, self.last = nn.Sequential(*blocks), nn.Linear(512, 1000)
 
     def forward(self, x: Any) -> Any:
@@ -87,7 +88,7 @@ class InvertedResidual(nn.Module):
 
 
 class UNetBlock(nn.Module):
-    """One level of a U-Net (Ronneberger and others, 2015): down, up, and what was kept beside."""
+    """One level of a U-Net (Ronneberger and others, 2015): down, up, and a skip connection."""
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
@@ -98,9 +99,9 @@ class UNetBlock(nn.Module):
 
     def forward(self, x: Any) -> Any:
         """The results for a batch."""
-        kept = self.first(x)
-        wide = self.up(self.below(functional.max_pool2d(kept, 2)))
-        return self.last(torch.cat([kept, wide], 1))
+        skip = self.first(x)
+        wide = self.up(self.below(functional.max_pool2d(skip, 2)))
+        return self.last(torch.cat([skip, wide], 1))
 
 
 class GroupNormed(nn.Module):
@@ -123,8 +124,8 @@ def _normed(convolution: nn.Conv2d) -> nn.Sequential:
     return nn.Sequential(convolution, nn.BatchNorm2d(convolution.out_channels))
 
 
-def _twice(given: int, width: int) -> nn.Sequential:
+def _twice(channels: int, width: int) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for channels in (given, width):
-        layers += [_normed(nn.Conv2d(channels, width, 3, padding=1, bias=False)), nn.ReLU()]
+    for inputs in (channels, width):
+        layers += [_normed(nn.Conv2d(inputs, width, 3, padding=1, bias=False)), nn.ReLU()]
     return nn.Sequential(*layers)

@@ -35,17 +35,17 @@ class Outcome:
     Attributes:
         family: its name.
         threads: on which it ran.
-        error: why it did not come through; empty where it did.
+        error: the first line of the error of its compilation, or empty.
         difference: the largest from PyTorch's results, in units of their largest element.
         captured: the share of its `call_function` nodes that `torch.compile` hands over; None where
             it was not asked: on several threads.
         ops: of linalg, as it is imported.
-        fused: what they became.
+        fused: the loops and calls that they became.
         first, again: seconds until it is compiled at first, and from the cache, of the processor
             where there is one thread.
-        megabytes: that the process grew by meanwhile, at the most.
-        milliseconds: of a call.
-        ratios: for each peer, its time by ours.
+        megabytes: the growth of the process in the first compilation, at the most.
+        milliseconds: the time of a call.
+        ratios: the time of each peer by ours.
     """
 
     family: str
@@ -66,7 +66,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
     """Compile a family without the cache, and time it beside its peers."""
     model, arguments = family.example()
     before = _peak()
-    # What others do on a machine does not count to the time of one thread.
+    # The processor time of one thread leaves out other load on the machine.
     clock = time.process_time if threads == 1 else time.perf_counter
     started = clock()
     try:
@@ -107,11 +107,11 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def _difference(found: Any, wanted: Any) -> float:
+def _difference(results: Any, expected: Any) -> float:
     leaves = torch.utils._pytree.tree_leaves
     return max(
         float((ours - theirs).abs().max() / theirs.abs().max())
-        for ours, theirs in zip(leaves(found), leaves(wanted), strict=True)
+        for ours, theirs in zip(leaves(results), leaves(expected), strict=True)
     )
 
 
@@ -140,8 +140,8 @@ def _fused(net: Any) -> tuple[int, str]:
         if kind in calls
     ]
     titles = [decision.title for decision in kernel.explain().decisions]
-    vector = [found for title in titles if (found := re.search(r"(\d+) ops? in one pass", title))]
-    nests.append(f"{sum(int(each[1]) for each in vector)} ops in {len(vector)} loops")
+    vector = [match for title in titles if (match := re.search(r"(\d+) ops? in one pass", title))]
+    nests.append(f"{sum(int(match[1]) for match in vector)} ops in {len(vector)} loops")
     return ops, ", ".join(nests)
 
 
@@ -172,8 +172,8 @@ def _jax(family: Family, model: Any, arguments: tuple[Any, ...]) -> dict[str, Wo
     if family.name not in TWINS:
         return {}
     twin = jax.jit(TWINS[family.name])
-    weights = {name: jax.numpy.asarray(each.numpy()) for name, each in model.state_dict().items()}
-    (x,) = (jax.numpy.asarray(each.numpy()) for each in arguments)
+    weights = {name: jax.numpy.asarray(w.numpy()) for name, w in model.state_dict().items()}
+    x = jax.numpy.asarray(arguments[0].numpy())
     return {"jax": lambda: twin(weights, x).block_until_ready()}
 
 
@@ -183,12 +183,12 @@ def main() -> None:
     parser.add_argument("family")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.threads])
-    torch.set_num_threads(given.threads)
-    family = next(each for each in FAMILIES if each.name == given.family)
-    with lx.threads.using(given.threads):
-        outcome = measured(family, given.threads, quick=given.quick)
+    options = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+    torch.set_num_threads(options.threads)
+    family = next(family for family in FAMILIES if family.name == options.family)
+    with lx.threads.using(options.threads):
+        outcome = measured(family, options.threads, quick=options.quick)
     json.dump(asdict(outcome), sys.stdout)
 
 

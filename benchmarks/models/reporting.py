@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import math
 import os
+import statistics
 from collections.abc import Iterable, Sequence
 
 from benchmarks import recording
@@ -25,21 +25,21 @@ def header() -> str:
 def coverage(outcomes: Sequence[Outcome]) -> str:
     """Return the table of coverage: the error or the accuracy, ops and times, one row a family."""
     rows = []
-    for one in _firsts(outcomes):
-        if one.error:
-            rows.append([one.family, one.error, "", "", "", "", "", ""])
+    for outcome in _firsts(outcomes):
+        if outcome.error:
+            rows.append([outcome.family, outcome.error, "", "", "", "", "", ""])
             continue
-        right = "yes" if one.difference <= RIGHT else "no"
+        right = "yes" if outcome.difference <= RIGHT else "no"
         rows.append(
             [
-                one.family,
-                f"{right} ({one.difference:.0e})",
-                "" if one.captured is None else f"{100 * one.captured:.0f}%",
-                str(one.ops),
-                one.fused,
-                f"{one.first:.1f}",
-                f"{one.again:.2f}",
-                str(one.megabytes),
+                outcome.family,
+                f"{right} ({outcome.difference:.0e})",
+                "" if outcome.captured is None else f"{100 * outcome.captured:.0f}%",
+                str(outcome.ops),
+                outcome.fused,
+                f"{outcome.first:.1f}",
+                f"{outcome.again:.2f}",
+                str(outcome.megabytes),
             ]
         )
     titles = "family", "right", "captured", "ops", "become", "first, s", "cached, s", "MB"
@@ -48,14 +48,14 @@ def coverage(outcomes: Sequence[Outcome]) -> str:
 
 def speed(outcomes: Sequence[Outcome]) -> str:
     """Return the table of speed: the time of each peer by ours, for each number of threads."""
-    counts = sorted({one.threads for one in outcomes})
-    peers = [peer for peer in PEERS if any(peer in one.ratios for one in outcomes)]
+    counts = sorted({outcome.threads for outcome in outcomes})
+    peers = [peer for peer in PEERS if any(peer in outcome.ratios for outcome in outcomes)]
     titles = ["family"]
     for count in counts:
         where = "1 thread" if count == 1 else f"{count} threads"
         titles += [f"ms, {where}", *(f"{peer}, {where}" for peer in peers)]
     rows = []
-    for family in dict.fromkeys(one.family for one in outcomes):
+    for family in dict.fromkeys(outcome.family for outcome in outcomes):
         row = [family]
         for count in counts:
             row += _cells(outcomes, family, count, peers)
@@ -65,35 +65,31 @@ def speed(outcomes: Sequence[Outcome]) -> str:
         means.append("")
         for peer in peers:
             ratios = [
-                one.ratios[peer] for one in outcomes if one.threads == count and peer in one.ratios
+                outcome.ratios[peer]
+                for outcome in outcomes
+                if outcome.threads == count and peer in outcome.ratios
             ]
-            means.append(f"{_mean(ratios):.2f}" if ratios else "")
+            means.append(f"{statistics.geometric_mean(ratios):.2f}" if ratios else "")
     return _table(titles, [*rows, means])
 
 
 def _cells(
     outcomes: Sequence[Outcome], family: str, threads: int, peers: Sequence[str]
 ) -> list[str]:
-    found = [one for one in outcomes if (one.family, one.threads) == (family, threads)]
-    if not found or found[0].error:
-        return [""] * (1 + len(peers))
-    ratios = found[0].ratios
-    return [
-        f"{found[0].milliseconds:.3g}",
-        *(f"{ratios[peer]:.2f}" if peer in ratios else "" for peer in peers),
-    ]
+    for outcome in outcomes:
+        if (outcome.family, outcome.threads) == (family, threads) and not outcome.error:
+            ratios = outcome.ratios
+            shown = (f"{ratios[peer]:.2f}" if peer in ratios else "" for peer in peers)
+            return [f"{outcome.milliseconds:.3g}", *shown]
+    return [""] * (1 + len(peers))
 
 
 def _firsts(outcomes: Sequence[Outcome]) -> Iterable[Outcome]:
-    """One outcome for each family: what does not hang on the number of threads."""
-    found: dict[str, Outcome] = {}
-    for one in outcomes:
-        found.setdefault(one.family, one)
-    return found.values()
-
-
-def _mean(ratios: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+    """Return one outcome for each family: coverage is the same for any number of threads."""
+    by_family: dict[str, Outcome] = {}
+    for outcome in outcomes:
+        by_family.setdefault(outcome.family, outcome)
+    return by_family.values()
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

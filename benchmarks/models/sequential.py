@@ -24,10 +24,10 @@ class Attention(nn.Module):
         counts = [self.heads, self.key_heads, self.key_heads]
         parts = self.packed(x).view(batch, length, -1, self.size).split(counts, 2)
         query, key, value = (part.transpose(1, 2) for part in parts)
-        seen = functional.scaled_dot_product_attention(
+        attended = functional.scaled_dot_product_attention(
             query, key, value, is_causal=True, enable_gqa=self.heads != self.key_heads
         )
-        return self.joined(seen.transpose(1, 2).reshape(batch, length, width))
+        return self.joined(attended.transpose(1, 2).reshape(batch, length, width))
 
 
 class Decoder(nn.Module):
@@ -86,8 +86,8 @@ class AttentionVariants(nn.Module):
         slopes = 2.0 ** -torch.arange(1, self.heads + 1, device=x.device)
         bias = -slopes.view(-1, 1, 1) * distance
         bias = bias.masked_fill(distance > reach, -torch.inf)
-        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        return seen.transpose(1, 2).reshape(batch, length, width)
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        return attended.transpose(1, 2).reshape(batch, length, width)
 
 
 class MinimalGRU(nn.Module):

@@ -26,8 +26,8 @@ def _attention(weights: Weights, name: str, x: Any, heads: int = 8) -> Any:
     batch, length, width = x.shape
     packed = _linear(weights, f"{name}.packed", x).reshape(batch, length, 3, heads, -1)
     query, key, value = (packed[:, :, part] for part in range(3))
-    seen = jax.nn.dot_product_attention(query, key, value, is_causal=True)
-    return _linear(weights, f"{name}.joined", seen.reshape(batch, length, width))
+    attended = jax.nn.dot_product_attention(query, key, value, is_causal=True)
+    return _linear(weights, f"{name}.joined", attended.reshape(batch, length, width))
 
 
 def _decoder(weights: Weights, x: Any) -> Any:
@@ -52,20 +52,20 @@ def _scan(weights: Weights, x: Any) -> Any:
 
 def _lstm(weights: Weights, x: Any) -> Any:
     for layer in range(2):
-        given = x @ weights[f"weight_ih_l{layer}"].T
-        given = given + weights[f"bias_ih_l{layer}"] + weights[f"bias_hh_l{layer}"]
+        rows = x @ weights[f"weight_ih_l{layer}"].T
+        rows = rows + weights[f"bias_ih_l{layer}"] + weights[f"bias_hh_l{layer}"]
         recurrent = weights[f"weight_hh_l{layer}"].T
 
         def step(state: Any, row: Any, recurrent: Any = recurrent) -> Any:
             hidden, cell = state
             parts = jnp.split(row + hidden @ recurrent, 4, -1)
-            taken, kept, shown = (jax.nn.sigmoid(parts[at]) for at in (0, 1, 3))
-            cell = kept * cell + taken * jnp.tanh(parts[2])
-            hidden = shown * jnp.tanh(cell)
+            input_gate, forget_gate, output_gate = (jax.nn.sigmoid(parts[at]) for at in (0, 1, 3))
+            cell = forget_gate * cell + input_gate * jnp.tanh(parts[2])
+            hidden = output_gate * jnp.tanh(cell)
             return (hidden, cell), hidden
 
         zeros = jnp.zeros((x.shape[0], recurrent.shape[0]), x.dtype)
-        x = jax.lax.scan(step, (zeros, zeros), given.swapaxes(0, 1))[1].swapaxes(0, 1)
+        x = jax.lax.scan(step, (zeros, zeros), rows.swapaxes(0, 1))[1].swapaxes(0, 1)
     return x
 
 

@@ -12,8 +12,8 @@ The environment variable `LINALG_EXT_CACHE_DIR` names another folder, or `off`;
 entry that is damaged, or of another version, counts as absent. A folder that others can write to is
 not used, with a warning: the code in it is run.
 
-What is kept goes by all that made it: the module or the op, with types, shapes and options, the
-machine, and the files of this library and of the bindings. A change to any of them is another key.
+The key of an entry covers all that made it: the module or the op, with types, shapes and options,
+the machine, and the files of this library and of the bindings.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ __all__ = [
 
 _is_off: ContextVar[bool] = ContextVar("linalg_ext.cache.off", default=False)
 _memory: Memory | None = None
-_said_folder: str | None = None
-_said_limit: int | None = None
+_configured_folder: str | None = None
+_configured_limit: int | None = None
 
 
 def folder() -> Path | None:
-    """The folder that compiled code is kept in; None where it is off."""
-    return None if _is_off.get() else chosen_folder(_said_folder)
+    """Return the folder that compiled code is kept in; None where the cache is off."""
+    return None if _is_off.get() else chosen_folder(_configured_folder)
 
 
 def is_on() -> bool:
@@ -70,7 +70,7 @@ def is_on() -> bool:
 
 
 def keep_in_memory() -> Memory:
-    """From now on this process keeps nothing on disk, and reads nothing from there."""
+    """Keep the entries of this process in memory from now on, and read none from disk."""
     global _memory
     _memory = Memory()
     return _memory
@@ -82,7 +82,7 @@ def limit() -> int:
     Raises:
         CacheError: the value in the environment is no size.
     """
-    return chosen_size() if _said_limit is None else _said_limit
+    return chosen_size() if _configured_limit is None else _configured_limit
 
 
 def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | None = None) -> None:
@@ -93,18 +93,16 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
         limit: a number of bytes, or a text such as `"500M"`.
 
     Raises:
-        CacheError: that is no size, or no path; or the folder cannot be used or trusted.
+        CacheError: the limit is no size, or the folder no path, or one that cannot be used.
     """
-    global _said_folder, _said_limit
+    global _configured_folder, _configured_limit
     if folder is not None and not isinstance(folder, str | PathLike):
         raise CacheError(f"the folder is {folder!r}", expected="a path, or 'off'")
-    place = None if folder is None else str(folder)
+    text = None if folder is None else str(folder)
     size = None if limit is None else parsed_size(limit, "limit")
-    if place is not None:
-        chosen = chosen_folder(place)
-        if chosen is not None:
-            require_usable(chosen)
-    _said_folder, _said_limit = place, size
+    if text is not None and (chosen := chosen_folder(text)) is not None:
+        require_usable(chosen)
+    _configured_folder, _configured_limit = text, size
 
 
 @contextmanager
@@ -118,20 +116,20 @@ def off() -> Iterator[None]:
 
 
 def store() -> Store | None:
-    """The store in force; None where it is off, or, with a warning, where it cannot be used.
+    """Return the store in force; None where it is off, or, with a warning, cannot be used.
 
-    Without one where a user has no folder to keep anything in, and did not ask for any.
+    There is no warning where the default folder of the user cannot be made.
     """
     with _warning():
-        found = _named_store()
-        if found is not None:
-            require_usable(found.root)
-        return found
+        opened = _named_store()
+        if opened is not None:
+            require_usable(opened.root)
+        return opened
     return None
 
 
 def get(key: str) -> Entry | None:
-    """The entry under a key; None if absent, or no store, as `store` says."""
+    """Return the entry under a key; None if absent, or if there is no store."""
     with _warning():
         current = _in_force()
         return None if current is None else current.get(key)
@@ -139,7 +137,7 @@ def get(key: str) -> Entry | None:
 
 
 def put(entry: Entry, *, name: str) -> None:
-    """Keep an entry, by a name for listings; where it cannot be written, there is a warning."""
+    """Keep an entry, by a name for listings; warn if it cannot be written."""
     with _warning():
         current = _in_force()
         if current is not None:
@@ -156,11 +154,11 @@ def remove(key: str) -> None:
 
 @contextmanager
 def _warning() -> Iterator[None]:
-    """Warn, once, that nothing is cached, and why; not where the default folder is unusable."""
+    """Warn once that nothing is cached, and why, unless the default folder is unusable."""
     try:
         yield
     except CacheError as error:
-        is_asked_for = _said_folder is not None or os.environ.get(FOLDER)
+        is_asked_for = _configured_folder is not None or os.environ.get(FOLDER)
         if is_asked_for or not isinstance(error.__cause__, OSError):
             _warn_once(str(error))
     except OSError as error:
@@ -178,7 +176,7 @@ def entries() -> list[Summary]:
 
 
 def clear() -> int:
-    """Remove all that is kept; returns how many entries there were.
+    """Remove all entries; returns how many there were.
 
     Raises:
         CacheError: the folder cannot be used, or not be trusted.
@@ -194,8 +192,8 @@ def _in_force() -> Store | Memory | None:
 
 
 def _named_store() -> Store | None:
-    place = folder()
-    return None if place is None else _store(place, limit())
+    path = folder()
+    return None if path is None else _store(path, limit())
 
 
 _store = functools.lru_cache(maxsize=8)(Store)

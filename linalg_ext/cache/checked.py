@@ -19,7 +19,7 @@ from linalg_ext.errors import CacheError, LinalgExtError
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A folder on the way need not be readable.
 _PASSED = _FOLDER | int(getattr(os, "O_PATH", getattr(os, "O_SEARCH", 0)))
-# What is no file is not waited for.
+# A pipe in the place of a file is not waited for.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -34,14 +34,14 @@ class Rule(NamedTuple):
     """The conditions on a file or folder, and the words of the error where one fails.
 
     Attributes:
-        what: it is, for the message, after its path.
-        hint: for the message, where the place as a whole is wrong.
-        why: no other user may write to it.
+        purpose: the use of the path, which messages state after it.
+        hint: for messages about a path that belongs to another user.
+        why: the reason why no other user may write to it.
         may_be_roots: whether it may belong to the administrator, as all that is above it may.
         error: the kind to raise.
     """
 
-    what: str
+    purpose: str
     hint: str
     why: str = "the code in it is run"
     may_be_roots: bool = False
@@ -51,11 +51,11 @@ class Rule(NamedTuple):
 class Folder:
     """A folder that is open, and was checked; a context manager that closes it.
 
-    What is opened below it must keep the rule at every level.
+    Files and folders that it opens must keep the rule at every level.
 
     Attributes:
-        path: by which it was found, for messages.
-        descriptor: of the system, for calls with `dir_fd=`.
+        path: the path that it was opened by, for messages.
+        descriptor: the system's, for calls with `dir_fd=`.
     """
 
     def __init__(self, descriptor: int, path: str, rule: Rule) -> None:
@@ -71,7 +71,7 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the descriptor."""
         os.close(self.descriptor)
 
     def folder(self, name: str, *, make: bool = False) -> Folder:
@@ -115,12 +115,12 @@ def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False)
 
 
 def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
-    """Make what is missing of a path of folders, of a mode that the umask does not widen."""
-    place = os.path.abspath(path)
-    if not os.path.isdir(place):
-        make_folders(os.path.dirname(place), mode)
+    """Make the missing folders of a path, of a mode that the umask does not widen."""
+    folder = os.path.abspath(path)
+    if not os.path.isdir(folder):
+        make_folders(os.path.dirname(folder), mode)
         with contextlib.suppress(FileExistsError):
-            os.mkdir(place, mode)
+            os.mkdir(folder, mode)
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
@@ -143,15 +143,15 @@ def _opened(
     make: bool = False,
     is_file: bool = False,
 ) -> tuple[int, str]:
-    """Go down a path; the descriptor of what it leads to, and where that was found.
+    """Go down a path; returns the descriptor of its end, and the path without links.
 
     Args:
-        place: where to begin.
+        place: the folder to begin in.
         path: from there; one that begins with a slash begins at the root of the system.
-        rule: that what it leads to must keep.
+        rule: the rule that the end of the path must keep.
         below: the descriptor of the place, all of which must keep the rule; None for the root.
         make: whether to make folders that are missing.
-        is_file: whether it leads to a file, which is opened for reading.
+        is_file: whether the path leads to a file, which is opened for reading.
     """
     asked = f"{place}/{path}" if below is not None else path
     names = _parts(path)
@@ -196,7 +196,7 @@ def _opened(
 
 
 def _parts(path: str) -> list[str]:
-    """The names in a path, the first one last."""
+    """Return the names in a path, the first one last."""
     if "/" not in path:
         return [path]
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
@@ -246,7 +246,7 @@ def _kind(status: os.stat_result) -> str:
 
 
 def _of(place: str, asked: str, rule: Rule) -> str:
-    return rule.what if place == asked else f"on the way to {asked}, {rule.what}"
+    return rule.purpose if place == asked else f"on the way to {asked}, {rule.purpose}"
 
 
 def _content(descriptor: int, place: str) -> bytes:

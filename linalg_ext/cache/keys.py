@@ -1,4 +1,4 @@
-"""Keys: what a kernel was made of and for, as one text, known before any of it is made."""
+"""Keys: one text for all that a kernel is made of, known before the kernel is made."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def digest(*parts: object) -> str:
-    """One text for all of `parts`, another one wherever they differ.
+    """Return one text for all of `parts`, another one wherever they differ.
 
-    They are texts, bytes, numbers, None, and tuples, lists, sets and dicts of these. Anything else,
-    whose value is not known, is a TypeError.
+    Parts are texts, bytes, numbers, None, and tuples, lists, sets and dicts of these. Any other
+    object, whose value is not known, is a TypeError.
     """
     state = blake2b(digest_size=_BYTES)
     for piece in _pieces(parts):
@@ -49,7 +49,7 @@ def digest(*parts: object) -> str:
 
 
 def checksum(content: bytes) -> str:
-    """A text that tells whether a file is as it was written."""
+    """Return a text that differs where the content of a file does."""
     return blake2b(content, digest_size=_BYTES).hexdigest()
 
 
@@ -81,13 +81,13 @@ def makers() -> str:
 
 
 def _sources() -> Iterator[str]:
-    """Each file that has a part in the code: see `described`."""
+    """Yield each file that has a part in the code: see `described`."""
     yield from _files_under(str(_PACKAGE))
     for provider in PROVIDERS:
         spec = importlib.util.find_spec(provider)
-        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-            yield from _files_under(place)
-            libraries = os.path.join(place, "_mlir_libs")
+        for root in (spec.submodule_search_locations or ()) if spec is not None else ():
+            yield from _files_under(root)
+            libraries = os.path.join(root, "_mlir_libs")
             if os.path.isdir(libraries):
                 with os.scandir(libraries) as entries:
                     for entry in entries:
@@ -106,9 +106,9 @@ def _files_under(folder: str) -> Iterator[str]:
 
 
 def described(path: str, status: os.stat_result) -> str:
-    """A file as a part of a key: another text where it, or anything about it, was changed.
+    """Return a file as a part of a key: another text where the file or its metadata changed.
 
     The system notes the moment of a change (`st_ctime`), which cannot be set as `touch` sets
-    `st_mtime`. To read all that there is would take as long as to compile a kernel.
+    `st_mtime`. Reading all files would take as long as compiling a kernel.
     """
     return f"{path} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"

@@ -44,29 +44,29 @@ DEFAULT_SIZE = 1 << 30
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
-_CURE = f"set {FOLDER} to a folder of your own, or to `{OFF}`"
+_HINT = f"set {FOLDER} to a folder of your own, or to `{OFF}`"
 
-RULE = Rule("for compiled code", _CURE)
+RULE = Rule("for compiled code", _HINT)
 """The conditions on the folder, and on all files and folders in it."""
 
 
-def chosen_folder(said: str | None = None) -> Path | None:
+def chosen_folder(setting: str | None = None) -> Path | None:
     """The folder to use; None where it is off.
 
-    The program's word `said` comes first, then the environment's, then the user's own folder.
+    The program's `setting` comes first, then the environment's, then the user's own folder.
     """
-    named = os.environ.get(FOLDER, "").strip() if said is None else said
-    if named.lower() == OFF:
+    text = os.environ.get(FOLDER, "").strip() if setting is None else setting
+    if text.lower() == OFF:
         return None
-    place = named or f"{users_folder()}/kernels"
-    here = "" if place.startswith(("/", "~")) else os.getcwd()
-    return _path(place, here, os.environ.get("HOME"))
+    place = text or f"{users_folder()}/kernels"
+    working_folder = "" if place.startswith(("/", "~")) else os.getcwd()
+    return _path(place, working_folder, os.environ.get("HOME"))
 
 
 @functools.lru_cache(maxsize=8)
-def _path(place: str, here: str, home: str | None) -> Path:
+def _path(text: str, working_folder: str, home: str | None) -> Path:
     """Return the path that a text names; it is asked for at each look-up."""
-    return Path(here, os.path.expanduser(place))
+    return Path(working_folder, os.path.expanduser(text))
 
 
 def users_folder() -> str:
@@ -85,16 +85,16 @@ def chosen_size() -> int:
     return parsed_size(text, SIZE) if text else DEFAULT_SIZE
 
 
-def parsed_size(said: int | str, name: str) -> int:
+def parsed_size(size: int | str, name: str) -> int:
     """A number of bytes, or a text for one; a CacheError for all else, which `name` says."""
-    if isinstance(said, int) and not isinstance(said, bool) and said >= 0:
-        return said
-    match = isinstance(said, str) and re.fullmatch(
-        r"(\d+)\s*([KMGT]?)(?:i?B)?", said.strip(), re.IGNORECASE
+    if isinstance(size, int) and not isinstance(size, bool) and size >= 0:
+        return size
+    match = isinstance(size, str) and re.fullmatch(
+        r"(\d+)\s*([KMGT]?)(?:i?B)?", size.strip(), re.IGNORECASE
     )
     if not match:
         raise CacheError(
-            f"{name} is {said!r}", expected="a number of bytes, or one with K, M, G or T: 500M"
+            f"{name} is {size!r}", expected="a number of bytes, or one with K, M, G or T: 500M"
         )
     return int(match[1]) * _UNITS[match[2].upper()]
 
@@ -114,8 +114,8 @@ def opened(folder: Path) -> Folder:
 
 def require_usable(folder: Path) -> None:
     """Raise a CacheError where `opened` does not open a folder, or nothing could be kept in it."""
-    with opened(folder) as place:
-        if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=place.descriptor):
+    with opened(folder) as root:
+        if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=root.descriptor):
             error = PermissionError(errno.EACCES, "Permission denied")
             raise _unusable(folder, error) from error
 
@@ -124,7 +124,7 @@ def _unusable(folder: Path, error: Exception) -> CacheError:
     return CacheError(
         f"the folder {folder} for compiled code cannot be used: "
         f"{getattr(error, 'strerror', None) or error}",
-        hint=_CURE,
+        hint=_HINT,
     )
 
 
@@ -134,7 +134,7 @@ _FOLDER = f"v{VERSION}"
 
 _UNFINISHED = ".new-"
 _OLD = 3600.0
-"""Seconds after which something unfinished is what a process left that is no more."""
+"""Seconds after which an unfinished folder counts as left by a process that has ended."""
 
 _ROOM = 0.9
 """Part of the limit that stays in use after entries were removed from a full store."""
@@ -171,13 +171,13 @@ class Summary(NamedTuple):
 class Store:
     """Entries in a folder.
 
-    What others could change is a `CacheError`, from every method; an entry of which that is so is
+    A folder that others could change is a `CacheError`, from every method; such an entry is
     removed, and counts as absent.
 
     Attributes:
         root: the folder.
-        folder: where in it they are.
-        limit: how many bytes they may take; those that were not used for longest go first.
+        folder: the folder of the entries in it.
+        limit: the bytes that the entries may take; the least recently used go first.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -187,7 +187,7 @@ class Store:
         self._unseen = 0
 
     def get(self, key: str) -> Entry | None:
-        """The entry; None if absent, or none that can be believed."""
+        """Return the entry; None if it is absent or damaged."""
         try:
             with opened(self.root) as root, root.folder(_shelf(key)) as shelf:
                 try:
@@ -226,33 +226,32 @@ class Store:
 
     def clear(self) -> int:
         """Remove all entries; returns how many there were."""
-        count = 0
-        for summary in self.entries():
+        summaries = self.entries()
+        for summary in summaries:
             self.remove(summary.key)
-            count += 1
-        return count
+        return len(summaries)
 
     def entries(self) -> list[Summary]:
-        """All entries, the one that was used last first."""
+        """Return all entries, the one that was used last first."""
         summaries = []
         for shelf, key, size, used in self._measured():
             try:
-                with shelf.folder(key) as place:
-                    name = str(json.loads(place.read(RECORD).partition(b"\n")[0])["name"])
+                with shelf.folder(key) as entry:
+                    name = str(json.loads(entry.read(RECORD).partition(b"\n")[0])["name"])
             except (OSError, ValueError, KeyError, TypeError):
                 name = "?"
             summaries.append(Summary(key, name, size, used))
         return sorted(summaries, key=lambda summary: -summary.used)
 
     def _make_room(self) -> None:
-        """Remove what was not used for longest, down to a part of the limit."""
+        """Remove the least recently used entries, down to a part of the limit."""
         import fcntl
 
         with opened(self.root) as root, root.folder(_FOLDER) as top:
             try:
                 fcntl.flock(top.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                return  # where another process is at it, there is nothing to do
+                return  # another process removes entries
             entries = sorted((entry[1:] for entry in self._measured()), key=lambda entry: -entry[2])
             size = sum(size for _, size, _ in entries)
             if size > self.limit:
@@ -263,11 +262,11 @@ class Store:
             self._sweep()
 
     def _shelves(self) -> Iterator[Folder]:
-        """Each folder of entries, open for as long as it is looked at."""
+        """Yield each folder of entries, open until the next is asked for."""
         try:
             with opened(self.root) as root, root.folder(_FOLDER) as top:
                 for name in os.listdir(top.descriptor):
-                    # What is no folder, or removed in this moment, holds no entries.
+                    # A file, or a folder that another process removes, holds no entries.
                     absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
                     with absent, top.folder(name) as shelf:
                         yield shelf
@@ -275,22 +274,22 @@ class Store:
             return
 
     def _measured(self) -> Iterator[tuple[Folder, str, int, float]]:
-        """Each entry: the open folder that it is in, its key, size in bytes, and last use."""
+        """Yield each entry: the open folder that it is in, its key, size in bytes, and last use."""
         for shelf in self._shelves():
             for key in os.listdir(shelf.descriptor):
                 if key.startswith(_UNFINISHED):
                     continue
-                # What is removed in this moment is not there, nor what others could change.
-                with contextlib.suppress(OSError), shelf.folder(key) as place:
-                    size = 0
-                    for file in os.listdir(place.descriptor):
-                        size += os.stat(
-                            file, dir_fd=place.descriptor, follow_symlinks=False
-                        ).st_size
-                    yield shelf, key, size, os.fstat(place.descriptor).st_mtime
+                # An entry that is being removed counts as absent, and one that others could change.
+                with contextlib.suppress(OSError), shelf.folder(key) as entry:
+                    descriptor = entry.descriptor
+                    size = sum(
+                        os.stat(file, dir_fd=descriptor, follow_symlinks=False).st_size
+                        for file in os.listdir(descriptor)
+                    )
+                    yield shelf, key, size, os.fstat(descriptor).st_mtime
 
     def _sweep(self) -> None:
-        """Remove what processes left that were ended in the middle."""
+        """Remove the unfinished folders of processes that have ended."""
         import shutil
 
         for shelf in self._shelves():
@@ -315,11 +314,11 @@ class Memory:
         self._entries: dict[str, Entry] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry; None if absent."""
+        """Return the entry; None if absent."""
         return self._entries.get(key)
 
     def hold(self, entry: Entry) -> None:
-        """Take an entry that another process kept."""
+        """Add an entry that another process put."""
         self._entries[entry.key] = entry
 
     def put(self, entry: Entry, *, name: str) -> None:
@@ -341,11 +340,11 @@ def _read(shelf: Folder, key: str) -> Entry:
     """Read an entry.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError, AttributeError: it is not there, or damaged, or
-            others could have changed it.
+        OSError, ValueError, KeyError, TypeError, AttributeError: the entry is absent, damaged, or
+            writable by other users.
     """
-    with shelf.folder(key) as place:
-        head, _, body = place.read(RECORD).partition(b"\n")
+    with shelf.folder(key) as folder:
+        head, _, body = folder.read(RECORD).partition(b"\n")
         header = json.loads(head)
         if (header["format"], header["version"], header["key"]) != (FORMAT, VERSION, key):
             raise ValueError("the record has another format or key")
@@ -353,15 +352,15 @@ def _read(shelf: Folder, key: str) -> Entry:
             raise ValueError("damaged")
         data = json.loads(body)
         files = {
-            name: _content(place, name, key, expected) for name, expected in data["files"].items()
+            name: _content(folder, name, key, expected) for name, expected in data["files"].items()
         }
     record: Mapping[str, Any] = data["record"]
     return Entry(key, record, files)
 
 
-def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
-    head, _, content = place.read(file).partition(b"\n")
-    if head + b"\n" != _first_line(file, key):
+def _content(folder: Folder, name: str, key: str, expected: str) -> bytes:
+    head, _, content = folder.read(name).partition(b"\n")
+    if head + b"\n" != _first_line(name, key):
         raise ValueError("the record has another format or key")
     if checksum(content) != expected:
         raise ValueError("damaged")
@@ -369,7 +368,7 @@ def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
 
 
 def _write(shelf: Folder, entry: Entry, name: str) -> int:
-    """Write an entry; how many bytes it has, and 0 where one is there already."""
+    """Write an entry; returns its size in bytes, 0 if the store has one under its key."""
     checksums = {name: checksum(content) for name, content in entry.files.items()}
     body = json.dumps({"files": checksums, "record": entry.record}).encode()
     head = {
@@ -382,17 +381,17 @@ def _write(shelf: Folder, entry: Entry, name: str) -> int:
     contents = {RECORD: json.dumps(head).encode() + b"\n" + body}
     for file, content in entry.files.items():
         contents[file] = _first_line(file, entry.key) + content
-    at = shelf.descriptor
-    fresh = f"{_UNFINISHED}{os.urandom(8).hex()}"
+    descriptor = shelf.descriptor
+    unfinished = _unfinished_name()
     try:
-        with shelf.folder(fresh, make=True) as place:
+        with shelf.folder(unfinished, make=True) as folder:
             for file, content in contents.items():
-                place.write(file, content)
-        os.rename(fresh, entry.key, src_dir_fd=at, dst_dir_fd=at)
+                folder.write(file, content)
+        os.rename(unfinished, entry.key, src_dir_fd=descriptor, dst_dir_fd=descriptor)
     except BaseException as error:
         import shutil
 
-        shutil.rmtree(fresh, ignore_errors=True, dir_fd=at)
+        shutil.rmtree(unfinished, ignore_errors=True, dir_fd=descriptor)
         if isinstance(error, OSError) and error.errno in (errno.EEXIST, errno.ENOTEMPTY):
             return 0
         raise
@@ -402,12 +401,16 @@ def _write(shelf: Folder, entry: Entry, name: str) -> int:
 def _remove(shelf: Folder, key: str) -> None:
     import shutil
 
-    # Out of the way first: no reader sees a half of it.
-    at = shelf.descriptor
-    grave = f"{_UNFINISHED}{os.urandom(8).hex()}"
+    # The entry is renamed first, so that no reader sees a part of it.
+    descriptor = shelf.descriptor
+    removed = _unfinished_name()
     with contextlib.suppress(OSError):
-        os.rename(key, grave, src_dir_fd=at, dst_dir_fd=at)
-        shutil.rmtree(grave, ignore_errors=True, dir_fd=at)
+        os.rename(key, removed, src_dir_fd=descriptor, dst_dir_fd=descriptor)
+        shutil.rmtree(removed, ignore_errors=True, dir_fd=descriptor)
+
+
+def _unfinished_name() -> str:
+    return f"{_UNFINISHED}{os.urandom(8).hex()}"
 
 
 def _first_line(file: str, key: str) -> bytes:

@@ -1,8 +1,8 @@
 """The command `linalg-ext`.
 
 A new command is a file here with a function of the same name and its `EXAMPLES`, and that name in
-`COMMANDS`. What is slow to import (MLIR, NumPy) is imported inside the function, so that `--help`
-stays quick.
+`COMMANDS`. Modules that load slowly (MLIR, NumPy) are imported inside the function, so that
+`--help` stays quick.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_asked_for: bool) -> None:
+    if is_asked_for:
         import linalg_ext
 
         typer.echo(f"linalg-ext {linalg_ext.__version__}")
@@ -73,36 +73,37 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; its exit code: 0, or one of those above."""
-    given = sys.argv[1:] if arguments is None else arguments
-    debug = "--debug" in given
-    given = _prepared([argument for argument in given if argument != "--debug"])
+    """Run the command line; returns its exit code: 0, or one of those above."""
+    if arguments is None:
+        arguments = sys.argv[1:]
+    debug = "--debug" in arguments
+    arguments = _prepared([argument for argument in arguments if argument != "--debug"])
     try:
-        result = get_command(app).main(given, prog_name="linalg-ext", standalone_mode=False)
+        result = get_command(app).main(arguments, prog_name="linalg-ext", standalone_mode=False)
     except _UsageError as error:
         error.show()
         return USAGE
     except typer.Exit as error:
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        return _say("interrupted", INTERRUPTED)
+        return _report_error("interrupted", INTERRUPTED)
     except SystemExit as stopped:
-        # Typer ends the program where the reader of a pipe, `head` for example, has seen enough.
+        # Typer ends the program when the reader of a pipe, `head` for example, closes it.
         if not isinstance(stopped.__context__, BrokenPipeError):
             raise
-        # What is still to be written goes nowhere: Python would complain when it ends.
+        # Python would complain at its end about output that cannot be written.
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as error:
         if debug:
             raise
-        return _say(_letter(error))
+        return _report_error(_text_of(error))
     return result if isinstance(result, int) else 0
 
 
 def _prepared(arguments: list[str]) -> list[str]:
-    """Let the command's file spell its arguments in the way that typer reads."""
+    """Return the arguments as typer reads them, by `prepare` of the command's file."""
     if not arguments or arguments[0] not in COMMANDS:
         return arguments
     prepare = getattr(_module(arguments[0]), "prepare", None)
@@ -113,14 +114,14 @@ def _module(command: str) -> Any:
     return importlib.import_module(f"linalg_ext.cli.{command}")
 
 
-def _letter(error: Exception) -> str:
-    """Return an error as text for users: with its class where it is not of this library."""
+def _text_of(error: Exception) -> str:
+    """Return an error as text for users, with its class if it is not of this library."""
     from linalg_ext.errors import LinalgExtError
 
     notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
     if isinstance(error, LinalgExtError):
         message = f"{error}{notes}"
-        for keyword, option in _SPELLED.items():
+        for keyword, option in _OPTIONS.items():
             message = re.sub(keyword, option, message)
         return message
     if isinstance(error, OSError) and error.strerror:
@@ -128,17 +129,17 @@ def _letter(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{notes}\n  --debug shows the traceback"
 
 
-_SPELLED = {
+_OPTIONS = {
     r"lx\.parse\(text, allow_unregistered=True\)": "--allow-unregistered-dialect",
     r"as libraries=\[\.\.\.\]": "with --library FILE",
     r"trusted=True": "--trusted",
     r"checked=False": "--unchecked",
     r"entry=\.\.\.": "--entry NAME",
 }
-"""Keywords of Python, as messages have them, and the options that they are here."""
+"""Keywords of Python, as messages have them, and the options in their place."""
 
 
-def _say(message: str, code: int = FAILURE) -> int:
+def _report_error(message: str, code: int = FAILURE) -> int:
     first, _, rest = message.partition("\n")
     colour = False if os.environ.get("NO_COLOR") else None  # None: where a terminal shows it
     typer.echo(typer.style(f"error: {first}", fg="red", bold=True), err=True, color=colour)
@@ -148,7 +149,7 @@ def _say(message: str, code: int = FAILURE) -> int:
 
 
 def _flowing(command: Callable[..., object]) -> str:
-    """The documentation of a command, a line a paragraph: the terminal breaks them."""
+    """Return the documentation of a command, a line a paragraph: the terminal breaks them."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
 

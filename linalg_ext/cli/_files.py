@@ -31,7 +31,7 @@ _BYTECODE = b"ML\xefR"
 
 
 def read_module(file: str) -> tuple[str | bytes, str]:
-    """A module's text or bytecode, and what diagnostics call it."""
+    """Return a module's text or bytecode, and its name in diagnostics."""
     name = display_name(file)
     if file != STDIN:
         data = Path(file).read_bytes()
@@ -41,12 +41,16 @@ def read_module(file: str) -> tuple[str | bytes, str]:
         data = sys.stdin.buffer.read()
     if data.startswith(_BYTECODE):
         return data, name
+    return decoded(data, name, "MLIR's text or its bytecode"), name
+
+
+def decoded(data: bytes, name: str, expected: str) -> str:
+    """Return the text of a file; an ArgumentError names the file if it is not UTF-8."""
     try:
-        return data.decode(), name
+        return data.decode()
     except UnicodeDecodeError as error:
         raise ArgumentError(
-            f"{name} is no text: byte {error.start} is not UTF-8",
-            expected="MLIR's text or its bytecode",
+            f"{name} is no text: byte {error.start} is not UTF-8", expected=expected
         ) from None
 
 
@@ -75,14 +79,14 @@ def write_text(text: str, output: Path | None) -> None:
     sys.stdout.flush()
 
 
-def write_drawn(thing: object) -> None:
-    """Print what `rich` draws in a terminal, plain text elsewhere."""
+def write_drawn(drawable: object) -> None:
+    """Print an object, drawn by `rich` in a terminal, as plain text elsewhere."""
     if sys.stdout is not None and sys.stdout.isatty():
         from rich.console import Console
 
-        Console().print(thing)
+        Console().print(drawable)
     else:
-        write_text(str(thing), None)
+        write_text(str(drawable), None)
 
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -94,12 +98,12 @@ def write_json(data: object) -> None:
 
 
 def array_data(array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """An array; its values as nested lists, what JSON has no number for as NumPy writes it."""
+    """Return an array as data: nested lists, with NumPy's text for infinities and NaN."""
     return {"dtype": array.dtype.name, "shape": list(array.shape), "values": _values(array)}
 
 
 def explanation_data(explanation: Explanation) -> list[dict[str, Any]]:
-    """The sections of an explanation, in their order."""
+    """Return the sections of an explanation, in their order."""
     return [
         {"title": title, "rows": [{"name": name, "text": text} for name, text in rows]}
         for title, rows in explanation.sections()
@@ -124,7 +128,7 @@ _NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
 
 
 def load_arrays(path: Path | None) -> list[np.ndarray[Any, Any]]:
-    """The arrays of an .npz or .npy file, in the order of the arguments."""
+    """Return the arrays of an .npz or .npy file, in the order of the arguments."""
     if path is None:
         return []
     import zipfile
@@ -132,7 +136,7 @@ def load_arrays(path: Path | None) -> list[np.ndarray[Any, Any]]:
     import numpy as np
 
     try:
-        # An open file: NumPy leaves one that it opened itself open where it cannot read it.
+        # NumPy would leave a file that it opened itself open if it cannot read it.
         with path.open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
@@ -146,7 +150,7 @@ def load_arrays(path: Path | None) -> list[np.ndarray[Any, Any]]:
     numbered = {name: int(match[1]) for name in arrays if (match := _NUMBERED.fullmatch(name))}
     if not numbered:
         return list(arrays.values())
-    # Other names may stand beside them: a file can hold what is expected too.
+    # The file may have arrays of other names, such as expected results.
     if len(set(numbered.values())) < len(numbered):
         raise ArgumentError(
             f"{path} has {', '.join(numbered)}: two of these names give the same position",
@@ -158,21 +162,21 @@ def load_arrays(path: Path | None) -> list[np.ndarray[Any, Any]]:
 def typed(
     arguments: list[np.ndarray[Any, Any]], kernel: Kernel | IsolatedKernel
 ) -> list[np.ndarray[Any, Any]]:
-    """Give arrays back the dtypes that NumPy's file format forgets: bf16, the f8 and i4 types."""
+    """Restore the dtypes that NumPy's file format forgets: bf16, the f8 and i4 types."""
     arrays = list(arguments)
-    for at, (array, parameter) in enumerate(zip(arguments, kernel.signature.parameters)):  # noqa: B905
+    for index, (array, parameter) in enumerate(zip(arguments, kernel.signature.parameters)):  # noqa: B905
         if array.dtype.kind == "V" and array.dtype.names is None:
             element = parameter.type.element
             if element.storage == array.dtype.itemsize:
-                arrays[at] = array.view(element.dtype)
+                arrays[index] = array.view(element.dtype)
     return arrays
 
 
 @contextmanager
 def waiting(task: str) -> Iterator[None]:
-    """Show on standard error what is done, and for how long, until the block ends.
+    """Show a task and its time on standard error until the block ends.
 
-    Nothing is shown where standard error is no terminal, or one that cannot go back in its line.
+    Nothing is shown unless standard error is a terminal that can go back in its line.
     """
     if not progress.is_animated():
         yield
@@ -181,7 +185,7 @@ def waiting(task: str) -> Iterator[None]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    # What the command prints meanwhile goes where it belongs, and not through the animation.
+    # Output of the command goes to its streams, and not through the animation.
     with (
         progress.alone(),
         Progress(

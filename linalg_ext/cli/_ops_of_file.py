@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linalg_ext.cli._files import decoded
 from linalg_ext.errors import ArgumentError, LinalgExtError, SourceLocation
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ _IMPORT = "from linalg_ext.opdsl import *"
 
 
 def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
-    """The ops that a file defines, in order; those of some names, if any are given.
+    """Return the ops that a file defines, in order; those of some names, if any are given.
 
-    A file of Python is executed. One that is part of a package is imported by its full name, so
-    that its relative imports work.
+    A file of Python is executed. A file of a package is imported by its full name, so that its
+    relative imports work.
 
     Raises:
         ArgumentError: the file is no such file, does not run, or has no op (of that name).
@@ -41,7 +42,7 @@ def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
         return _ops_of_notation(file, names)
     namespace, module = execute(file)
     everything = _all_ops(namespace)
-    # What the file imports from elsewhere is left out, unless it is asked for by name.
+    # Ops that the file imports from elsewhere are left out, unless asked for by name.
     defined = [op for op in everything if op.__module__ == module]
     chosen = _chosen(names, everything, file) if names else defined
     if not chosen:
@@ -68,11 +69,11 @@ def _ops_of_notation(file: Path, names: list[str] | None) -> list[StructuredOp]:
 
 
 def execute(file: Path) -> tuple[Mapping[str, Any], str]:
-    """The globals of a file of Python once it has run, and its name as a module."""
+    """Run a file of Python; returns its globals, and its name as a module."""
     source = _source(file)
     _refuse_upstream_language(source, file)
     root, name = _module_name(file)
-    # What the file prints must not get between the lines of the YAML.
+    # Output of the file must not get between the lines of the YAML.
     with _first_on_path(root), contextlib.redirect_stdout(sys.stderr):
         try:
             if "." in name:
@@ -97,17 +98,11 @@ def _import(name: str, file: Path) -> Mapping[str, Any]:
 def _source(file: Path, expected: str = "a Python file") -> str:
     if file.is_dir():
         raise ArgumentError(f"{file} is a folder", expected=expected)
-    data = file.read_bytes()
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ArgumentError(
-            f"{file} is no text: byte {error.start} is not UTF-8", expected=expected
-        ) from None
+    return decoded(file.read_bytes(), str(file), expected)
 
 
 def _module_name(file: Path) -> tuple[Path, str]:
-    """The folder to import a file from, and its name there: dotted where it is in a package."""
+    """Return the folder to import a file from, and its name there, dotted in a package."""
     folder, parts = file.absolute().parent, [file.stem]
     while (folder / "__init__.py").is_file():
         parts.insert(0, folder.name)
@@ -126,7 +121,7 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 
 
 def _refuse_upstream_language(source: str, file: Path) -> None:
-    """Raise where a file imports upstream's OpDSL: ops declared in that are none of ours."""
+    """Raise if a file imports upstream's OpDSL, whose ops are not ops of this library."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -153,7 +148,7 @@ def _upstream_import(module: str, where: SourceLocation) -> ArgumentError:
 
 
 def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
-    """The error for a file that does not run, at its own innermost line."""
+    """Return the error for a file that does not run, at its own innermost line."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         where = SourceLocation(error.filename, error.lineno or 1, column=error.offset)
         return ArgumentError(f"{file} is no Python: {error.msg}", where=where)
@@ -217,12 +212,3 @@ def _chosen(names: list[str], everything: list[StructuredOp], file: Path) -> lis
 def _imported(ops: list[StructuredOp]) -> str:
     names = ", ".join(op.op_name for op in ops[:5])
     return f"the file imports {names}: choose one with --op, or " if names else ""
-
-
-def place_of(op: StructuredOp) -> SourceLocation | None:
-    """The line of Python that defines an op, or None."""
-    function = getattr(op, "__wrapped__", None)
-    if function is None:
-        return None
-    code = function.__code__
-    return SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)

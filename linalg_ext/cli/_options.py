@@ -75,7 +75,7 @@ Target: TypeAlias = Annotated[
 
 
 def parse_types(options: list[str] | None) -> dict[str, str] | str | None:
-    """Element types by type variable, from `U=f32` each; or one for all of them, from `f32`."""
+    """Return element types by type variable, from `U=f32` each; or one for all, from `f32`."""
     if not options:
         return None
     if len(options) == 1 and "=" not in options[0]:

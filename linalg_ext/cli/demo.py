@@ -124,11 +124,12 @@ def _transform(console: Console, out: Path) -> None:
     )
     _keep(out / "module_before.mlir", sample.text)
     _keep(out / "module_after.mlir", str(module))
-    kernel, looking = _timed(lambda: lx.compile(module))
+    kernel, compiling = _timed(lambda: lx.compile(module))
     _keep(out / "module_llvm.mlir", kernel.as_text("llvm"))
     result, running = _best(lambda: kernel(*sample.inputs))
     _check(console, result, sample.outputs[0], 1e-3, "PyTorch's own output")
-    console.print(f"rewritten in {_ms(spent)}, {_made(kernel, looking)}, one call {_ms(running)}")
+    described = _compilation(kernel, compiling)
+    console.print(f"rewritten in {_ms(spent)}, {described}, one call {_ms(running)}")
 
 
 def _run(console: Console, out: Path) -> None:
@@ -146,7 +147,7 @@ def _run(console: Console, out: Path) -> None:
     shapes = ((128, 256), (256, 64), (64,))
     x, w, b = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
     lowered = layer.lower(x, w, b)
-    compiled, looking = _timed(lowered.compile)
+    compiled, compiling = _timed(lowered.compile)
     kernel = compiled.kernel
     _keep(out / "layer.mlir", lowered.as_text())
     _keep(out / "layer_fused.mlir", kernel.as_text("linalg"))
@@ -158,7 +159,8 @@ def _run(console: Console, out: Path) -> None:
     result, running = _best(lambda: compiled(x, w, b))
     expected, numpy_time = _best(lambda: np.tanh(x @ w + b) * np.float32(0.5) + np.float32(0.5))
     _check(console, result, expected, 1e-4)
-    console.print(f"{_made(kernel, looking)}, one call {_ms(running)}; NumPy {_ms(numpy_time)}")
+    described = _compilation(kernel, compiling)
+    console.print(f"{described}, one call {_ms(running)}; NumPy {_ms(numpy_time)}")
 
 
 _ACTS: dict[str, Callable[[Console, Path], None]] = {
@@ -175,13 +177,13 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _best(work: Callable[[], Any]) -> tuple[Any, float]:
-    """The result, and the shortest of seven times: what is left of first-time costs is noise."""
+    """Return the result, and the shortest of seven times, which has no first-time costs."""
     runs = [_timed(work) for _ in range(7)]
     return runs[0][0], min(seconds for _, seconds in runs)
 
 
-def _made(kernel: Kernel, seconds: float) -> str:
-    """Describe how long it took to make a kernel, or to find it; `seconds` in all."""
+def _compilation(kernel: Kernel, seconds: float) -> str:
+    """Describe the time to compile a kernel, or to load it, which took `seconds` in all."""
     if kernel.is_kept:
         return f"found on disk in {_ms(seconds)}"
     return f"compiled in {1e3 * kernel.times['total']:.1f} ms"
@@ -192,13 +194,13 @@ def _ms(seconds: float) -> str:
 
 
 def _check(
-    console: Console, result: Any, expected: Any, tolerance: float, what: str = "NumPy"
+    console: Console, result: Any, expected: Any, tolerance: float, reference: str = "NumPy"
 ) -> None:
     import numpy as np
 
     np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
     error = float(np.max(np.abs(result - expected)))
-    console.print(f"[green]equal to {what}[/]: largest difference {error:.1e}")
+    console.print(f"[green]equal to {reference}[/]: largest difference {error:.1e}")
 
 
 def _counts(text: str) -> dict[str, int]:

@@ -1,8 +1,9 @@
-"""`linalg-ext explain`: what became of a module on its way to machine code: a text, or a page."""
+"""`linalg-ext explain`: the way of a module to machine code, as a text or a page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -48,15 +49,15 @@ EXAMPLES = (
 
 
 class _Explained(NamedTuple):
-    """A kernel and where it came from: the text of its module, and the schedule it went through.
+    """A kernel with the text of its module, and the schedule that the module went through.
 
-    `apart` compiles the same in a worker process; None for trusted modules.
+    `isolated` compiles the module in a worker process; None for trusted modules.
     """
 
     kernel: Kernel
     source: str | bytes
     schedule: Schedule | None
-    apart: Callable[[], IsolatedKernel] | None
+    isolated: Callable[[], IsolatedKernel] | None
 
 
 def explain(
@@ -154,10 +155,10 @@ def _compiled(
         kernel = compile(module, entry, search=search, **options)
     content = as_source(module)
 
-    def apart() -> IsolatedKernel:
+    def isolated() -> IsolatedKernel:
         return isolate(content, entry, limits=Limits(), search=search, **options)
 
-    return _Explained(kernel, text, schedule, None if options["trusted"] else apart)
+    return _Explained(kernel, text, schedule, None if options["trusted"] else isolated)
 
 
 def _refuse_of_folder(options: Mapping[str, object]) -> None:
@@ -180,11 +181,11 @@ def _measured(
     try:
         arguments = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
         with waiting(f"running {kernel.signature.name}"):
-            # It is untrusted: neither its crash nor its writes may reach this process.
-            measured = kernel if explained.apart is None else explained.apart()
+            # Neither a crash nor writes of an untrusted kernel may reach this process.
+            measured = kernel if explained.isolated is None else explained.isolated()
             return measure(measured, arguments, threads=threads)
     except LinalgExtError as error:
-        # The caller's line is one of ours.
+        # The caller's line is in this file.
         error.where = str(inputs) if inputs else "no --inputs were given"
         raise
 
@@ -198,7 +199,7 @@ def _write_page(
     source = explained.source if isinstance(explained.source, str) else ""
     translation = translated(source, name) if source else None
     if translation is not None:
-        # Places are those of the text that MLIR read.
+        # Locations are those of the text that MLIR read.
         source, name = translation.text, f"{name}, as MLIR reads it"
     with waiting(f"writing {html}"):
         written = page(
@@ -235,12 +236,5 @@ def _data(kernel: Kernel, measured: Measured | None, threads: int) -> dict[str, 
         ],
         "sections": [] if kernel.explanation is None else explanation_data(kernel.explain(threads)),
         "loops": str(loop_nests(kernel)).splitlines(),
-        "measured": None
-        if measured is None
-        else {
-            "best": measured.best,
-            "median": measured.median,
-            "calls": measured.calls,
-            "threads": measured.threads,
-        },
+        "measured": None if measured is None else asdict(measured),
     }

@@ -40,7 +40,7 @@ _HEAD = re.compile(r"^ *(?:(.+?):(\d+):(\d+)|(loc\(.*\)|\S+)): (error|warning|re
 
 @dataclass(frozen=True)
 class Expected:
-    """One diagnostic that a comment, at a line and column, expects; line 0 is an unknown place."""
+    """A diagnostic that a comment, at a line and column, expects; line 0 is an unknown place."""
 
     severity: str
     line: int
@@ -48,20 +48,20 @@ class Expected:
     is_pattern: bool
     comment: str
 
-    def fits(self, diagnostic: Found) -> bool:
-        """Return whether a diagnostic is this one."""
+    def matches(self, diagnostic: Produced) -> bool:
+        """Return whether a diagnostic is the expected one."""
         if (self.severity, self.line) != (diagnostic.severity, diagnostic.line):
             return False
         if not self.is_pattern:
             return self.text in diagnostic.message
         parts = re.split(r"\{\{(.*?)\}\}", self.text)  # literal text and patterns in turn
-        pattern = "".join(part if at % 2 else re.escape(part) for at, part in enumerate(parts))
+        pattern = "".join(part if i % 2 else re.escape(part) for i, part in enumerate(parts))
         return re.search(pattern, diagnostic.message) is not None
 
 
 @dataclass(frozen=True)
-class Found:
-    """One diagnostic that was produced; `line` is 0 where its place is unknown."""
+class Produced:
+    """A diagnostic of the passes; `line` is 0 if its place is unknown."""
 
     severity: str
     line: int
@@ -69,7 +69,7 @@ class Found:
 
 
 def expected(text: str) -> list[Expected]:
-    """Return what the comments of a text expect, in its order."""
+    """Return the diagnostics that the comments of a text expect, in its order."""
     lines = text.splitlines()
     expectations = []
     for number, line in enumerate(lines, start=1):
@@ -78,15 +78,15 @@ def expected(text: str) -> list[Expected]:
             continue
         severity, pattern, place, words = comment.groups()
         if place in ("above", "below"):
-            at = _beyond(lines, number, 1 if place == "below" else -1)
+            target = _beyond(lines, number, 1 if place == "below" else -1)
         else:
-            at = 0 if place == "unknown" else number + int(place or 0)
+            target = 0 if place == "unknown" else number + int(place or 0)
         where = f"{number}:{comment.start() + 1}"
-        expectations.append(Expected(severity, at, words, pattern is not None, where))
+        expectations.append(Expected(severity, target, words, pattern is not None, where))
     return expectations
 
 
-def found(shown: Sequence[str]) -> list[Found]:
+def produced(shown: Sequence[str]) -> list[Produced]:
     """Return the diagnostics of texts as `Diagnostic.shown` writes them, notes among them."""
     diagnostics = []
     for text in shown:
@@ -94,38 +94,39 @@ def found(shown: Sequence[str]) -> list[Found]:
         ends = [head.start() for head in heads[1:]] + [len(text)]
         for head, end in zip(heads, ends, strict=True):
             message = text[head.end() : end].strip()
-            # As mlir-opt, which does not print ops where it verifies diagnostics.
+            # Like mlir-opt, which does not print ops where it verifies diagnostics.
             if not message.startswith("see current operation"):
-                diagnostics.append(Found(head[5], int(head[2] or 0), message))
+                diagnostics.append(Produced(head[5], int(head[2] or 0), message))
     return diagnostics
 
 
-def differences(text: str, produced: Sequence[Found], filename: str) -> list[str]:
+def differences(text: str, diagnostics: Sequence[Produced], filename: str) -> list[str]:
     """Return an error for each expectation that is not met, and each diagnostic beyond them.
 
     Notes without an expectation are left out.
     """
-    left = list(produced)
+    extra = list(diagnostics)
     missing = []
-    for wanted in expected(text):
-        match = next((diagnostic for diagnostic in left if wanted.fits(diagnostic)), None)
+    for comment in expected(text):
+        match = next((diagnostic for diagnostic in extra if comment.matches(diagnostic)), None)
         if match is not None:
-            left.remove(match)
+            extra.remove(match)
             continue
         missing.append(
-            f'{filename}:{wanted.comment}: error: expected {wanted.severity} "{wanted.text}" '
+            f'{filename}:{comment.comment}: error: expected {comment.severity} "{comment.text}" '
             "was not produced"
         )
-    beyond = [
-        f"{filename}:{extra.line}: error: unexpected {extra.severity}: {extra.message}"
-        for extra in left
-        if extra.severity != "note"
+    unexpected = [
+        f"{filename}:{diagnostic.line}: error: unexpected {diagnostic.severity}: "
+        f"{diagnostic.message}"
+        for diagnostic in extra
+        if diagnostic.severity != "note"
     ]
-    return beyond + missing
+    return unexpected + missing
 
 
 def _beyond(lines: Sequence[str], number: int, step: int) -> int:
-    """The next line without an expectation of its own, as upstream counts them."""
+    """Return the next line without an expectation of its own, as upstream counts them."""
     number += step
     while 1 <= number <= len(lines) and _COMMENT.search(lines[number - 1]):
         number += step
@@ -147,7 +148,7 @@ _SPLIT = re.compile(r"^// -----\s*$", re.MULTILINE)
 
 
 def _completed(incomplete: str) -> list[str]:
-    """Pipelines that go on where one ends: its last pass, completed."""
+    """Return pipelines with the last pass of an incomplete one completed."""
     from linalg_ext.rewriting.registry import all_passes
 
     last = re.split(r"[,( ]", incomplete)[-1]
@@ -169,7 +170,7 @@ class _Run:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def text_of(self, text: str | bytes) -> tuple[str, list[str]]:
-        """Return a module's text after the passes, and the diagnostics of what they warned of."""
+        """Return a module's text after the passes, and the warnings of the passes."""
         from linalg_ext.module import Module
         from linalg_ext.rewriting import run_pipeline
 
@@ -200,7 +201,7 @@ class _Run:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def verified(self, text: str) -> tuple[str, list[str]]:
-        """Return what `text_of` does, or nothing, and how diagnostics differ from comments."""
+        """Return the text after the passes, empty if they fail, and unmet expectations."""
         printed = ""
         try:
             printed, shown = self.text_of(text)
@@ -208,7 +209,7 @@ class _Run:
             shown = list(getattr(error, "diagnostics", ())) or [
                 f"{error.where}: error: {error.what}"
             ]
-        return printed, differences(text, found(shown), self.name)
+        return printed, differences(text, produced(shown), self.name)
 
 
 def opt(
@@ -302,7 +303,7 @@ def opt(
     pass in mlir-opt's spelling: -canonicalize --linalg-ext-x=option=value. The options of mlir-opt
     that stand here mean what they mean there.
     """
-    # A process apart does not know the dialects of a file that this one has run.
+    # The parser process does not know the dialects of a file that this process has run.
     trusted = _load(load or ()) or trusted
     if list_passes:
         _list(as_json=as_json)
@@ -344,8 +345,7 @@ def opt(
     if timing:
         typer.echo(_timing_report(run.seconds, time.perf_counter() - started), err=True)
     if errors:
-        for error in errors:
-            typer.echo(error, err=True)
+        _echo(errors)
         raise typer.Exit(1)
 
 
@@ -362,18 +362,18 @@ def _processed(run: _Run, text: str | bytes, *, split: bool, verify: bool) -> tu
     errors: list[str] = []
     for part in _parts(text) if split else [text]:
         if verify:
-            one, differing = run.verified(part)
-            errors += differing
+            printed, unmet = run.verified(part)
+            errors += unmet
         else:
             try:
-                one, warnings = run.text_of(part)
+                printed, warnings = run.text_of(part)
                 _echo(warnings)
             except LinalgExtError as error:
                 if not split:
                     raise
-                one = ""
+                printed = ""
                 errors.append(f"error: {error}")
-        modules.append(one and one.rstrip("\n") + "\n\n")
+        modules.append(printed and printed.rstrip("\n") + "\n\n")
     if not split:
         return modules[0].rstrip("\n"), errors
     return "// -----\n".join(modules), errors
@@ -385,7 +385,7 @@ def _echo(messages: Sequence[str]) -> None:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield the parts of a text, each at the lines that it has in the whole."""
+    """Yield the parts of a text, each with its line numbers in the whole."""
     start = 0
     for match in [*_SPLIT.finditer(text), None]:
         end = len(text) if match is None else match.start()
@@ -410,11 +410,11 @@ def _timing_report(seconds: dict[str, float], total: float) -> str:
 
 
 def _load(files: Sequence[Path]) -> bool:
-    """Run files of Python, which register what they declare; return whether dialects are in it."""
+    """Run files of Python, which register passes; return whether they register dialects."""
     if not files:
         return False
     from linalg_ext.ir.context import dialect_modules
-    from linalg_ext.module import Module  # noqa: F401  # has the dialects of this library first
+    from linalg_ext.module import Module  # noqa: F401  # registers the dialects of this library
 
     known = dialect_modules()
     for file in files:
@@ -427,7 +427,7 @@ CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def prepare(arguments: list[str]) -> list[str]:
-    """Spell `-canonicalize` as `--canonicalize`: one dash and a word means one-letter options."""
+    """Write `-canonicalize` as `--canonicalize`, because one dash begins one-letter options."""
     spelled = []
     for argument in arguments:
         if argument.startswith("-p="):
@@ -464,7 +464,7 @@ def _without_options(arguments: Sequence[str]) -> Iterator[str]:
     """Yield the passes among arguments with dashes; the other ones are options of mlir-opt.
 
     Raises:
-        BadParameter: an option is not here, and something else serves.
+        BadParameter: an option of mlir-opt has another form here.
     """
     for argument in arguments:
         name = argument.lstrip("-").partition("=")[0]
@@ -478,11 +478,11 @@ def _without_options(arguments: Sequence[str]) -> Iterator[str]:
 _WITHOUT_EFFECT = frozenset(
     {"verify-each", "mlir-disable-threading", "mlir-very-unsafe-disable-verifier-on-parsing"}
 )
-"""Options of mlir-opt that are taken and change nothing: every pass is verified."""
+"""Options of mlir-opt that are accepted without effect: every pass is verified."""
 
 
 def _file_and_passes(file: str, extra: list[str]) -> tuple[str, list[str]]:
-    """Tell the file from the passes: mlir-opt takes them in any order."""
+    """Separate the file from the passes, which mlir-opt takes in any order."""
     arguments = [file, *extra]
     passes = [argument for argument in arguments if argument.startswith("-") and argument != STDIN]
     files = [argument for argument in arguments if argument not in passes]

@@ -95,7 +95,7 @@ def run(
     if as_json and assembly:
         raise typer.BadParameter("--json and --asm at once: machine code is printed as text")
     if outputs is not None and not outputs.parent.is_dir():
-        # Found now, it costs neither the compilation nor the results.
+        # Otherwise the error would come after the run, and the results be lost.
         raise ArgumentError(
             f"the folder {outputs.parent} does not exist",
             hint=f"make it: mkdir -p {outputs.parent}",
@@ -113,7 +113,7 @@ def run(
     else:
         from linalg_ext.runtime import processes
 
-        # It takes a second, in which this process loads what it needs itself.
+        # The helper process starts in a second, in which this one loads its modules.
         processes.prepare()
         limits = _limits(seconds, memory, stack)
         arguments = load_arrays(inputs)
@@ -143,7 +143,7 @@ def run(
         with waiting(f"running {kernel.signature.name}"):
             results = kernel(*arguments)
     except ArgumentError as error:
-        # The caller's line is one of ours: what was given stands in the file.
+        # The caller's line is in this file; the arguments come from the file of inputs.
         error.where = str(inputs) if inputs else "no --inputs were given"
         raise
     except ExecutionError as error:
@@ -184,12 +184,12 @@ def _refuse_limits(**limits: float | None) -> None:
 
 
 def _hand_out(results: tuple[Any, ...], path: Path | None, about: dict[str, object] | None) -> None:
-    """Write the results to a file, or show them; `about` is what JSON says besides."""
+    """Write the results to a file, or show them; `about` are further entries of the JSON."""
     import numpy as np
 
-    named: dict[str, Any] = {f"out{at}": np.asarray(result) for at, result in enumerate(results)}
+    named = {f"out{index}": np.asarray(result) for index, result in enumerate(results)}
     if path is not None:
-        # An open file: given a name, savez would append .npz where it is missing.
+        # With a name in the place of a file, savez would append .npz.
         with path.open("wb") as file:
             np.savez(file, **named)
     if about is not None:

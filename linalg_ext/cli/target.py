@@ -1,4 +1,4 @@
-"""`linalg-ext target`: what a machine has and what it does in a second; measured once."""
+"""`linalg-ext target`: the description of a machine and its performance figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def target(
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
-    """Show or measure what cost models know of a machine.
+    """Show or measure the figures of a machine that cost models use.
 
     Figures that were not measured follow from the description; those of a calibration are found by
     all later processes on CPUs of the same model. A file with figures stands for a machine that is

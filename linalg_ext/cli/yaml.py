@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from linalg_ext.cli._files import write_text
-from linalg_ext.cli._ops_of_file import ops_of_file, place_of
+from linalg_ext.cli._ops_of_file import ops_of_file
 from linalg_ext.cli._options import Names, Output
-from linalg_ext.errors import LinalgExtError, NotationError
+from linalg_ext.errors import LinalgExtError, NotationError, SourceLocation
 
 EXAMPLES = (
     "linalg-ext yaml FILE.py",
@@ -46,7 +46,9 @@ def yaml(
         try:
             documents.append(to_yaml(op))
         except LinalgExtError as error:
-            error.where = error.where or place_of(op)
+            if error.where is None and (function := getattr(op, "__wrapped__", None)):
+                code = function.__code__
+                error.where = SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
             if isinstance(error, NotationError):
                 error.notes = (*error.notes, "--partial leaves out what the YAML cannot hold")
             raise

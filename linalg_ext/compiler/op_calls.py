@@ -23,7 +23,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.arguments import as_array, is_python_number, share_memory
-from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.known_calls import KnownCalls
 from linalg_ext.notations.operand_keywords import (
@@ -60,7 +60,7 @@ def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     try:
         init = keywords.get("init")
         inits = init if isinstance(init, tuple) else (init,)
-        if has_guests((*operands, *keywords.values(), *inits), keywords.get("out")):
+        if has_foreign_arrays((*operands, *keywords.values(), *inits), keywords.get("out")):
             return _with_guests(op, operands, keywords)
         return _call(op, operands, keywords)
     except LinalgExtError as error:
@@ -70,7 +70,7 @@ def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
 
 def _with_guests(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call an op with arrays that are not NumPy's."""
-    guests = Guests()
+    guests = ForeignArrays()
     names = [operand.name for operand in op.definition.inputs]
     # An input beyond those with names is refused later.
     labels = [*names, *["an input"] * len(operands)]

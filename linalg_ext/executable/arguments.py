@@ -1,6 +1,6 @@
-"""Arguments and results of a call: every check before native code runs, and the way into its frame.
+"""Arguments and results of a call: every check before native code runs, and the words of its frame.
 
-Python's numbers have no dtype, so the parameter's is taken if its kind can hold them. A bool goes
+Python's numbers have no dtype, so they get the parameter's if its kind can hold them. A bool goes
 anywhere, an int to integers wide enough and to floats, a float to floats, a complex to complex. A
 value with a dtype of its own must have the right one.
 """
@@ -55,16 +55,16 @@ Array = np.ndarray[Any, Any]
 
 
 class Argument(ABC):
-    """One thing that a call is given.
+    """A parameter of a kernel, or one of its results, as calls check and pass it.
 
-    Subclasses work out at their making whatever does not need the value.
+    Subclasses compute in `__init__` all that is independent of the value.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
-        """Take `word` as the place in the frame, and write there what no call changes."""
+        """Take `word` as the first word in the frame, and write the words that no call changes."""
         self.word = word
 
     @abstractmethod
@@ -73,26 +73,28 @@ class Argument(ABC):
 
     @abstractmethod
     def write(self, frame: Frame, prepared: Any) -> None:
-        """Write what native code reads into the frame."""
+        """Write the words that native code reads into the frame."""
 
     def error(
         self,
         kind: type[LinalgExtError],
-        what: str,
+        fault: str,
         *,
         expected: str | None = None,
         hint: str | None = None,
     ) -> LinalgExtError:
-        """The error to raise: it names the argument and the caller's line."""
-        return kind(f"{self.name} {what}", where=caller_location(), expected=expected, hint=hint)
+        """Return the error to raise, which names the argument and the caller's line."""
+        return kind(f"{self.name} {fault}", where=caller_location(), expected=expected, hint=hint)
 
-    def refuse_dtype(self, dtype: DType, wanted: Sequence[DType], thing: str = "array") -> NoReturn:
+    def refuse_dtype(
+        self, dtype: DType, accepted: Sequence[DType], name: str = "array"
+    ) -> NoReturn:
         """Raise the error for a wrong dtype, with the hint for this one."""
         raise self.error(
             DTypeError,
             f"got dtype {dtypes.describe_dtype(dtype)}",
-            expected=" or ".join(str(known) for known in wanted),
-            hint=dtypes.cure_for(dtype) or f"convert it with {thing}.astype({str(wanted[0])!r})",
+            expected=" or ".join(str(dtype_) for dtype_ in accepted),
+            hint=dtypes.cure_for(dtype) or f"convert it with {name}.astype({str(accepted[0])!r})",
         )
 
     def refuse_mask(self) -> NoReturn:
@@ -105,7 +107,7 @@ class Argument(ABC):
 
 
 class Place(Argument):
-    """An argument or a result for which arrays of one type are taken, written or not."""
+    """An argument or a result that accepts arrays of one type, written or not."""
 
     def __init__(self, name: str, type_: ValueType, *, is_written: bool) -> None:
         super().__init__(name)
@@ -115,16 +117,16 @@ class Place(Argument):
         self.alignment = type_.alignment
 
     def is_aligned(self, array: Array) -> bool:
-        """Return whether native code can use an array where it begins."""
+        """Return whether the first element of an array is aligned for native code."""
         return array.flags.aligned and address_of(array) % self.alignment == 0
 
     def is_row_major(self, array: Array) -> bool:
-        """Return whether an array lies in row-major order where native code can use it."""
+        """Return whether an array lies in row-major order, and is aligned for native code."""
         return array.flags.c_contiguous and self.is_aligned(array)
 
 
 def shape_text(shape: Sequence[int | None]) -> str:
-    """A shape as NumPy prints it, with `any` for what is open."""
+    """Return a shape as NumPy prints it, with `any` for open sizes."""
     inner = ", ".join("any" if size is None else str(size) for size in shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
@@ -151,12 +153,12 @@ _PYTHON_NAMES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "comple
 
 
 def is_python_number(value: Any) -> bool:
-    """Return whether this is one of Python's own numbers: it takes the dtype of what it meets."""
+    """Return whether this is one of Python's own numbers, which have no dtype."""
     return isinstance(value, PYTHON_NUMBERS) and not isinstance(value, np.generic)
 
 
 def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
-    """An array of `element` holding the Python number, or the (nested) list of them, `value`.
+    """Return a Python number, or a (nested) list of them, as an array of an element type.
 
     Raises:
         ShapeError: a ragged list.
@@ -167,8 +169,8 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        what = f"got a {type(value).__name__} that makes no array: {error}"
-        raise argument.error(ShapeError, what) from None
+        fault = f"got a {type(value).__name__} that makes no array: {error}"
+        raise argument.error(ShapeError, fault) from None
     if array.size == 0:
         return array.astype(element.dtype)
     kind = array.dtype.kind
@@ -188,13 +190,13 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
 
 
 def as_array(value: Any, name: str) -> Array:
-    """An array of an array, a number or nested numbers, with an element type that MLIR knows.
+    """Return an array, a number or nested numbers as an array of an element type of MLIR's.
 
     Raises:
         DTypeError: the dtype has no element type.
         ArgumentError: a masked array, one on a device, or no array at all.
     """
-    # To ask of every array would load numpy.ma, which takes longer than most calls.
+    # The check loads numpy.ma, which takes longer than most calls.
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
             f"{name} is a masked array, and compiled code knows no mask",
@@ -236,7 +238,7 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def of_buffer(value: Any) -> Array | None:
-    """The memory of an object with the buffer protocol; None of any other object."""
+    """Return the memory of an object with the buffer protocol; None for other objects."""
     try:
         return np.asarray(memoryview(value))
     except (TypeError, ValueError):
@@ -285,15 +287,15 @@ def _wide_enough(low: int, high: int, element: ElementType, argument: Argument) 
 _MAX_WORK: Any = 100_000  # NumPy's stub knows the two special values only
 
 
-def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Return whether one byte at least belongs to both. Two interleaved views share none.
+def share_memory(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
+    """Return whether two arrays share a byte. Two interleaved views share none.
 
-    The exact answer can be hard to find; where it is, the answer is yes.
+    The exact answer can be hard to find; then the answer is yes.
     """
-    if not np.may_share_memory(one, other):
+    if not np.may_share_memory(first, second):
         return False
     try:
-        return np.shares_memory(one, other, max_work=_MAX_WORK)
+        return np.shares_memory(first, second, max_work=_MAX_WORK)
     except np.exceptions.TooHardError:
         return True
 
@@ -323,7 +325,7 @@ class ScalarArgument(Argument):
         self.element = type_.element
 
     def prepare(self, value: Any) -> Array:
-        """An array of rank 0 and the right dtype.
+        """Return an array of rank 0 and the right dtype.
 
         Raises:
             ShapeError: an array with axes.
@@ -369,7 +371,7 @@ class ArrayArgument(Place):
     """An input that is a tensor, or a memref in row-major order.
 
     An array that does not lie in memory as the entry reads it is copied, unless the entry may
-    write it: the caller would never see what was written to a copy.
+    write it: the caller would not see writes to a copy.
     """
 
     def __init__(self, parameter: Parameter, type_: ArrayType) -> None:
@@ -380,19 +382,19 @@ class ArrayArgument(Place):
         self.is_plain = not type_.element.is_sub_byte and not type_.vector
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
-        """Take `word` for the descriptor; what the type states is written once."""
+        """Take `word` for the descriptor; the constant words of the type are written once."""
         super().lay_out(layout, word)
         if self.type.is_static:
             sizes = self.type.sizes[: self.type.rank]
             layout.preset(word + 2, (0, *sizes, *contiguous_strides(sizes)))
 
     def prepare(self, value: Any) -> Array:
-        """The array to pass for `value`: itself wherever it can be.
+        """Return the array to pass for `value`: itself, if possible.
 
         Raises:
             ShapeError: the rank or a dimension is wrong.
-            DTypeError: the element type or the byte order is.
-            LayoutError: the array cannot be passed as it lies in memory, and not as a copy either.
+            DTypeError: the element type or the byte order is wrong.
+            LayoutError: the array cannot be passed as it lies in memory, nor as a copy.
             ArgumentError: `value` is not an array.
         """
         array = value if type(value) is np.ndarray else self._as_array(value)
@@ -437,10 +439,8 @@ class ArrayArgument(Place):
         return self.is_row_major(array)
 
     def _copy(self, array: Array) -> Array:
-        """A row-major copy, aligned as the entry wants it."""
-        room = np.empty(array.nbytes + self.alignment, np.uint8)
-        start = -address_of(room) % self.alignment
-        copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        """Return a row-major copy, aligned for the entry."""
+        copy = aligned_empty(array.shape, array.dtype, self.alignment)
         np.copyto(copy, array)
         return copy
 
@@ -511,13 +511,13 @@ class ArrayArgument(Place):
             LayoutError,
             f"got an array with strides {array.strides}",
             expected=f"{self._layout_text()}" + ", for the entry may write it" * self.is_written,
-            hint=self._layout_cure(),
+            hint=self._layout_hint(),
         )
 
     def _layout_text(self) -> str:
         return "row-major order without gaps"
 
-    def _layout_cure(self) -> str:
+    def _layout_hint(self) -> str:
         return "pass np.ascontiguousarray(array), and copy it back"
 
 
@@ -553,10 +553,10 @@ class StridedArgument(ArrayArgument):
         return copy
 
     def _descriptor(self, array: Array) -> Descriptor | None:
-        """The descriptor with the strides and the offset of the type, or None: they differ."""
+        """Return the descriptor of an array with the strides and offset of the type, or None."""
         inner = array.shape[self.type.rank :]
-        wanted = tuple(array.itemsize * stride for stride in contiguous_strides(inner))
-        if array.strides[self.type.rank :] != wanted:
+        dense = tuple(array.itemsize * stride for stride in contiguous_strides(inner))
+        if array.strides[self.type.rank :] != dense:
             return None
         descriptor = describe(array, inner_rank=len(inner), offset=self.type.offset or 0)
         if descriptor is None:
@@ -576,14 +576,14 @@ class StridedArgument(ArrayArgument):
         strides = ", ".join("any" if s is None else str(s * itemsize) for s in self.strides)
         return f"strides ({strides}) in bytes, each a whole number of {itemsize}-byte elements"
 
-    def _layout_cure(self) -> str:
+    def _layout_hint(self) -> str:
         return f"copy it into an array that is laid out as {self.type} says"
 
 
 def check_aliasing(written: Sequence[tuple[int, ArrayArgument]], values: Sequence[Any]) -> None:
     """Raise an AliasingError where an argument that is written shares memory with another.
 
-    Written arguments come by position; of the values, what is no array has memory of its own.
+    Written arguments come with their positions. Values other than arrays have memory of their own.
     """
     for index, argument in written:
         for other, value in enumerate(values):
@@ -599,10 +599,10 @@ def check_aliasing(written: Sequence[tuple[int, ArrayArgument]], values: Sequenc
 
 
 class ResultSlot(Place):
-    """One result: a place to write it to, in the order and the dtype that the entry wants."""
+    """A result of the entry: the memory that it is written to, of its order and dtype."""
 
     def __init__(self, result: Result, *, is_only: bool) -> None:
-        """Plan for `result`; `is_only` where `out=` may be a single array."""
+        """Accept arrays for `result`; `is_only` if `out=` may be a single array."""
         name = "out" if is_only else f"out[{result.position}]"
         super().__init__(name, result.type, is_written=True)
         self.result = result
@@ -610,7 +610,7 @@ class ResultSlot(Place):
         self.is_scalar = isinstance(result.type, ScalarType)
         self.vector = vector = result.type.vector
         self.rank = len(result.shape) - len(vector)
-        # Only ever used where every dimension is known.
+        # It is used only if every dimension is known.
         self.shape = result.type.sizes
         nbytes = result.dtype.itemsize * math.prod(self.shape)
         self._is_large = nbytes >= SMALLEST or bool(vector)
@@ -622,7 +622,7 @@ class ResultSlot(Place):
         layout.preset(word + 2, (0, *sizes, *contiguous_strides(sizes)))
 
     def prepare(self, value: Array | None) -> Array:
-        """The memory that native code writes: `value` itself where it is laid out so."""
+        """Return the memory that native code writes: `value` itself if it is row-major."""
         if value is not None and self.is_row_major(value):
             return value
         if not self._is_large:
@@ -632,11 +632,11 @@ class ResultSlot(Place):
         return aligned_empty(self.shape, self.result.dtype, self.alignment)
 
     def write(self, frame: Frame, prepared: Array) -> None:
-        """Write where the result goes."""
+        """Write the address of the result."""
         frame[self.word] = frame[self.word + 1] = address_of(prepared)
 
     def check_out(self, out: Any) -> None:
-        """Raise an ArgumentError for an `out` that the result cannot go to; sizes may be open."""
+        """Raise an ArgumentError for an `out` that does not fit the result; sizes may be open."""
         if isinstance(out, np.ma.MaskedArray):
             self.refuse_mask()
         if not isinstance(out, np.ndarray):
@@ -672,11 +672,11 @@ class ResultSlot(Place):
 
 
 def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> list[Array | None]:
-    """`out=` as one array, or None, for each result; checked.
+    """Return `out=` as an array or None for each result, checked.
 
     Raises:
-        ArityError: not as many as there are results.
-        AliasingError: one shares memory with an input or with another.
+        ArityError: the number of arrays is not that of results.
+        AliasingError: an array shares memory with an input or with another.
         ArgumentError: as of `ResultSlot.check_out`.
     """
     several = isinstance(out, tuple) or (isinstance(out, list) and len(slots) != 1)
@@ -687,8 +687,8 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
             where=caller_location(),
             expected=f"{len(slots)}, one for each result (None lets one be allocated)",
         )
-    wanted = [(slot, array) for slot, array in zip(slots, outs, strict=True) if array is not None]
-    for position, (slot, array) in enumerate(wanted):
+    written = [(slot, array) for slot, array in zip(slots, outs, strict=True) if array is not None]
+    for position, (slot, array) in enumerate(written):
         slot.check_out(array)
         for index, value in enumerate(inputs):
             if isinstance(value, np.ndarray) and share_memory(array, value):
@@ -698,18 +698,18 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
                     expected="memory that no input uses",
                     hint=f"pass {slot.name}=np.empty_like(...), or a copy of the argument",
                 )
-        for other, earlier in wanted[:position]:
+        for other_slot, earlier in written[:position]:
             if share_memory(array, earlier):
                 raise slot.error(
                     AliasingError,
-                    f"shares memory with {other.name}",
+                    f"shares memory with {other_slot.name}",
                     expected="memory of its own for each result",
                 )
     return outs
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: dtypes.DType, alignment: int) -> Array:
-    """An array that starts at a multiple of `alignment` bytes."""
+    """Return an array that starts at a multiple of `alignment` bytes."""
     nbytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     room = memory.empty((nbytes + alignment,), np.uint8)
     start = -address_of(room) % alignment

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linalg_ext.executable.signature import ArrayType, Entry, Result, Signature, ValueType, told
+from linalg_ext.executable.signature import (
+    ArrayType,
+    Entry,
+    Result,
+    Signature,
+    ValueType,
+    split_message,
+)
 
 _C_TYPES = {
     "f64": "double",
@@ -57,7 +64,7 @@ def header(
     assertions: Sequence[str],
     notes: Sequence[str] = (),
 ) -> str:
-    """The header's text, C99 and C++; `symbol` is the function in the object file."""
+    """Return the header's text, C99 and C++; `symbol` is the function in the object file."""
     name = c_name(entry)
     guard = f"LX_KERNEL_{name.upper()}_H"
     parts = [
@@ -158,7 +165,7 @@ def _holds(signature: Signature, *elements: str) -> bool:
 
 
 def _place(type_: ValueType, own: str, is_unsigned: bool = False) -> list[str]:
-    """Lines that set `at_<own>`, the pointer to a descriptor."""
+    """Return lines that set `at_<own>`, the pointer to a descriptor."""
     if isinstance(type_, ArrayType) and type_.rank:
         return [f"const void *at_{own} = {own};"]
     element = _element(type_, is_unsigned)
@@ -170,7 +177,7 @@ def _place(type_: ValueType, own: str, is_unsigned: bool = False) -> list[str]:
 
 
 def _check(type_: ArrayType, own: str, code: int) -> list[str]:
-    """Lines that return `code` where a memref is not of its type."""
+    """Return lines that return `code` if a memref is not of its type."""
     if not type_.rank:
         return []
     sizes = type_.shape[: type_.rank]
@@ -191,13 +198,13 @@ def _check(type_: ArrayType, own: str, code: int) -> list[str]:
 
 
 def _structs(signature: Signature) -> Iterator[str]:
-    """The struct of each kind of memref, and a function that fills it."""
-    seen = set()
+    """Yield the struct of each kind of memref, and a function that fills it."""
+    tags = set()
     types: list[tuple[ValueType, bool]] = [(value.type, False) for value in signature.parameters]
     types += [(value.type, _is_unsigned(value)) for value in signature.results]
     for type_, is_unsigned in types:
-        if isinstance(type_, ArrayType) and (_tag(type_, is_unsigned) not in seen):
-            seen.add(_tag(type_, is_unsigned))
+        if isinstance(type_, ArrayType) and (_tag(type_, is_unsigned) not in tags):
+            tags.add(_tag(type_, is_unsigned))
             yield _struct(type_, is_unsigned)
 
 
@@ -233,7 +240,7 @@ def _struct(type_: ArrayType, is_unsigned: bool) -> str:
 
 def _failure(name: str, assertions: Sequence[str]) -> str:
     cases = [
-        f"    case {number}: return {_c_text(told(message)[0])};"
+        f"    case {number}: return {_c_text(split_message(message)[0])};"
         for number, message in enumerate(assertions, start=1)
     ]
     lines = [

@@ -1,11 +1,11 @@
-"""The short ways into native code: for arrays that it can take as they lie, and for numbers.
+"""The short ways into native code: for arrays that need no copy, and for numbers.
 
-Every check is made here that the long way makes, but only as a question. Whatever needs more than
-a yes (a copy, a conversion, a look at interleaved views, an error with its reasons) is answered
-with NotImplemented, and goes the long way.
+A short way makes every check of the long way, but only as a question. A call that needs more (a
+copy, a conversion, a look at interleaved views, an error with its reasons) gets NotImplemented, and
+goes the long way.
 
-Where sizes are open, a call writes sizes and strides into its frame if they differ from those of
-the last call. Memory that native code returns becomes an array, or is copied into one.
+If sizes are open, a call writes sizes and strides into its frame when they differ from those of the
+last call. Memory that native code returns becomes an array, or is copied into one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ READABLE = 0x1 | 0x100
 """NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
 
 WRITABLE = READABLE | 0x400
-"""And WRITEABLE."""
+"""The flags of `READABLE`, and WRITEABLE."""
 
 
 class Callee(NamedTuple):
@@ -59,9 +59,9 @@ class Callee(NamedTuple):
 
     Attributes:
         code: has the function, and must live as long.
-        layout: of its frames, in which arguments and results have their places.
+        layout: of its frames, with words for arguments and results.
         slots: the results that are written to memory of the caller, in order.
-        shared: what several threads can share of its work, if anything.
+        shared: the work that several threads can share, if any.
         open_ended: whether a call may take long although another was short.
     """
 
@@ -92,7 +92,7 @@ class Callee(NamedTuple):
 
 
 class ShortCall(ABC):
-    """The short way into one kernel: what those of known and of open sizes have in common."""
+    """The short way into a kernel: the base of the ways for known and for open sizes."""
 
     def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
         self.callee = callee
@@ -100,23 +100,21 @@ class ShortCall(ABC):
         self._layout = callee.layout
         self._slots = callee.slots
         self._arity = len(arguments)
-        self._scalars = tuple(
-            (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
-        )
-        placed = [(at, a) for at, a in enumerate(arguments) if isinstance(a, ArrayArgument)]
-        self._places = tuple(at for at, _ in placed)
-        self._arrays = tuple(argument for _, argument in placed)
-        self._written = tuple(at for at, each in enumerate(self._arrays) if each.is_written)
-        self._words = tuple(taking.word for taking in (*self._arrays, *callee.slots))
+        numbered = list(enumerate(arguments))
+        self._scalars = tuple((i, a) for i, a in numbered if isinstance(a, ScalarArgument))
+        self._array_indices = tuple(i for i, a in numbered if isinstance(a, ArrayArgument))
+        self._arrays = tuple(a for a in arguments if isinstance(a, ArrayArgument))
+        self._written = tuple(i for i, a in enumerate(self._arrays) if a.is_written)
+        self._words = tuple(item.word for item in (*self._arrays, *callee.slots))
 
     @abstractmethod
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
-        """The result of a call, or NotImplemented: it has to go the long way.
+        """Return the result of a call, or NotImplemented if it has to go the long way.
 
-        `threads` is how many may work on it, by default as many as `lx.threads` says.
+        `threads` is the number of threads that may work on it, by default that of `lx.threads`.
 
         Raises:
-            ArgumentError: a number is none that the code takes.
+            ArgumentError: a number is of the wrong type or range.
             ExecutionError: the code reported a failure.
         """
 
@@ -141,16 +139,16 @@ class ShortCall(ABC):
 
 
 class DirectCall(ShortCall):
-    """The short way into one kernel of known sizes, whose results the caller has memory for."""
+    """The short way into a kernel of known sizes that writes to memory of the caller."""
 
     def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
         """Made by `direct_call`."""
         super().__init__(callee, arguments)
         self._inputs = tuple((argument.shape, argument.dtypes) for argument in self._arrays)
         self._elements = tuple(
-            (at, each.type.element)
-            for at, each in enumerate(self._arrays)
-            if each.type.element.is_sub_byte
+            (index, argument.type.element)
+            for index, argument in enumerate(self._arrays)
+            if argument.type.element.is_sub_byte
         )
         """Arrays whose bytes have unused bits, which must be zero, with their element types."""
 
@@ -158,7 +156,9 @@ class DirectCall(ShortCall):
         """See `ShortCall.__call__`."""
         if len(values) != self._arity:
             return NotImplemented
-        arrays = tuple([values[at] for at in self._places]) if self._scalars else values
+        arrays = values
+        if self._scalars:
+            arrays = tuple([values[index] for index in self._array_indices])
         for array, (shape, dtypes) in zip(arrays, self._inputs):  # noqa: B905  # 0.1 us for strict=
             if type(array) is not ndarray or array.shape != shape or array.dtype not in dtypes:
                 return NotImplemented
@@ -171,20 +171,20 @@ class DirectCall(ShortCall):
         return self.on_known(values, out, threads)
 
     def on_known(self, values: Sequence[Any], out: Any, threads: int | None = None) -> Any:
-        """As a call, of arrays whose number, shapes and dtypes are known to be right.
+        """Call the kernel on arrays whose number, shapes and dtypes are known to be right.
 
-        `out` is an array, of the one result there is, or None.
+        `out` is an array for the only result, or None.
         """
         arrays = values
         numbers: Sequence[tuple[ScalarArgument, Any]] = ()
         if self._scalars:
-            arrays = [values[at] for at in self._places]
-            numbers = [(scalar, scalar.prepare(values[at])) for at, scalar in self._scalars]
+            arrays = [values[index] for index in self._array_indices]
+            numbers = [(scalar, scalar.prepare(values[index])) for index, scalar in self._scalars]
         for array in arrays:
             if array.flags.num & READABLE != READABLE:
                 return NotImplemented
-        for at, element in self._elements:
-            if to_machine(arrays[at], element) is not arrays[at]:
+        for index, element in self._elements:
+            if to_machine(arrays[index], element) is not arrays[index]:
                 return NotImplemented
         addresses = list(map(address_of, arrays))
         if self._written and not may_write(self._written, arrays, addresses):
@@ -226,64 +226,63 @@ def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> 
 
 
 def direct_call(callee: Callee) -> DirectCall | None:
-    """The short way into a kernel that returns nothing itself; None if absent."""
-    if any(slot.vector for slot in callee.slots):
+    """Return the short way into a kernel that returns no memory itself; None if absent."""
+    arguments = _direct_arguments(callee, callee.slots, static=True)
+    return None if arguments is None else DirectCall(callee, arguments)
+
+
+def _direct_arguments(
+    callee: Callee, slots: Iterable[ResultSlot], *, static: bool
+) -> list[ArrayArgument | ScalarArgument] | None:
+    """Return the arguments of a kernel, some arrays among them, if all may come the short way."""
+    arguments = [argument for argument in callee.arguments if _is_direct(argument, static=static)]
+    if len(arguments) < len(callee.arguments) or any(slot.vector for slot in slots):
         return None
-    arguments = [argument for argument in callee.arguments if is_taken(argument)]
-    if len(arguments) != len(callee.arguments) or not has_arrays(arguments):
-        return None
-    return DirectCall(callee, arguments)
+    return arguments if any(isinstance(a, ArrayArgument) for a in arguments) else None
 
 
-def is_taken(
-    argument: Argument, *, static: bool = True
-) -> TypeGuard[ArrayArgument | ScalarArgument]:
-    """Return whether an argument may come the short way.
+def _is_direct(argument: Argument, *, static: bool) -> TypeGuard[ArrayArgument | ScalarArgument]:
+    """Return whether an argument may come the short way, with `static` one of known sizes.
 
-    With `static` all of its sizes must be known; then unused bits can be seen to.
+    Unused bits are only cleared for arguments of known sizes.
     """
     if isinstance(argument, ScalarArgument):
         return True
     if not isinstance(argument, ArrayArgument) or isinstance(argument, StridedArgument):
         return False
     type_ = argument.type
-    # What clears unused bits of an array that is written would have to write it.
+    # Unused bits of an array that the code writes cannot be cleared in a copy.
     is_clear = not (type_.element.is_sub_byte and (argument.is_written or not static))
     return is_clear and not type_.vector and (type_.is_static or not static)
-
-
-def has_arrays(arguments: Sequence[Argument]) -> bool:
-    """Return whether there are arrays among arguments."""
-    return any(isinstance(argument, ArrayArgument) for argument in arguments)
 
 
 def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
     """Return whether the arrays that the code writes are writable, and meet no other argument.
 
-    All are in row-major order; `written` are the places of those that it writes.
+    All are in row-major order; `written` are the indices of those that it writes.
     """
     ranges = [
         (address, address + array.nbytes) for array, address in zip(arrays, addresses, strict=True)
     ]
-    for at in written:
-        if not arrays[at].flags.writeable:
+    for index in written:
+        if not arrays[index].flags.writeable:
             return False
-        start, end = ranges[at]
-        others = ranges[:at] + ranges[at + 1 :]
-        if any(start < other_end and other_start < end for other_start, other_end in others):
+        start, end = ranges[index]
+        rest = ranges[:index] + ranges[index + 1 :]
+        if any(start < other_end and other_start < end for other_start, other_end in rest):
             return False
     return True
 
 
 _COPIED = 1 << 14
-"""Bytes up to which it is quicker to copy a result than to have an array look after its memory."""
+"""Bytes up to which it is quicker to copy a result than to have an array own its memory."""
 
 
 _Shapes = list[tuple[int, ...]]
 
 
 class OpenCall(ShortCall):
-    """The short way into one kernel of open sizes."""
+    """The short way into a kernel of open sizes."""
 
     def __init__(
         self,
@@ -298,8 +297,8 @@ class OpenCall(ShortCall):
         places = zip(returned, callee.layout.results, strict=True)
         self._returned = tuple(_Returned(slot, word) for slot, word in places)
         self._count = len(callee.slots) + len(returned)
-        self._frames: list[tuple[Frame, _Shapes]] = []
-        """Those that no call has now, and the shapes that are written in each."""
+        self._free_frames: list[tuple[Frame, _Shapes]] = []
+        """Frames that no call uses, and the shapes that are written in each."""
 
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """See `ShortCall.__call__`."""
@@ -308,8 +307,8 @@ class OpenCall(ShortCall):
         arrays: Sequence[Any] = values
         numbers: Sequence[tuple[ScalarArgument, Any]] = ()
         if self._scalars:
-            arrays = [values[at] for at in self._places]
-            numbers = [(scalar, scalar.prepare(values[at])) for at, scalar in self._scalars]
+            arrays = [values[index] for index in self._array_indices]
+            numbers = [(scalar, scalar.prepare(values[index])) for index, scalar in self._scalars]
         shapes, addresses = [], []
         for array, dtypes in zip(arrays, self._dtypes):  # noqa: B905  # 0.1 us for strict=
             if (
@@ -325,12 +324,12 @@ class OpenCall(ShortCall):
         if out is not None and shares_memory(out, arrays, addresses):
             return NotImplemented
         try:
-            frame, written = self._frames.pop()
+            frame, written = self._free_frames.pop()
         except IndexError:
             frame, written = self._layout.take(), []
         if shapes != written:
             if not all(map(has_shape, shapes, self._shapes)):
-                self._frames.append((frame, written))
+                self._free_frames.append((frame, written))
                 return NotImplemented
             for argument, shape in zip(self._arrays, shapes, strict=True):
                 start = argument.word + 2
@@ -338,12 +337,12 @@ class OpenCall(ShortCall):
         try:
             results: list[Any] = [None] * self._count
             for slot in self._slots:
-                results[slot.position] = made = slot.prepare(None)
-                addresses.append(address_of(made))
+                results[slot.position] = slot.prepare(None)
+                addresses.append(address_of(results[slot.position]))
             self._run(frame, arrays, addresses, numbers, threads)
             self._collect(frame, addresses, results)
         finally:
-            self._frames.append((frame, shapes))
+            self._free_frames.append((frame, shapes))
         if out is not None:
             (returned,) = self._returned
             returned.slot.check_shape(out, results[0].shape)
@@ -353,7 +352,7 @@ class OpenCall(ShortCall):
         return tuple(results) if results else None
 
     def _may_take(self, out: Any) -> bool:
-        """Return whether an array is fit for the only result, but perhaps for its sizes."""
+        """Return whether an array fits the only result, apart from its sizes."""
         if type(out) is not ndarray or self._count != 1 or len(self._returned) != 1:
             return False
         slot = self._returned[0].slot
@@ -371,7 +370,7 @@ class OpenCall(ShortCall):
 
 
 class _Returned:
-    """A result whose memory native code gives."""
+    """A result whose memory native code allocates."""
 
     def __init__(self, slot: ResultSlot, word: int) -> None:
         self.slot = slot
@@ -382,9 +381,9 @@ class _Returned:
         self._last = _Form([], (), 0)
 
     def array(self, frame: Frame, borrowed: list[int], copied: list[int]) -> Any:
-        """The array that a call gave; its memory comes to `borrowed`, which is not ours to free.
+        """Return the array that a call gave; its memory is added to `borrowed`, which is not freed.
 
-        `copied` gets memory that is freed once all results are there: others may lie in it, too.
+        `copied` gets memory that is freed after all results were read, which may share it.
         """
         words = frame[self._start : self._end]
         allocated, start = words[0], words[1]
@@ -416,15 +415,12 @@ class _Form(NamedTuple):
 
 
 def open_call(callee: Callee, returned: Sequence[ResultSlot]) -> OpenCall | None:
-    """The short way into a kernel with open sizes; None if absent.
+    """Return the short way into a kernel with open sizes; None if absent.
 
-    Native code gives the memory of the `returned` results.
+    Native code allocates the memory of the `returned` results.
     """
-    arguments = [argument for argument in callee.arguments if is_taken(argument, static=False)]
-    slots = (*callee.slots, *returned)
-    if len(arguments) < len(callee.arguments) or any(slot.vector for slot in slots):
-        return None
-    return OpenCall(callee, arguments, returned) if has_arrays(arguments) else None
+    arguments = _direct_arguments(callee, (*callee.slots, *returned), static=False)
+    return None if arguments is None else OpenCall(callee, arguments, returned)
 
 
 @functools.lru_cache(maxsize=1 << 10)

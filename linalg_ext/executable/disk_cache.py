@@ -1,4 +1,4 @@
-"""Kernels that outlive the process: found on disk, or put there."""
+"""Kernels in the disk cache."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RECIPE = ("entry", "trusted", "checked", "opt_level", "libraries")
 
 
 def is_keeping() -> bool:
-    """Return whether kernels that are made now are kept."""
+    """Return whether new kernels are kept."""
     return kernel_cache.key_of() is not None
 
 
@@ -45,18 +45,18 @@ def key_of_module(
     libraries: Sequence[str | Path],
     result_dtypes: Sequence[Any] | None,
 ) -> str | None:
-    """Return the key of a module's kernel; None where none is kept, or a part has no fingerprint.
+    """Return the key of a module's kernel; None if none is kept, or a part has no fingerprint.
 
-    `content` is the module, of some `kind`; the others are those of `linalg_ext.compile`.
+    `content` is the module, of some `kind`; all else is as for `linalg_ext.compile`.
     """
     stamps = [kernel_cache.file_stamp(library) for library in libraries]
     if None in stamps:
-        return None  # which file it is, the system's loader knows
+        return None  # the system's loader chooses the file
     try:
         dtypes = None if result_dtypes is None else [_dtype_key(dtype) for dtype in result_dtypes]
         return kernel_cache.key_of(kind, content, entry, bool(checked), opt_level, stamps, dtypes)
     except TypeError:
-        return None  # one of them is wrong, and the compiler will say so
+        return None  # a dtype is wrong, which the compiler reports
 
 
 def _dtype_key(dtype: Any) -> tuple[str, str] | None:
@@ -67,10 +67,10 @@ def _dtype_key(dtype: Any) -> tuple[str, str] | None:
 
 
 def find(key: str | None) -> Kernel | None:
-    """The kernel that is kept under a key; None if absent.
+    """Return the kernel that is kept under a key; None if absent.
 
-    What is there and cannot be used (a library is gone, the system gives no executable memory)
-    counts as absent: it is compiled again, and the compiler says what is wrong.
+    An entry that cannot be used (a library is gone, the system gives no executable memory) counts
+    as absent: the kernel is compiled again, and the compiler reports the fault.
     """
     log = logger("cache")
     entry = kernel_cache.read(key)
@@ -88,7 +88,7 @@ def find(key: str | None) -> Kernel | None:
 
 
 def keep(key: str | None, kernel: Kernel) -> None:
-    """Put a kernel on disk; does nothing where `key` is None."""
+    """Put a kernel on disk, unless `key` is None."""
     if key is None:
         return
     record = data_of(kernel)

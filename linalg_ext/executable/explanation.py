@@ -83,15 +83,15 @@ class Stage:
 
     @cached_property
     def text(self) -> str:
-        """As MLIR, large constants elided."""
-        return str(self._asked("text_of")) if self.bytecode else self.kept_text
+        """Return the module as MLIR, large constants elided."""
+        return str(self._answer("text_of")) if self.bytecode else self.kept_text
 
     @cached_property
     def operations(self) -> int:
         """The number of ops."""
-        return int(self._asked("size_of")) if self.bytecode else self.kept_count
+        return int(self._answer("size_of")) if self.bytecode else self.kept_count
 
-    def _asked(self, question: str) -> str | int:
+    def _answer(self, question: str) -> str | int:
         ask = getattr(hooks.facade("compiler"), question)
         answer: str | int = ask(self.bytecode, self.allow_unregistered)
         return answer
@@ -130,14 +130,14 @@ class CompileTimes:
         return sum(seconds for _, seconds in self.passes) - self.own
 
     def sections(self) -> list[tuple[str, Sequence[tuple[str, float]]]]:
-        """The parts of the picture: a title, and the seconds of each row."""
+        """Return the parts of the picture: a title, and the seconds of each row."""
         total = sum(seconds for _, seconds in self.phases)
         sections: list[tuple[str, Sequence[tuple[str, float]]]] = [
             (f"compiled in {1e3 * total:.1f} ms", self.phases)
         ]
         if self.passes:
             sides = (("of this library", self.own), ("of MLIR", self.upstream))
-            costly = sorted(self.passes, key=lambda each: -each[1])[:_COSTLIEST]
+            costly = sorted(self.passes, key=lambda run: -run[1])[:_COSTLIEST]
             sections += [("passes", sides), ("the costliest passes", tuple(costly))]
         return sections
 
@@ -159,7 +159,7 @@ def _shortened(name: str) -> str:
 
 
 def stage_of(stages: Mapping[str, str], name: str) -> str:
-    """Return the text of a stage; an ArgumentError where there is no stage of that name."""
+    """Return the text of a stage; an ArgumentError if no stage has that name."""
     if name not in stages:
         raise ArgumentError(
             f"{name!r} is not a stage of the kernel", expected="one of " + ", ".join(stages)
@@ -182,29 +182,31 @@ class Decision(Protocol):
         ...
 
     def rows(self) -> Sequence[Row]:
-        """The explanation: names, each with a text."""
+        """Return the explanation: names, each with a text."""
         ...
 
 
-class Told(NamedTuple):
-    """A decision as it was explained when it was made: its title and its rows."""
+class ExplainedDecision(NamedTuple):
+    """The explanation of a decision as data: its title and its rows."""
 
     title: str
-    told: tuple[Row, ...]
+    explanation: tuple[Row, ...]
 
     def rows(self) -> Sequence[Row]:
         """The explanation."""
-        return self.told
+        return self.explanation
 
 
 def decisions_data(decisions: Sequence[Decision]) -> list[Any]:
-    """Decisions as plain data."""
+    """Return decisions as plain data."""
     return [[decision.title, decision.rows()] for decision in decisions]
 
 
-def told_of(data: Sequence[Any]) -> tuple[Told, ...]:
+def decisions_of(data: Sequence[Any]) -> tuple[ExplainedDecision, ...]:
     """Return the decisions that `decisions_data` turned into plain data."""
-    return tuple(Told(title, tuple((name, text) for name, text in rows)) for title, rows in data)
+    return tuple(
+        ExplainedDecision(title, tuple((name, text) for name, text in rows)) for title, rows in data
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,7 +217,7 @@ class Explanation:
         signature: of the kernel.
         target: the machine that its code is for.
         decisions: each with a `title` and `rows()`.
-        left: for each pass, the ops that it left as they were, and why.
+        left: for each pass, the ops that it did not change, and why.
         threads: the sharing of its work.
         tuning: the findings of measurement, where that was requested.
     """
@@ -228,7 +230,7 @@ class Explanation:
     tuning: tuple[Row, ...] = ()
 
     def sections(self) -> list[tuple[str, Sequence[Row]]]:
-        """The parts of the table: a title, and names with what is to be said of each."""
+        """Return the parts of the table: a title, and names with their descriptions."""
         target = self.target
         caches = ", ".join(f"L{c.level} {bytes_text(c.size)}" for c in target.caches)
         head = [

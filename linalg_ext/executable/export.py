@@ -30,7 +30,7 @@ from linalg_ext.executable.c_header import c_name, header
 from linalg_ext.executable.explanation import Stage
 from linalg_ext.executable.kernel_data import Data
 from linalg_ext.executable.numpy_loader import FORMAT, RECORD, VERSION, canonical
-from linalg_ext.executable.signature import Entry, Signature, fitting_data, told
+from linalg_ext.executable.signature import Entry, Signature, fitting_data, split_message
 from linalg_ext.runtime.machine_code import PORTABLE, Code, packed_names
 from linalg_ext.runtime.object_file import (
     ABSOLUTE_64,
@@ -62,24 +62,24 @@ class Exported:
 
 def export(kernel: Exported, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
     """Write a kernel: see `Kernel.export`."""
-    place = _place(folder)
+    target_folder = _target_folder(folder)
     try:
-        make_folders(place.parent, 0o755)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as beside:
-            fresh = Path(beside) / place.name
-            fresh.mkdir()
-            _write(kernel, fresh, library)
-            _keep_to_oneself(fresh)
-            if place.exists():
-                place.rename(Path(beside) / "old")
-            fresh.rename(place)
+        make_folders(target_folder.parent, 0o755)
+        with tempfile.TemporaryDirectory(dir=target_folder.parent, prefix=".new-") as temporary:
+            new_folder = Path(temporary) / target_folder.name
+            new_folder.mkdir()
+            _write(kernel, new_folder, library)
+            _refuse_other_writers(new_folder)
+            if target_folder.exists():
+                target_folder.rename(Path(temporary) / "old")
+            new_folder.rename(target_folder)
     except OSError as error:
         if isinstance(error, LinalgExtError):
             raise
         raise ExportError(
-            f"the kernel cannot be written to {place}: {error.strerror or error}"
+            f"the kernel cannot be written to {target_folder}: {error.strerror or error}"
         ) from error
-    return place
+    return target_folder
 
 
 def sealed(kernel: Mapping[str, Any]) -> str:
@@ -89,20 +89,20 @@ def sealed(kernel: Mapping[str, Any]) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
-def _place(folder: str | PathLike[str]) -> Path:
-    """Return the folder to write to; an ExportError where something else is there already."""
+def _target_folder(folder: str | PathLike[str]) -> Path:
+    """Return the folder to write to; an ExportError if it is no exported kernel, and not empty."""
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
-    place = Path(os.path.abspath(os.path.expanduser(folder)))
-    if not os.path.lexists(place):
-        return place
-    is_ours = (place / RECORD).is_file() and FORMAT in (place / RECORD).read_text(errors="replace")
-    if not is_ours and not (place.is_dir() and not any(place.iterdir())):
+    path = Path(os.path.abspath(os.path.expanduser(folder)))
+    if not os.path.lexists(path):
+        return path
+    is_ours = (path / RECORD).is_file() and FORMAT in (path / RECORD).read_text(errors="replace")
+    if not is_ours and not (path.is_dir() and not any(path.iterdir())):
         raise ExportError(
-            f"{place} is there already, and is no exported kernel",
+            f"{path} is there already, and is no exported kernel",
             expected="a new folder, or one to replace that export wrote",
         )
-    return Path(os.path.realpath(place))
+    return Path(os.path.realpath(path))
 
 
 def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
@@ -145,7 +145,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
         "flags": flags,
         "unnamed": [] if is_portable else sorted(_unnamed(kernel.target)),
         "needs": needs,
-        "failures": [told(message)[0] for message in kernel.assertions],
+        "failures": [split_message(message)[0] for message in kernel.assertions],
         "stages": [_write_stage(stages, *numbered) for numbered in enumerate(kernel.stages)],
         "files": files,
     }
@@ -161,7 +161,7 @@ def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
 
 
 def _position_independent(kernel: Exported) -> bytes:
-    """The object code, without absolute addresses where the kernel still has the module for it."""
+    """Return the object code, without absolute addresses if the kernel still has its module."""
     code = kernel.code.object_code()
     last = kernel.stages[-1] if kernel.stages else None
     if (
@@ -245,21 +245,21 @@ def _wrapped(words: list[str]) -> list[str]:
     return textwrap.wrap(" ".join(words), 92, initial_indent="  ", subsequent_indent="  ")
 
 
-def _keep_to_oneself(folder: Path) -> None:
-    """Take the rights to write from other users: a folder that they can write to is not loaded."""
+def _refuse_other_writers(folder: Path) -> None:
+    """Remove the rights of other users to write, because `lx.load` would refuse the folder."""
     if sys.platform == "win32":
         return
-    for place in (folder, *folder.rglob("*")):
-        place.chmod(place.stat().st_mode & 0o777 & ~_OTHERS_WRITE)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode & 0o777 & ~_OTHERS_WRITE)
 
 
 _COMPILERS = ("cc", "gcc", "clang")
 
 
 def linker(target: Target) -> list[str] | None:
-    """The command that links for a target, `CC` or the first there is; None if absent.
+    """Return the command that links for a target, `CC` or the first compiler; None if absent.
 
-    A linker on its own does too: what the code calls is then found when the library is loaded.
+    A linker on its own serves, too: functions that the code calls are found at loading then.
     """
     if not sys.platform.startswith("linux") or target.architecture != host().architecture:
         return None
@@ -274,30 +274,30 @@ def linker(target: Target) -> list[str] | None:
 
 
 def link(command: list[str], code: Path, library: Path, symbol: str) -> None:
-    """Link `code` into `library`, which shows `symbol` alone; an ExportError if it fails."""
+    """Link `code` into `library`, which exports `symbol` alone; an ExportError if it fails."""
     prefix = "" if Path(command[0]).name == "ld" else "-Wl,"
     with tempfile.TemporaryDirectory(prefix="linalg-ext-") as folder:
-        shown = Path(folder) / "shown"
-        shown.write_text(f"{{ global: {symbol}; local: *; }};\n")
+        script = Path(folder) / "shown"
+        script.write_text(f"{{ global: {symbol}; local: *; }};\n")
         # The code holds absolute addresses; the system's loader fills them in.
-        options = ["-z,notext", "-z,noexecstack", f"--version-script={shown}"]
-        words = [word for option in options for word in _spelt(prefix, option)]
+        options = ["-z,notext", "-z,noexecstack", f"--version-script={script}"]
+        words = [word for option in options for word in _option_words(prefix, option)]
         own, libraries = command[:-1] or command, command[1:]
-        done = subprocess.run(
+        process = subprocess.run(
             [*own, "-shared", *words, "-o", str(library), str(code), *libraries],
             capture_output=True,
             text=True,
             errors="replace",
             check=False,
         )
-    if done.returncode:
+    if process.returncode:
         raise ExportError(
             f"{command[0]} does not link the shared library",
             hint="mend the linker, name another one in CC, or export(..., library=False)",
-            notes=done.stderr.splitlines()[:20],
+            notes=process.stderr.splitlines()[:20],
         )
 
 
-def _spelt(prefix: str, option: str) -> list[str]:
-    """A linker's option, as the linker or as a compiler that calls it takes it."""
+def _option_words(prefix: str, option: str) -> list[str]:
+    """Return a linker's option as words for the linker, or for a compiler that calls it."""
     return [prefix + option] if prefix else option.split(",")

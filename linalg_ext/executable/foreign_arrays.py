@@ -1,10 +1,10 @@
-"""Arrays of other libraries in one call: inside they are NumPy's, and what is given back is theirs.
+"""Arrays of other libraries in a call: they become NumPy's, and results become theirs.
 
     y = lx.einsum("ij,jk->ik", s, t)     # of torch's tensors: a tensor of torch's
-    kernel(s, b, out=t)                  # into a tensor of torch's, which is what comes back
+    kernel(s, b, out=t)                  # into a tensor of torch's, which is returned
 
-No memory is copied on the way, in either direction. Where all arrays of a call come from one other
-library its results do too; where NumPy's are among them, or two libraries', they are NumPy's.
+No memory is copied, in either direction. If all arrays of a call come from one other library, its
+results do too; with arrays of NumPy's among them, or of two libraries, results are NumPy's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FROM = "from_dlpack"
 """The function's name in the namespace of every library (the Python array API standard)."""
 
 
-def has_guests(values: Iterable[Any], out: Any = None) -> bool:
+def has_foreign_arrays(values: Iterable[Any], out: Any = None) -> bool:
     """Return whether a call has arrays of other libraries, or an `out=` other than NumPy's."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
@@ -31,29 +31,29 @@ def has_guests(values: Iterable[Any], out: Any = None) -> bool:
     return any(_may_be_written(array) for array in outs)
 
 
-def call_with_guests(
+def call_on_foreign_arrays(
     kernel: Callable[..., Any],
     arguments: Sequence[Any],
     name: Callable[[int], str],
     out: Any,
     threads: int | None,
 ) -> Any:
-    """A call of a kernel with arrays that are not NumPy's; `name` is what errors call each."""
-    guests = Guests()
-    arrays = [guests.array(value, name(at)) for at, value in enumerate(arguments)]
-    return guests.back(kernel(*arrays, out=guests.place(out, "out"), threads=threads))
+    """Call a kernel with arrays of other libraries; `name` gives the names for errors."""
+    foreign = ForeignArrays()
+    arrays = [foreign.array(value, name(index)) for index, value in enumerate(arguments)]
+    return foreign.back(kernel(*arrays, out=foreign.place(out, "out"), threads=threads))
 
 
-class Guests:
-    """The arrays of one call that are not NumPy's."""
+class ForeignArrays:
+    """The arrays of one call that are of other libraries."""
 
     def __init__(self) -> None:
-        """There are none yet."""
+        """Begin with none."""
         self._libraries: dict[int, Any] = {}
-        self._given: dict[int, tuple[Any, Any]] = {}
+        self._outs: dict[int, tuple[Any, Any]] = {}
 
     def array(self, value: Any, name: str) -> Any:
-        """The memory of an argument as an array of NumPy's; the argument itself if no guest."""
+        """Return the memory of an argument as an array of NumPy's; other arguments as they are."""
         if isinstance(value, np.ndarray):
             self._libraries[id(np)] = None
             return value
@@ -68,23 +68,23 @@ class Guests:
         return from_dlpack(value, name)
 
     def place(self, out: Any, name: str) -> Any:
-        """The memory of `out=` as an array of NumPy's, of each where there are several.
+        """Return the memory of `out=` as an array of NumPy's, or of each array in it.
 
-        What has no memory to write is returned as it is.
+        A value without memory to write is returned as it is.
 
         Raises:
-            LayoutError: it must not be written.
+            LayoutError: the memory is read-only.
             ArgumentError, DTypeError: as `from_dlpack`.
         """
         if isinstance(out, tuple | list):
-            places = [self.place(part, f"{name}[{at}]") for at, part in enumerate(out)]
-            return type(out)(places) if type(out) in (tuple, list) else tuple(places)
+            arrays = [self.place(part, f"{name}[{index}]") for index, part in enumerate(out)]
+            return type(out)(arrays) if type(out) in (tuple, list) else tuple(arrays)
         if not _may_be_written(out):
             return out
         array = from_dlpack(out, name) if is_exported(out) else np.asarray(_interface(out))
-        self._given[id(array)] = array, out
+        self._outs[id(array)] = array, out
         if isinstance(out, np.ndarray):
-            return array  # a mapped file: it is looked at as all arrays are
+            return array  # a mapped file, which is checked as all arrays are
         if not array.flags.writeable:
             raise LayoutError(
                 f"{name} is read-only: a {type(out).__module__}.{type(out).__qualname__} "
@@ -96,11 +96,9 @@ class Guests:
         return array
 
     def back(self, result: Any) -> Any:
-        """A result as the caller's library has it; an array that was given as `out=` is returned
-        itself.
-        """
-        if id(result) in self._given:
-            return self._given[id(result)][1]
+        """Return a result as an array of the caller's library, or the very object of `out=`."""
+        if id(result) in self._outs:
+            return self._outs[id(result)][1]
         if type(result) is tuple:
             return tuple(map(self.back, result))
         if len(self._libraries) != 1 or not isinstance(result, np.ndarray | np.generic):
@@ -130,7 +128,7 @@ _libraries: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
 
 
 def _library(kind: type) -> Any:
-    """The namespace that arrays of a class belong to, if arrays can be given to it."""
+    """Return the namespace that arrays of a class belong to, if it imports arrays."""
     if kind not in _libraries:
         packages = (sys.modules.get(base.__module__.partition(".")[0]) for base in kind.__mro__)
         _libraries[kind] = next((package for package in packages if hasattr(package, _FROM)), None)
@@ -138,12 +136,12 @@ def _library(kind: type) -> Any:
 
 
 def _exported(array: np.ndarray[Any, Any], library: Any) -> Any:
-    """An array of a library in the memory of one of NumPy's; a copy of what it cannot take so."""
+    """Return an array of a library in the memory of one of NumPy's, or else in a copy."""
     take = getattr(library, _FROM)
     try:
         return take(exported(array))
     except (BufferError, RuntimeError, TypeError, ValueError):
-        pass  # read-only memory, or strides that the library has no word for
+        pass  # read-only memory, or strides that the library does not support
     try:
         return take(exported(np.array(array, order="C")))
     except (BufferError, RuntimeError, ValueError, TypeError) as error:

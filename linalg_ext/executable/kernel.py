@@ -1,4 +1,4 @@
-"""A compiled entry, called on arrays. It is pickled as its source, and compiled on arrival."""
+"""A compiled entry, called on arrays. It is pickled as its source, and compiled when unpickled."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from linalg_ext.executable.arguments import (
 )
 from linalg_ext.executable.direct_call import Callee, DirectCall, ShortCall, direct_call, open_call
 from linalg_ext.executable.explanation import CompileTimes, Explanation, Row, Stage, stage_of
-from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
+from linalg_ext.executable.foreign_arrays import call_on_foreign_arrays, has_foreign_arrays
 from linalg_ext.executable.kernel_data import (
     Data,
     entry_of,
@@ -74,25 +74,25 @@ class Kernel(Shown, shown_as="kernel"):
     """An entry of a module, compiled for one machine: this one, as a rule.
 
     Calling it checks every argument and then runs native code without the GIL; any number of
-    threads may call one kernel at once. Of the module that it was made from it holds the binary
-    form, so that it can be pickled.
+    threads may call one kernel at once. It holds the binary form of its module, so that it can be
+    pickled.
 
     Attributes:
-        signature: what it takes and gives.
+        signature: its parameters and results.
         entry: the native function behind it.
-        code: has that function.
+        code: the machine code with that function.
         target: the machine that its code is for.
         opt_level: LLVM's optimization level.
-        steps: the module at each point of the way down.
+        steps: the module at each stage of the lowering.
         assertions: the messages of its failures.
-        failures: what its statuses mean.
-        shared: what several threads can share of its work, if anything.
-        explanation: gives what the passes say of their work, if that is known.
+        failures: the errors of its statuses.
+        shared: the work that several threads can share, if any.
+        explanation: returns the explanation of the passes, if known.
         is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
-        callee: what its calls run.
+        callee: the function that its calls run, with its arguments and results.
         short: the short way into it, if there is one.
-        direct: that, where all its sizes are known.
-        recipe: what it was made from; None if unknown.
+        direct: the short way, if all its sizes are known.
+        recipe: the parts that it was made from; None if unknown.
         callbacks: functions of Python that its code calls.
     """
 
@@ -164,25 +164,25 @@ class Kernel(Shown, shown_as="kernel"):
         Args:
             *args: arrays and numbers in the order of the entry's inputs. An array that does not lie
                 in memory as the entry reads it is copied first. Lists and Python numbers take the
-                dtype of the parameter; whatever has a dtype must have the right one. Arrays of
+                dtype of the parameter; values with a dtype must have the right one. Arrays of
                 other libraries come through DLPack, and buffers as they are.
-            out: where the result goes: an array, or for several results a tuple with an array or
-                None for each. It must not share memory with an input. Arrays of other libraries
-                and writable buffers may be given, too.
-            threads: how many may work on this call, where the work is large; by default
-                `lx.threads.current()`. For a given number the result is the same at every call.
+            out: the destination of the result: an array, or for several results a tuple with an
+                array or None for each. It must not share memory with an input. Arrays of other
+                libraries and writable buffers may be given, too.
+            threads: the number of threads that may work on this call, if the work is large; by
+                default `lx.threads.current()`. Calls with the same number have the same result.
 
         Returns:
-            The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
-            scalars for results that are scalars; the arrays of `out` where they were given. Where
-            all arrays among the arguments come from one other library, results are of that library.
+            The result, or a tuple of them, or None if the entry has none: arrays, and NumPy
+            scalars for results that are scalars; the arrays of `out`, if given. If all arrays
+            among the arguments come from one other library, results are of that library.
 
         Raises:
-            ArgumentError: of the kind that tells what is wrong, before anything ran (for a result
-                whose shape only the run can tell: a wrong shape of its `out`, after it).
+            ArgumentError: an argument does not fit; its class tells the mistake. No code ran,
+                unless the run decides the shape of a result, and its `out` has another.
             TargetError: its code is for a machine that this one cannot stand for.
-            ExecutionError: an assertion of the module failed. What `out` and written arguments
-                hold then is undefined.
+            ExecutionError: an assertion of the module failed. The contents of `out` and of written
+                arguments are undefined then.
         """
         if threads is not None:
             checked(threads)
@@ -202,9 +202,9 @@ class Kernel(Shown, shown_as="kernel"):
                 where=caller_location(),
                 expected=str(self.signature),
             )
-        if has_guests(args, out):
+        if has_foreign_arrays(args, out):
             names = [argument.name for argument in self._arguments]
-            return call_with_guests(self, args, names.__getitem__, out, threads)
+            return call_on_foreign_arrays(self, args, names.__getitem__, out, threads)
         prepared = [
             argument.prepare(value) for argument, value in zip(self._arguments, args, strict=True)
         ]
@@ -245,7 +245,7 @@ class Kernel(Shown, shown_as="kernel"):
             return
 
         def record(world: int) -> Record | None:
-            # Only now: a first call needs none of it.
+            # A first call does without this module, which takes time to load.
             from linalg_ext.executable.known_calls import kernel_record
 
             return kernel_record(direct, world)
@@ -255,7 +255,7 @@ class Kernel(Shown, shown_as="kernel"):
 
     @property
     def stages(self) -> Mapping[str, str]:
-        """The module at each point of the way down, as text, by the name of the stage."""
+        """The module at each stage of the lowering, as text, by the name of the stage."""
         return MappingProxyType({stage.name: stage.text for stage in self.steps})
 
     @property
@@ -269,7 +269,7 @@ class Kernel(Shown, shown_as="kernel"):
     def compile_times(self) -> CompileTimes:
         """A picture of `times`: a bar for each step and for the costliest passes."""
         phases = tuple((name, seconds) for name, seconds in self.times.items() if name != "total")
-        return CompileTimes(phases, tuple(each for stage in self.steps for each in stage.passes))
+        return CompileTimes(phases, tuple(run for stage in self.steps for run in stage.passes))
 
     def as_text(self, stage: str = "llvm") -> str:
         """Return the module as text, at one stage of the lowering.
@@ -303,11 +303,11 @@ class Kernel(Shown, shown_as="kernel"):
         explanation = self.explanation()
         if shared is None:
             return explanation
-        return replace(explanation, decisions=shared.decisions, threads=shared.told)
+        return replace(explanation, decisions=shared.decisions, threads=shared.slices_text)
 
-    def with_tuning(self, found: Sequence[Row]) -> Kernel:
-        """This kernel, which from now on tells what tuning found."""
-        explanation = replace(self.explain(), tuning=tuple(found))
+    def with_tuning(self, rows: Sequence[Row]) -> Kernel:
+        """Add the findings of tuning to the explanation, and return this kernel."""
+        explanation = replace(self.explain(), tuning=tuple(rows))
         self.explanation = lambda: explanation
         return self
 
@@ -335,7 +335,7 @@ class Kernel(Shown, shown_as="kernel"):
                 where=caller_location(),
                 hint="compute what they give outside of the function, and pass it in",
             )
-        # Only now: calls need none of it.
+        # Calls do without this module, which takes time to load.
         from linalg_ext.executable.export import Exported, export
 
         contents = Exported(
@@ -390,11 +390,11 @@ class Kernel(Shown, shown_as="kernel"):
             results[slot.position] = array
 
     def __reduce__(self) -> Any:
-        """A kernel travels as its module and options, no code, and is compiled on arrival, at once.
+        """Pickle the module and the options, without code; unpickling compiles them at once.
 
-        It then is for the machine that it arrives on, unless a target was named. One that arrives
-        twice is compiled once. A module that was compiled without `trusted=True` is checked as
-        `linalg_ext.compile` checks it. What `tune` found does not travel.
+        The new kernel is for the machine that unpickles it, unless a target was named. A kernel
+        that is unpickled twice is compiled once. A module that was compiled without `trusted=True`
+        is checked as `linalg_ext.compile` checks it. The findings of `tune` are not pickled.
 
         Pickles run code when they are read: read those alone whose authors you trust.
         """
@@ -402,17 +402,17 @@ class Kernel(Shown, shown_as="kernel"):
             refuse_pickling("a kernel whose module is gone", "compile the module there")
         if self.callbacks:
             refuse_pickling("a kernel that calls functions of Python", "send the jitted function")
-        return arrived, (self.recipe,)
+        return interned, (self.recipe,)
 
     def __copy__(self) -> Kernel:
-        return self  # nothing of it ever changes
+        return self  # a kernel is immutable
 
     def __deepcopy__(self, memo: object) -> Kernel:
         return self
 
 
 def data_of(kernel: Kernel) -> Data:
-    """A kernel as plain data: not its code, its stages, or what of its work can be shared."""
+    """Return a kernel as plain data, without its code, its stages and its shared work."""
     data: Data = {
         "signature": signature_data(kernel.signature),
         "entry": kernel.entry._asdict(),
@@ -468,9 +468,9 @@ def _laid_out(
     destinations: Sequence[ResultSlot],
     returned: Sequence[ResultSlot],
 ) -> FrameLayout:
-    """The frame of a call; arguments and destinations are told their words of it.
+    """Return the layout of a call's frame, and set the words of arguments and destinations.
 
-    Destinations are results in memory of the caller. Native code gives the memory of `returned`.
+    Destinations are results in memory of the caller; native code allocates that of `returned`.
     """
     ranks: list[int | None] = [
         argument.type.rank if isinstance(argument, ArrayArgument) else None
@@ -478,20 +478,20 @@ def _laid_out(
     ]
     ranks += [slot.rank for slot in destinations]
     layout = FrameLayout(ranks, [slot.rank for slot in returned])
-    for taking, word in zip((*arguments, *destinations), layout.slots, strict=True):
-        taking.lay_out(layout, word)
+    for item, word in zip((*arguments, *destinations), layout.slots, strict=True):
+        item.lay_out(layout, word)
     return layout
 
 
 class Recipe(NamedTuple):
-    """Enough to make a kernel again, in another process and for another machine. Data alone.
+    """The parts of a kernel from which another process compiles it again. Data alone.
 
     Attributes:
         module: in MLIR's binary form.
         entry: the function; None where only one is public.
-        trusted: True where the module was trusted when it was first compiled. The pickle carries
-            this flag: its reader trusts its writer. An untrusted module is checked again on
-            arrival, against the libraries that are there.
+        trusted: True if the module was trusted when it was first compiled. The pickle carries
+            this flag: its reader trusts its writer. An untrusted module is checked again when
+            unpickled, against the libraries of that process.
         checked, opt_level, libraries, result_dtypes: as for `linalg_ext.compile`.
         target: the machine that was named; None for the one that the kernel is on.
     """
@@ -506,21 +506,21 @@ class Recipe(NamedTuple):
     target: Target | None = None
 
 
-_arrivals: Arrivals[Any] = Arrivals(most=64)
+_interned: Arrivals[Any] = Arrivals(most=64)
 
 
-def arrived(recipe: Recipe) -> Any:
-    """The kernel of a recipe, compiled when the first one arrives."""
-    return _arrivals.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
+def interned(recipe: Recipe) -> Any:
+    """Return the kernel of a recipe, compiled when it is first unpickled."""
+    return _interned.get(recipe, lambda: hooks.facade("compiler").kernel_of(recipe))
 
 
 _LEAST_CALLS = 3
 
 
 def times_of_calls(call: Callable[[], object], seconds: float) -> list[float]:
-    """The seconds of each of as many calls as there is time for; of three at least.
+    """Measure calls within a number of seconds, three at least; return the seconds of each.
 
-    One call before them is not counted: code for several threads is made at the first.
+    A first call is not measured, because it compiles code for several threads.
     """
     call()
     times: list[float] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linalg_ext.executable.explanation import Explanation, Stage, decisions_data, told_of
+from linalg_ext.executable.explanation import Explanation, Stage, decisions_data, decisions_of
 from linalg_ext.executable.parallel_variant import Work
 from linalg_ext.executable.signature import (
     ArrayType,
@@ -23,7 +23,7 @@ Data = dict[str, Any]
 
 
 def signature_data(signature: Signature) -> Data:
-    """A signature as plain data."""
+    """Return a signature as plain data."""
     return {
         "name": signature.name,
         "parameters": [
@@ -58,7 +58,7 @@ def entry_of(data: Mapping[str, Any]) -> Entry:
 
 
 def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
-    """Stages as plain data, and what is to be shown of all of them, one after the other."""
+    """Return stages as plain data, and their contents, one after the other."""
     contents = [stage.bytecode or stage.kept_text.encode() for stage in stages]
     data = [
         {**stage.data(stage.kept_count), "bytes": len(content)}
@@ -77,7 +77,7 @@ def stages_of(data: Sequence[Mapping[str, Any]], contents: bytes) -> list[Stage]
 
 
 def explanation_data(explanation: Explanation) -> Data:
-    """An explanation as plain data; its target is that of the kernel."""
+    """Return an explanation as plain data; its target is that of the kernel."""
     return {
         "signature": explanation.signature,
         "decisions": decisions_data(explanation.decisions),
@@ -91,7 +91,7 @@ def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
     return Explanation(
         data["signature"],
         target,
-        told_of(data["decisions"]),
+        decisions_of(data["decisions"]),
         tuple((name, text) for name, text in data["left"]),
         data["threads"],
     )

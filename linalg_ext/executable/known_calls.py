@@ -1,7 +1,7 @@
-"""Calls that are resolved alike: the records that native code answers, and the calls of an op.
+"""Resolved calls: the records by which native code answers them, and the known calls of an op.
 
-A record tells native code what the short way checks. The same dtypes and shapes of an op's operands
-are the same kernel.
+A record has the checks of the short way, for native code. Operands of the same dtypes and shapes
+have the same kernel.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _IMMUTABLE = (int, float, complex, str, bytes, type(None), type, np.dtype, range
 
 
 def kernel_record(call: DirectCall, world: int) -> Record | None:
-    """Return the record by which native code runs a kernel; None where calls go through Python."""
+    """Return the record by which native code runs a kernel; None if calls go through Python."""
     entries: list[Entry | None] = [
         _array(argument, argument.dtypes)
         if isinstance(argument, ArrayArgument)
@@ -60,17 +60,17 @@ def entries_of(
 ) -> tuple[list[Entry | None], int]:
     """Return the entries that arguments like those of a call must fit, and the words needed.
 
-    Each number is converted to its dtype of `dtypes` first, if there is one; where `dtypes` is left
-    out, to that which the kernel takes.
+    Each number is converted to its dtype of `dtypes` first, if it has one; by default to the
+    kernel's.
 
     Returns:
-        For each operand its entry, None for what native code cannot take; and the words behind the
+        For each operand its entry, None if native code cannot take it; and the words behind the
         frame that numbers need.
     """
     entries: list[Entry | None] = []
     room = size = call.callee.layout.size
-    for at, (argument, operand) in enumerate(zip(call.arguments, operands, strict=True)):
-        dtype = None if dtypes is None else dtypes[at]
+    for index, (argument, operand) in enumerate(zip(call.arguments, operands, strict=True)):
+        dtype = None if dtypes is None else dtypes[index]
         if isinstance(argument, ScalarArgument):
             entries.append(_number(argument.word, argument.element, operand, dtype))
         elif type(operand) is ndarray:
@@ -83,8 +83,8 @@ def entries_of(
     return entries, room - size
 
 
-def situation(callee: Callee) -> object:
-    """Return the key of a record beside the kernel: how its work is shared, where it can be."""
+def sharing_key(callee: Callee) -> object:
+    """Return the part of a record's key about threads; None for a kernel without shared work."""
     return threads.state() if callee.shared else None
 
 
@@ -102,13 +102,13 @@ def record_of(
     as_number: bool = False,
     names: Sequence[str] = (),
 ) -> Record | None:
-    """Return the record by which native code runs a callee; None where calls go through Python.
+    """Return the record by which native code runs a callee; None if calls go through Python.
 
     Args:
         callee, world, built, settings, as_number, names: as of `Record`.
-        entries: what the arguments of a call must be; None for what native code cannot take.
-        results: what is written; by default what the kernel writes.
-        makes, takes: whether a call without `out=`, and one with it, may fit. Numbers among several
+        entries: of the arguments of a call; None if native code cannot take an argument.
+        results: entries of the results; by default those of the kernel.
+        makes, takes: whether calls without `out=`, and with it, may fit. Numbers among several
             results are not made.
         spare: words for numbers, behind those of the frame.
     """
@@ -156,21 +156,21 @@ def _array(place: Place, dtypes: tuple[DType, ...]) -> ArrayEntry:
 
 
 def _result(slot: ResultSlot, dtypes: tuple[DType, ...]) -> ArrayEntry:
-    # What its unused bits hold before it is written does not matter.
+    # The code overwrites the result, unused bits included.
     entry = replace(_array(slot, dtypes), unused_bits=0)
     return replace(entry, make=partial(slot.prepare, None)) if entry.nbytes >= SMALLEST else entry
 
 
 def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
-    """Those that `out=` may have, and first the one that a new array gets."""
+    """Return the dtypes that `out=` may have, first that of a new array."""
     own = slot.result.dtype
     return own, *(dtype for dtype in slot.dtypes if dtype != own)
 
 
 def constant(value: Any) -> Expected | None:
-    """An argument that must be a value, or a list or a tuple of values; None for what may change.
+    """Return the entry of a constant, or of a list or tuple of constants; None for mutable values.
 
-    A class with an `__eq__` of its own may call anything equal, and change that later.
+    The `__eq__` of a class may call any objects equal, and change its answer later.
     """
     if type(value) in (list, tuple):
         children = [constant(item) for item in value]
@@ -183,7 +183,7 @@ def constant(value: Any) -> Expected | None:
 
 
 def _scalar(argument: ScalarArgument) -> NumberEntry | None:
-    """Any number that an argument takes, and native code can convert."""
+    """Return the entry of any number that an argument takes, if native code can convert it."""
     element = argument.element
     if not _is_convertible(element.dtype) or element.is_sub_byte:
         return None
@@ -202,7 +202,7 @@ def _scalar(argument: ScalarArgument) -> NumberEntry | None:
 def _number(
     word: int, element: ElementType, like: Any, dtype: DType | None, room: int = 0
 ) -> NumberEntry | None:
-    """Numbers of the type of one, converted to a dtype, or else to one of the element type's."""
+    """Return the entry of numbers of the type of `like`; `dtype` is by default the element's."""
     kind = type(like)
     if dtype is None:
         dtype = next((own for own in element.dtypes if own.type is kind), element.dtype)
@@ -225,7 +225,7 @@ def _is_convertible(dtype: DType) -> bool:
 
 
 def _range(dtypes: Iterable[DType]) -> tuple[int, int]:
-    """The integers that one of some dtypes holds, of 64 bits; all for floats."""
+    """Return the range of 64-bit integers that one of the dtypes holds; all for floats."""
     widest = -(1 << 63), (1 << 63) - 1
     ranges = [integer_range(dtype) if dtype.kind in "iu" else widest for dtype in dtypes]
     return max(widest[0], min(low for low, _ in ranges)), min(widest[1], max(h for _, h in ranges))
@@ -235,7 +235,7 @@ _Key = tuple[object, ...]
 _Run = Callable[[Sequence[Any], Any, "int | None"], Any]
 
 _PYTHON_NUMBERS = (float, int)
-"""Python's, which take a dtype for their type, not for what they are."""
+"""Types of Python's numbers, whose dtype is decided by the type and not by the value."""
 
 _MOST_CALLS = 4096
 _MOST_ITEMS = 64
@@ -243,14 +243,14 @@ _MOST_ITEMS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A resolved call: its kernel, and how the arguments are passed to it.
+class _ResolvedCall:
+    """A resolved call: its kernel, and the conversion of its arguments.
 
     Attributes:
         direct: the short way into the kernel, if there is one.
         run: the long way: called with the arguments of the kernel, `out` and `threads`.
-        by_name: the arguments that came as keywords: where the kernel takes each.
-        dtypes: for each argument what it is converted to first, if to anything.
+        by_name: for each argument that came as a keyword, its position in the kernel's.
+        dtypes: for each argument the dtype that it is converted to first, if any.
         is_mixed: whether arrays are among those that are converted.
         records: by which native code answers such calls.
     """
@@ -278,23 +278,23 @@ class KnownCalls:
     """The calls of an op that are already resolved to kernels; an op looks here first."""
 
     def __init__(self, op: Any) -> None:
-        """Nothing is known of `op` yet; native code answers its calls once they come again."""
+        """Begin without known calls; native code answers calls of `op` that are repeated."""
         self._op = op
         self._operands = frozenset((*(o.name for o in op.definition.inputs), "init", "out"))
-        self._calls: CallCache[_Key, _Known] = CallCache(_MOST_CALLS)
+        self._calls: CallCache[_Key, _ResolvedCall] = CallCache(_MOST_CALLS)
 
     def __call__(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
-        """The result of a call, or NotImplemented where it is not known or needs a closer look.
+        """Return the result of a known call; NotImplemented for other calls.
 
         Raises:
-            ArgumentError: what is said of the kernel's arguments is wrong.
+            ArgumentError: an argument does not fit the kernel.
             ExecutionError: the code reported a failure.
         """
         libraries = in_force()
         try:
             key = self._key(operands, keywords)
             known = self._calls.get(key)
-        except TypeError:  # among the keywords is something that is not to be told by its hash
+        except TypeError:  # a keyword has no hash
             return NotImplemented
         if known is None:
             return NotImplemented
@@ -305,7 +305,7 @@ class KnownCalls:
         out, threads = keywords.get("out"), keywords.get("threads")
         if known.direct is not None:
             if not known.is_mixed and threads is None and (native := caller()) is not None:
-                self._quicken(native, known, known.direct, operands, keywords, libraries)
+                self._install_record(native, known, known.direct, operands, keywords, libraries)
             result = known.direct.on_known(arguments, out, threads)
             if result is not NotImplemented:
                 return result
@@ -319,13 +319,13 @@ class KnownCalls:
         direct: DirectCall | None,
         run: _Run,
     ) -> None:
-        """Keep how a call of the op was resolved, where the kernel takes its operands, or numbers.
+        """Keep the resolution of a call, if the kernel takes its operands, or converted ones.
 
         `arguments` of the kernel are by the names that they have as keywords. `direct` is the short
         way into it, if any; `run` the long way: called with the arguments, `out` and `threads`.
         """
         names = list(arguments)
-        by_name = {name: at for at, name in enumerate(names) if at >= len(operands)}
+        by_name = {name: index for index, name in enumerate(names) if index >= len(operands)}
         if not keywords.keys() >= by_name.keys():
             return
         values = [*operands, *(keywords[name] for name in by_name)]
@@ -345,14 +345,14 @@ class KnownCalls:
         try:
             if key := self._key(operands, keywords):
                 converted = tuple(dtypes) if any(dtypes) else None
-                self._calls.remember(key, _Known(direct, run, by_name, converted, is_mixed))
+                self._calls.remember(key, _ResolvedCall(direct, run, by_name, converted, is_mixed))
         except TypeError:
             return
 
-    def _quicken(
+    def _install_record(
         self,
         native: Caller,
-        known: _Known,
+        known: _ResolvedCall,
         direct: DirectCall,
         operands: tuple[Any, ...],
         keywords: Mapping[str, Any],
@@ -363,9 +363,9 @@ class KnownCalls:
             values = [*operands, *(keywords[name] for name in by_name)]
             entries, spare = entries_of(direct, values, known.dtypes)
             expected: list[Expected | None] = [
-                entry for at, entry in enumerate(entries) if at not in by_name.values()
+                entry for index, entry in enumerate(entries) if index not in by_name.values()
             ]
-            # Others must give the same keywords, but for operands.
+            # Calls of the record have the same keywords, apart from operands.
             named = {name: value for name, value in keywords.items() if name != "out"}
             for name, value in named.items():
                 expected.append(entries[by_name[name]] if name in by_name else constant(value))
@@ -385,12 +385,12 @@ class KnownCalls:
                 names=tuple(named),
             )
 
-        known.records.install(native, self._op, situation(direct.callee), make, libraries)
+        known.records.install(native, self._op, sharing_key(direct.callee), make, libraries)
 
     def _key(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
-        """All that the resolution of a call looks at; empty where there is more to look at.
+        """Return all that the resolution of a call reads; empty if the call has other operands.
 
-        Its hash is a TypeError where a keyword has none.
+        Its hash is a TypeError if a keyword has none.
         """
         key: list[object] = [override(), in_force()]
         for operand in operands:
@@ -407,7 +407,7 @@ class KnownCalls:
 
 
 def _add_operand(key: list[object], operand: Any) -> bool:
-    """Write dtype and shape of an array, or the type of a number, to a key, if it is one."""
+    """Add the dtype and shape of an array, or the type of a number, to a key; False for others."""
     kind = type(operand)
     if kind is ndarray:
         key.append(operand.dtype)
@@ -418,7 +418,7 @@ def _add_operand(key: list[object], operand: Any) -> bool:
 
 
 def _add_attribute(key: list[object], value: Any) -> None:
-    # 1, 1.0 and True are equal, and not the same to say.
+    # 1, 1.0 and True are equal keys, and mean different attributes.
     kind = type(value)
     key.append(kind)
     if kind is ndarray and value.size <= _MOST_ITEMS and value.dtype.kind in "iu":

@@ -33,17 +33,17 @@ def load(folder: str | PathLike[str]) -> Kernel:
         layer.export("layer")           # here, or on another machine
         layer = lx.load("layer")
 
-    It is called as the kernel that was exported, on one thread, and loads no MLIR; only what shows
-    `stages` does. The code in the folder is run: load only what you would run as a program.
+    It is called as the kernel that was exported, on one thread. MLIR is loaded only to show
+    `stages`. The code in the folder is run: load a folder only if you would run it as a program.
 
     Args:
         folder: with `kernel.json` in it.
 
     Raises:
-        ExportError: it is missing, damaged, of another version, or no such folder; or it could have
-            been written by others than you and the administrator.
-        TargetError: its code is for a processor that can do what this one cannot.
-        UnresolvedSymbolError: a library that it calls is not here.
+        ExportError: the folder is missing, damaged, of another version, or no exported kernel; or
+            others than you and the administrator could have written to it.
+        TargetError: the processor lacks extensions that its code needs.
+        UnresolvedSymbolError: a library that it calls is missing.
     """
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
@@ -55,7 +55,7 @@ def load(folder: str | PathLike[str]) -> Kernel:
 
 
 def opened(text: bytes, where: str) -> Data:
-    """Return the data of a kernel from a record; an ExportError where `sealed` did not write it."""
+    """Return the data of a kernel from a record; an ExportError if `sealed` did not write it."""
     try:
         whole = json.loads(text)
         kind, version = whole["format"], whole["version"]
@@ -129,7 +129,7 @@ def _content(place: Folder, name: str, where: str) -> bytes:
 
 @contextmanager
 def _reading(name: str, where: str, path: str) -> Iterator[None]:
-    """Raise ExportErrors for files that are not there, or cannot be read, in a `with` block."""
+    """Raise ExportErrors in a `with` block for files that are missing, or cannot be read."""
     try:
         yield
     except ExportError:
@@ -143,7 +143,7 @@ def _reading(name: str, where: str, path: str) -> Iterator[None]:
 
 
 def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
-    """The stages that are there: they are for people, and need not be shipped."""
+    """Return the stages whose files are present: they are for people, and need not be shipped."""
     stages = []
     for stage in record["stages"]:
         file = f"{stage['file']}.{'mlir' if stage['is_text'] else 'mlirbc'}"

@@ -1,12 +1,12 @@
-"""A compiled kernel for Python with NumPy alone: this file is a part of the kernel's folder.
+"""A compiled kernel for Python with NumPy alone. This file is a part of the kernel's folder.
 
     from load_layer import load
     layer = load()                      # of the folder that this file is in
     y = layer(x, w, b)                  # arrays in, arrays out; out=y writes there
 
-It needs the folder's shared library, and NumPy. Where ml_dtypes is installed, bfloat16, floats of 8
-bits and integers of 4 are of its dtypes; elsewhere they are integers that hold their bits.
-What lies in the folder is run: load what you trust as a program.
+It needs the folder's shared library, and NumPy. With ml_dtypes, bfloat16, floats of 8 bits and
+integers of 4 have its dtypes; without it they are integers that hold their bits.
+The code in the folder is run: load folders that you trust as programs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def load(folder: Any = None) -> Kernel:
-    """The kernel in a folder; in that of this file where none is named.
+    """Load the kernel in a folder, by default in that of this file.
 
     Raises:
         OSError: the folder has no kernel, or no shared library.
@@ -80,7 +80,7 @@ class Kernel:
         self._run.argtypes, self._run.restype = [ctypes.c_void_p], None
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
-        """Run it.
+        """Run the kernel.
 
         Args:
             *args: arrays and numbers, of the dtypes and shapes of the signature.
@@ -102,7 +102,7 @@ class Kernel:
         ]
         for index, type_ in enumerate(self._parameters):
             if type_["is_written"]:
-                _check_apart(
+                _check_memory(
                     f"argument {index}", inputs[index], inputs[:index] + inputs[index + 1 :]
                 )
         single = len(self._results) == 1
@@ -113,8 +113,8 @@ class Kernel:
         for index, (own, type_) in enumerate(zip(outs, self._results, strict=True)):
             if own is not None:
                 _checked(f"out {index}", own, {**type_, "is_written": True})
-                others = [other for other in outs[:index] if other is not None]
-                _check_apart(f"out {index}", own, inputs + others)
+                earlier = [other for other in outs[:index] if other is not None]
+                _check_memory(f"out {index}", own, inputs + earlier)
         results: list[Any] = [None] * len(self._results)
         for index in self._destinations:
             own, type_ = outs[index], self._results[index]
@@ -169,7 +169,7 @@ class Kernel:
             self._collect(block[2 * count : 2 * count + self._returned_words], inputs, results)
 
     def _collect(self, words: list[int], inputs: list[Array], results: list[Any]) -> None:
-        """Copy what came back, and free what was allocated for it."""
+        """Copy the returned results, and free their memory."""
         borrowed = {_address(array) for array in inputs} | {0, _CONSTANT}
         allocated = set()
         start = 0
@@ -206,15 +206,15 @@ def _record(folder: Path) -> Any:
 
 
 def canonical(kernel: Any) -> bytes:
-    """Return the text of a record's data that its checksum is of."""
+    """Return the text of a record's data under its checksum."""
     return json.dumps(kernel, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _loaded(library: bytes, path: Path) -> ctypes.CDLL:
-    """The library that was read and checked, whatever lies at its path by now."""
+    """Load the library that was read and checked, even if its file has changed since."""
     if not hasattr(os, "memfd_create"):
         return ctypes.CDLL(str(path))
-    # It stays open: the system's loader takes what it loaded by the same path before for the same.
+    # The descriptor stays open: the system's loader takes libraries of the same path for the same.
     descriptor = os.memfd_create(path.name)
     with open(descriptor, "wb", closefd=False) as file:
         file.write(library)
@@ -230,10 +230,10 @@ def _checksum(content: bytes) -> str:
 def _check_processor(record: Any) -> None:
     import platform
 
-    wanted = record["target"]["architecture"]
+    architecture = record["target"]["architecture"]
     machine = platform.machine().lower()
-    if _MACHINES.get(machine, machine) != wanted:
-        raise ValueError(f"the kernel is for {wanted}, this machine is {machine}")
+    if _MACHINES.get(machine, machine) != architecture:
+        raise ValueError(f"the kernel is for {architecture}, this machine is {machine}")
     if sys.platform == "linux":
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
         cores = [
@@ -245,12 +245,12 @@ def _check_processor(record: Any) -> None:
         if missing := [flag for flag in record["flags"] if flag not in has]:
             raise ValueError(f"the kernel needs a processor with {', '.join(missing)}")
         if "amx_tile" in record["flags"]:
-            # Linux grants tiles to who asks: arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA).
+            # Linux grants tiles on demand: arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA).
             ctypes.CDLL(None).syscall(158, 0x1023, 18)
 
 
 def _dtypes(type_: Any) -> list[Any]:
-    """Those of an argument or a result; integers that hold its bits where ml_dtypes is missing."""
+    """Return the dtypes of an argument or a result; without ml_dtypes integers for its bits."""
     if type_["bits"] is None:
         return [np.dtype(name) for name in type_["dtypes"]]
     try:
@@ -269,7 +269,7 @@ def _shape(type_: Any) -> Any:
 
 
 def _prepared(name: str, value: Any, type_: Any) -> Array:
-    """The array to pass for `value`: itself wherever it can be."""
+    """Return the array to pass for `value`: itself, if possible."""
     is_written = type_["is_written"]
     array = _cleaned(_checked(name, value, type_), type_, is_written)
     if _fits(array, type_):
@@ -283,14 +283,14 @@ def _prepared(name: str, value: Any, type_: Any) -> Array:
 
 
 def _checked(name: str, value: Any, type_: Any) -> Array:
-    """`value` as an array of the right dtype and shape, which can be written if need be."""
+    """Return `value` as an array of the right dtype and shape, writable if need be."""
     if type_["is_written"] and not isinstance(value, np.ndarray):
         raise TypeError(f"{name} is written: expected an array, got a {type(value).__name__}")
     is_array = isinstance(value, np.ndarray | np.generic)
     array = np.asarray(value) if is_array else np.asarray(value, type_["dtypes"][0])
     if array.dtype not in type_["dtypes"]:
-        wanted = " or ".join(map(str, type_["dtypes"]))
-        raise TypeError(f"{name} has dtype {array.dtype}, expected {wanted}")
+        expected = " or ".join(map(str, type_["dtypes"]))
+        raise TypeError(f"{name} has dtype {array.dtype}, expected {expected}")
     shape = _shape(type_)
     if array.ndim != len(shape) or any(
         size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
@@ -302,7 +302,7 @@ def _checked(name: str, value: Any, type_: Any) -> Array:
 
 
 def _cleaned(array: Array, type_: Any, is_written: bool) -> Array:
-    """Without what is in the unused bits of a byte."""
+    """Return an array whose unused bits are zero."""
     bits: int = type_["width"]
     raw = array.view(np.uint8) if bits < 8 else None
     if raw is None or not raw.size or int(raw.max()) < 1 << bits:
@@ -339,14 +339,14 @@ def _empty(shape: Any, dtype: Any, type_: Any) -> Array:
     return array
 
 
-def _check_apart(name: str, array: Array, others: list[Array]) -> None:
+def _check_memory(name: str, array: Array, neighbours: list[Array]) -> None:
     reach = array.itemsize
     for stride, size in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
         if size > 1 and array.size:
             if stride < reach:
                 raise ValueError(f"{name} has elements that overlap one another")
             reach += stride * (size - 1)
-    if any(np.may_share_memory(array, other) for other in others):
+    if any(np.may_share_memory(array, other) for other in neighbours):
         raise ValueError(f"{name} may share memory with another argument, and it is written")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.executable.explanation import Decision, decisions_data, told_of
+from linalg_ext.executable.explanation import Decision, decisions_data, decisions_of
 from linalg_ext.executable.signature import Failures
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.machine_code import Code
@@ -45,9 +45,9 @@ class Work(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The code for several threads, as it was made, with a function of the kernel's name.
+    """The code for several threads, with a function of the kernel's name.
 
-    It has `slices` for each loop that is shared, in order; at most, where sizes decide.
+    It has a number of `slices` for each shared loop, in order; the largest one if sizes are open.
     """
 
     code: Code
@@ -57,10 +57,10 @@ class Cut(NamedTuple):
 
 
 class Shared:
-    """Code that has its loops shared by threads.
+    """Code whose loops threads share.
 
-    `function` takes what the kernel's own function takes, and in place of the status what
-    `threads.context` gives.
+    `function` takes the arguments of the kernel's own function, and in place of the status the
+    result of `threads.context`.
     """
 
     def __init__(self, work: Work, cut: Cut) -> None:
@@ -73,7 +73,7 @@ class Shared:
         intermediates.lend_to(cut.code)
 
     @property
-    def told(self) -> str:
+    def slices_text(self) -> str:
         """The numbers of slices of the loops, as text."""
         return f"{' + '.join(map(str, self.slices))} slices"
 
@@ -86,16 +86,16 @@ class SharedWork:
     """The shared work of a kernel, with its code for each number of threads."""
 
     def __init__(self, work: Work, key: str | None = None) -> None:
-        """Share the work of a kernel, which is kept under a key, if it is."""
+        """Share the work of a kernel; `key` is that of the kernel in the cache, if it is kept."""
         self.work = work
         self._key = key
-        self._made: dict[int, Shared | None] = {}
-        self._making = Lock()
-        # What was in force when the kernel was compiled is in force for this code too.
+        self._variants: dict[int, Shared | None] = {}
+        self._lock = Lock()
+        # Options in force at the compilation of the kernel are in force for this code, too.
         self._context = copy_context()
 
     def for_call(self, threads: int, arrays: Iterable[Any]) -> Shared | None:
-        """The code for a call on arrays by `threads` threads; None where one does it all."""
+        """Return the code for a call on arrays by `threads` threads; None if one does it all."""
         if threads < 2 or (
             self.work.is_open and sum(array.nbytes for array in arrays) < LEAST_BYTES
         ):
@@ -103,23 +103,23 @@ class SharedWork:
         return self.for_threads(threads)
 
     def for_threads(self, threads: int) -> Shared | None:
-        """The code for `threads` threads, compiled if need be; None where nothing can be shared."""
+        """Return the code for `threads` threads, compiled if need be; None if it shares no loop."""
         if threads < 2:
             return None
         try:
-            return self._made[threads]
+            return self._variants[threads]
         except KeyError:
-            with self._making:
-                if threads not in self._made:
-                    self._made[threads] = self._context.run(self._try_to_make, threads)
-            return self._made[threads]
+            with self._lock:
+                if threads not in self._variants:
+                    self._variants[threads] = self._context.run(self._compiled, threads)
+            return self._variants[threads]
 
-    def _try_to_make(self, threads: int) -> Shared | None:
+    def _compiled(self, threads: int) -> Shared | None:
         try:
             cut = self._cut_for(threads)
             return None if cut is None else Shared(self.work, cut)
         except LinalgExtError as error:
-            # A fault of this library's: the code for one thread is there, and right.
+            # The fault is this library's, and the code for one thread serves all calls.
             warnings.warn(
                 f"`{self.work.name}` runs on one thread, for the code for several cannot be "
                 f"compiled: {error}",
@@ -129,14 +129,14 @@ class SharedWork:
             return None
 
     def _cut_for(self, threads: int) -> Cut | None:
-        """Return the code for this many threads, kept or made; None where nothing can be shared."""
+        """Return the code for a number of threads, kept or new; None if no loop can be shared."""
         key = None if self._key is None else kernel_cache.key_of("threads", self._key, threads)
         entry = kernel_cache.read(key)
         if entry is not None:
             try:
                 return _read(entry)
             except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
-                pass  # as good as not there
+                pass  # a damaged entry counts as absent
         cut: Cut | None = hooks.facade("compiler").cut(self.work, threads)
         record: dict[str, Any] = {"slices": ()}
         files = {}
@@ -154,7 +154,7 @@ class SharedWork:
 
 
 def _read(entry: Entry) -> Cut | None:
-    """The code of an entry; None where it says that there is none."""
+    """Return the code of an entry; None for an entry without shared loops."""
     record = entry.record
     if not record["slices"]:
         return None
@@ -162,5 +162,5 @@ def _read(entry: Entry) -> Cut | None:
         kernel_cache.load(entry),
         tuple(record["slices"]),
         tuple(record["assertions"]),
-        told_of(record["decisions"]),
+        decisions_of(record["decisions"]),
     )

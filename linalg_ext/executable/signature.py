@@ -14,24 +14,24 @@ Shape = tuple[int | None, ...]
 """Dimensions; None where the module leaves one open."""
 
 
-def has_shape(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape has the rank of another, and the sizes of it that are not open."""
-    return shape == wanted or (
-        len(shape) == len(wanted)
-        and all(own is None or own == size for own, size in zip(wanted, shape, strict=True))
+def has_shape(shape: tuple[int, ...], pattern: Shape) -> bool:
+    """Return whether a shape has the rank of a pattern, and all its sizes but the open ones."""
+    return shape == pattern or (
+        len(shape) == len(pattern)
+        and all(own is None or own == size for own, size in zip(pattern, shape, strict=True))
     )
 
 
 class ArrayType(NamedTuple):
-    """A ranked tensor or memref, and so which arrays fit it.
+    """A ranked tensor or memref, which decides the arrays that fit it.
 
-    Every way to call a kernel reads this, and whether the array is written: the checks in Python,
-    the short ways, the records of native code, and the loader of exported kernels.
+    Every way to call a kernel reads it: the checks in Python, the short ways, the records of native
+    code, and the loader of exported kernels.
 
     Attributes:
         kind: tensors are values; memrefs are memory that the entry may write.
-        shape: of the array that stands for it: the type's own dimensions, then `vector`.
-        element: of one scalar.
+        shape: of arrays of the type: its own dimensions, then `vector`.
+        element: the type of a scalar.
         vector: the shape of one element where the elements are vectors, else ().
         strides: in elements, of a memref with a layout; None for the row-major order.
         offset: in elements; None where open.
@@ -57,7 +57,7 @@ class ArrayType(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The dimensions that are known: the shape, where all are."""
+        """Return the known dimensions: the shape, if all are known."""
         return tuple(size for size in self.shape if size is not None)
 
     @property
@@ -85,17 +85,17 @@ class ScalarType(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """That of an array without axes."""
+        """Return (), the shape of an array without axes."""
         return ()
 
     @property
     def vector(self) -> tuple[int, ...]:
-        """That of an element which is no vector."""
+        """Return (): the element is no vector."""
         return ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """That of an array without axes."""
+        """Return (), the sizes of an array without axes."""
         return ()
 
     @property
@@ -122,7 +122,7 @@ class Parameter(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One result of the entry, and the dtype it is handed back as."""
+    """One result of the entry, and the dtype of the array for it."""
 
     position: int
     type: ValueType
@@ -151,10 +151,10 @@ class Signature(NamedTuple):
 
 
 def fitting_data(signature: Signature) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return what the loader of exported kernels must know of the arrays that fit, as plain data.
+    """Return the arrays that fit each parameter and result, for the loader of exported kernels.
 
-    It knows no element types: for each parameter and for each result it is told the dtypes, or
-    integers that hold their bits where ml_dtypes is missing, the alignment, and unused bits.
+    The loader knows no element types. For each it gets the dtypes, integers that hold their bits in
+    the absence of ml_dtypes, the alignment, and the width of an element in bits.
     """
     return (
         [_fitting(value.type) for value in signature.parameters],
@@ -193,10 +193,10 @@ OF_OP = "\nin: "
 """The separator between the message of an assertion and its op."""
 
 
-def told(message: str) -> tuple[str, list[str]]:
+def split_message(message: str) -> tuple[str, list[str]]:
     """Return the message of an assertion, and the notes on it: the op, and its location."""
-    what, _, notes = message.partition(OF_OP)
-    return what, notes.splitlines()
+    text, _, notes = message.partition(OF_OP)
+    return text, notes.splitlines()
 
 
 class Failures:
@@ -211,13 +211,13 @@ class Failures:
 
         Raises:
             ExecutionError: with the message of the assertion, and the caller's line.
-            BaseException: that which a function of Python raised that the code called.
+            BaseException: the error of a function of Python that the code called.
         """
-        known = 0 < status <= len(self._assertions)
-        message = self._assertions[status - 1] if known else f"status {status}"
+        is_known = 0 < status <= len(self._assertions)
+        message = self._assertions[status - 1] if is_known else f"status {status}"
         if (raised := raised_by(message)) is not None:
             raise raised
-        message, notes = told(message)
+        message, notes = split_message(message)
         raise ExecutionError(
             f"`{self._name}` stopped: {message}", where=caller_location(), notes=notes
         )

@@ -1,8 +1,8 @@
-"""Two texts side by side: which lines stand beside which.
+"""Two texts side by side: the pairs of lines that stand beside each other.
 
-MLIR numbers values again when it prints, so a line is compared without the numbers: an op that did
-not change stands beside itself, whatever its operands are called now. What did change stands beside
-what comes of the same place of the source, as a loop nest beside the op that it was.
+MLIR numbers values again when it prints, so lines are compared without the numbers: an unchanged op
+stands beside itself, whatever the names of its operands. Changed ops stand beside those of the same
+place in the source, as a loop nest beside the op that it was.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Run(NamedTuple):
     """Neighbouring lines of two texts.
 
     Attributes:
-        kind: `same` lines, but for the numbers of values; or lines that took others' place.
+        kind: `same` lines, but for the numbers of values; or `changed` ones.
         left, left_end: the lines of the first text, from 0, the end not included.
         right, right_end: those of the second.
     """
@@ -37,17 +37,17 @@ class Run(NamedTuple):
 
 
 def compared(left: LocatedText, right: LocatedText) -> list[Run]:
-    """The runs of two texts, in order; each line is in one of them."""
+    """Return the runs of two texts, in order; each line is in one of them."""
     runs: list[Run] = []
     texts = ([_NUMBERED.sub("%", line.strip()) for line in text.lines] for text in (left, right))
-    # Of lines that say nothing, one is the same as another only beside lines that are.
-    for run in stretches(*texts, is_nothing=lambda line: line in ("}", "")):
+    # A bracket or an empty line matches another only beside other matches.
+    for run in stretches(*texts, is_filler=lambda line: line in ("}", "")):
         runs += [run] if run.kind == "same" else _by_place(left, right, run)
     return runs
 
 
 def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
-    """A run in parts, so that lines stand beside others that come of the same place."""
+    """Split a run into parts, so that lines of the same place stand beside each other."""
     lefts = _parts(left, run.left, run.left_end)
     rights = _parts(right, run.right, run.right_end)
     runs: list[Run] = []
@@ -55,7 +55,9 @@ def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
     for kind, i, i_end, j, j_end in stretches(*places):
         if kind == "same":
             pairs = zip(lefts[i:i_end], rights[j:j_end], strict=True)
-            runs += [Run("changed", *one[1:], *other[1:]) for one, other in pairs]
+            runs += [
+                Run("changed", *left_part[1:], *right_part[1:]) for left_part, right_part in pairs
+            ]
         else:
             spans = *_span(lefts, i, i_end, run.left_end), *_span(rights, j, j_end, run.right_end)
             runs.append(Run("changed", *spans))
@@ -63,9 +65,9 @@ def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
 
 
 def _parts(text: LocatedText, start: int, end: int) -> list[tuple[object, int, int]]:
-    """Neighbouring lines of one place each: the place, the first line and the one after the last.
+    """Return neighbouring lines of the same place: the place, the first line, and the end.
 
-    Lines of which no place is known belong to what stands before them.
+    Lines without a known place belong to the lines before them.
     """
     places_of_lines: list[object] = []
     for line in range(start, end):
@@ -81,7 +83,7 @@ def _parts(text: LocatedText, start: int, end: int) -> list[tuple[object, int, i
 def _span(
     parts: Sequence[tuple[object, int, int]], first: int, last: int, end: int
 ) -> tuple[int, int]:
-    """The lines of some parts; where there are none, the place where they would stand."""
+    """Return the lines of some parts; for no parts, the empty range between their neighbours."""
     if first == last:
         at = parts[first][1] if first < len(parts) else end
         return at, at
@@ -92,9 +94,9 @@ def stretches(
     left: Sequence[Hashable],
     right: Sequence[Hashable],
     *,
-    is_nothing: Callable[[Any], bool] = lambda _: False,
+    is_filler: Callable[[Any], bool] = lambda _: False,
 ) -> Iterator[Run]:
-    """Two sequences in stretches, in order; every item is in one of them.
+    """Yield two sequences in stretches, in order; every item is in one of them.
 
     Items that occur once in each sequence are matched first, as many as keep their order: "patience
     diff", by Bram Cohen. Between them `difflib` matches the rest. `difflib` alone would take the
@@ -102,47 +104,47 @@ def stretches(
 
     Args:
         left, right: the sequences.
-        is_nothing: of an item that matches another only beside items that do.
+        is_filler: of an item that matches another only beside items that do.
     """
     matches: list[_Match] = []
     i = j = 0
-    for at, other in (*_once_in_each(left, right, is_nothing), (len(left), len(right))):
-        _between(left, right, (i, at, j, other), is_nothing, matches)
-        if at < len(left):
-            _add(matches, (at, other, 1))
-        i, j = at + 1, other + 1
+    for i_start, j_start in (*_once_in_each(left, right, is_filler), (len(left), len(right))):
+        _between(left, right, (i, i_start, j, j_start), is_filler, matches)
+        if i_start < len(left):
+            _add(matches, (i_start, j_start, 1))
+        i, j = i_start + 1, j_start + 1
     i = j = 0
-    for at, other, size in (*matches, (len(left), len(right), 0)):
-        if (i, j) != (at, other):
-            yield Run("changed", i, at, j, other)
-        i, j = at + size, other + size
+    for i_start, j_start, size in (*matches, (len(left), len(right), 0)):
+        if (i, j) != (i_start, j_start):
+            yield Run("changed", i, i_start, j, j_start)
+        i, j = i_start + size, j_start + size
         if size:
-            yield Run("same", at, i, other, j)
+            yield Run("same", i_start, i, j_start, j)
 
 
 _Match = tuple[int, int, int]
-"""The first items of two equal stretches, and how many there are."""
+"""The first items of two equal stretches, and their length."""
 
 
 def _once_in_each(
-    left: Sequence[Hashable], right: Sequence[Hashable], is_nothing: Callable[[Any], bool]
+    left: Sequence[Hashable], right: Sequence[Hashable], is_filler: Callable[[Any], bool]
 ) -> list[tuple[int, int]]:
-    """The positions of items that both have once, as many as are in one order."""
-    counts, others = Counter(left), Counter(right)
-    places = {item: at for at, item in enumerate(right) if others[item] == 1}
+    """Return the positions of items that both have once, as many as keep their order."""
+    left_counts, right_counts = Counter(left), Counter(right)
+    positions = {item: index for index, item in enumerate(right) if right_counts[item] == 1}
     pairs = [
-        (at, places[item])
-        for at, item in enumerate(left)
-        if counts[item] == 1 and item in places and not is_nothing(item)
+        (index, positions[item])
+        for index, item in enumerate(left)
+        if left_counts[item] == 1 and item in positions and not is_filler(item)
     ]
-    # The longest increasing subsequence: for each length the least end, and what comes before it.
+    # The longest increasing subsequence: for each length the least end, and the pair before it.
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
+    for number, (_, position) in enumerate(pairs):
+        length = bisect_left(ends, position)
         before.append(last[length - 1] if length else -1)
-        ends[length : length + 1] = [place]
+        ends[length : length + 1] = [position]
         last[length : length + 1] = [number]
     chain = []
     number = last[-1] if last else -1
@@ -156,31 +158,31 @@ def _between(
     left: Sequence[Hashable],
     right: Sequence[Hashable],
     gap: tuple[int, int, int, int],
-    is_nothing: Callable[[Any], bool],
-    found: list[_Match],
+    is_filler: Callable[[Any], bool],
+    matches: list[_Match],
 ) -> None:
-    """Add what matches between two anchors: what is equal right beside them, and then the rest."""
+    """Add the matches between two anchors: first the equal items right beside them."""
     i, i_end, j, j_end = gap
     while i < i_end and j < j_end and left[i] == right[j]:
-        _add(found, (i, j, 1))
+        _add(matches, (i, j, 1))
         i, j = i + 1, j + 1
     equal = 0
     while i < i_end and j < j_end and left[i_end - 1] == right[j_end - 1]:
         i_end, j_end, equal = i_end - 1, j_end - 1, equal + 1
     if i < i_end and j < j_end:
-        matcher = SequenceMatcher(is_nothing, left[i:i_end], right[j:j_end])
+        matcher = SequenceMatcher(is_filler, left[i:i_end], right[j:j_end])
         for match in matcher.get_matching_blocks():
-            _add(found, (i + match.a, j + match.b, match.size))
-    _add(found, (i_end, j_end, equal))
+            _add(matches, (i + match.a, j + match.b, match.size))
+    _add(matches, (i_end, j_end, equal))
 
 
-def _add(found: list[_Match], new: _Match) -> None:
-    """Add a stretch; to the last one where it goes on there."""
-    at, other, size = new
-    if found and size:
-        left, right, length = found[-1]
-        if (left + length, right + length) == (at, other):
-            found[-1] = left, right, length + size
+def _add(matches: list[_Match], new: _Match) -> None:
+    """Add a stretch, or extend the last one if it is adjacent."""
+    left_start, right_start, size = new
+    if matches and size:
+        left, right, length = matches[-1]
+        if (left + length, right + length) == (left_start, right_start):
+            matches[-1] = left, right, length + size
             return
     if size:
-        found.append(new)
+        matches.append(new)

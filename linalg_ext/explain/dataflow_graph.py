@@ -20,12 +20,12 @@ from linalg_ext.utils.svg import drawing
 
 @dataclass(frozen=True, repr=False)
 class Dataflow:
-    """The ops of a function and what they read.
+    """The ops of a function and their operands.
 
     Attributes:
         state: the ops and their groups, as `lx.transforms.grouping` has them.
         lines: for each op the line of the module that it begins on, from 0, if known.
-        model: tells what each op and group costs; None: that is not said.
+        model: the cost model of ops and groups; None to show no costs.
     """
 
     state: State
@@ -34,16 +34,16 @@ class Dataflow:
 
     @property
     def graph(self) -> Graph:
-        """The ops, as `lx.transforms.grouping` reads them."""
+        """Return the ops, as `lx.transforms.grouping` reads them."""
         return self.state.graph
 
     def __repr__(self) -> str:
         return repr(self.graph)
 
     def to_svg(self) -> str:
-        """The graph as a drawing: data flows downwards.
+        """Return the graph as a drawing: data flows downwards.
 
-        Constants, sizes and empty tensors are left out. What stands in a group is in its box.
+        Constants, sizes and empty tensors are left out. The ops of a group are in its box.
         """
         return drawing(picture_of(self.state, self.model, lines=self.lines))
 
@@ -54,11 +54,11 @@ class Dataflow:
 def dataflow(
     module: ModuleLike, function: str | None = None, *, lines: Sequence[int] = ()
 ) -> Dataflow:
-    """The graph of a function.
+    """Return the graph of a function.
 
     Args:
-        module: it is not changed.
-        function: its name; may be left out where the module has one function with a body.
+        module: the module, which is not changed.
+        function: its name; optional if the module has one function with a body.
         lines: for each op the line that it begins on.
 
     Raises:
@@ -68,5 +68,5 @@ def dataflow(
 
 
 def of_state(state: State, lines: Sequence[int], model: CostModel | None = None) -> Dataflow:
-    """The graph of a state; `lines` that are not those of its ops are left out."""
+    """Return the graph of a state; `lines` of another number than its ops are left out."""
     return Dataflow(state, tuple(lines) if len(lines) == len(state.graph.nodes) else (), model)

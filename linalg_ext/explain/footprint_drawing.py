@@ -1,4 +1,4 @@
-"""Footprints as pictures: the loops and each operand as a box, what is touched in it shaded."""
+"""Footprints as pictures: the loops and each operand as a box, with the touched part shaded."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class _Box(NamedTuple):
 
 
 def svg_of_footprint(footprint: Footprint) -> str:
-    """An SVG of the loops and the operands side by side.
+    """Return an SVG of the loops and the operands side by side.
 
-    The last two dimensions are drawn, columns to the right and rows down; of a space with more, the
-    title says where the part is in the others. A window that jumps over elements leaves them white.
-    What is not known, or too much to count, is paler: some of it is touched. A number that is not
-    known is drawn as if all of the dimension were taken.
+    The last two dimensions are drawn, columns to the right and rows down; the title has the range
+    of the part in the others. A window that jumps over elements leaves them white. A part that is
+    unknown, or too large to enumerate, is paler: some of it is touched. A dimension with an unknown
+    number is drawn as touched whole.
     """
     part = part_of_tile(footprint.loops, footprint.iterations)
     boxes = [_Box("iterations", footprint.loops, footprint.iterations, part)]
@@ -93,9 +93,9 @@ def _outer(tile: Tile) -> str:
 
 
 _ASSUMED = 8
-"""Size of a dimension in drawings where it is not known."""
+"""Size of a dimension of unknown size in drawings."""
 _MOST_POINTS = 1 << 16
-"""Iterations that are counted out, at most."""
+"""Largest number of iterations that are enumerated."""
 _MOST_PATCHES = 4096
 
 Indices = NDArray[np.int64]
@@ -134,7 +134,7 @@ class _Runs(NamedTuple):
 
 
 def part_of_tile(sizes: Sequence[Number], tile: Tile, *, is_exact: bool = True) -> Part:
-    """The last two dimensions of a tile of a space."""
+    """Return the last two dimensions of a tile of a space."""
     rows, columns = (_runs(sizes, tile, len(sizes) - back) for back in (2, 1))
     if len(rows.runs) * len(columns.runs) > _MOST_PATCHES:
         rows, columns, is_exact = _hull(rows), _hull(columns), False
@@ -149,13 +149,12 @@ def part_of_tile(sizes: Sequence[Number], tile: Tile, *, is_exact: bool = True) 
 def part_touched(operand: OperandFootprint, iterations: Tile) -> Part:
     """Return the part of an operand that iterations touch.
 
-    The part is enumerated where the operand's tile holds more than that. Where too much would have
-    to be enumerated, it is the tile.
+    The part is enumerated if the operand's tile is larger; if that is too large, it is the tile.
     """
     box = part_of_tile(operand.shape, operand.tile, is_exact=operand.is_exact)
     if operand.is_exact:
         return box
-    touched = _counted_out(operand, iterations)
+    touched = _enumerated(operand, iterations)
     if touched is None:
         return box
     patches = _stretches(touched)
@@ -164,8 +163,8 @@ def part_touched(operand: OperandFootprint, iterations: Tile) -> Part:
     return Part(box.rows, box.columns, patches)
 
 
-def _counted_out(operand: OperandFootprint, iterations: Tile) -> Indices | None:
-    """The row and column of each element that is touched, in order; None: it cannot be said."""
+def _enumerated(operand: OperandFootprint, iterations: Tile) -> Indices | None:
+    """Return the row and column of each touched element, in order; None if unknown or too many."""
     drawn = operand.map.results[-2:]
     used = [dim for dim in operand.map.dims if any(dim in index.dims for index in drawn)]
     ranges = []
@@ -177,20 +176,20 @@ def _counted_out(operand: OperandFootprint, iterations: Tile) -> Indices | None:
         if not (isinstance(first, int) and isinstance(size, int) and isinstance(stride, int)):
             return None
         ranges.append(first + stride * np.arange(size))
-    if prod(len(each) for each in ranges) > _MOST_POINTS:
+    if prod(len(axis) for axis in ranges) > _MOST_POINTS:
         return None
     grid = np.meshgrid(*ranges, indexing="ij")
     values: dict[AffineExpr, Indices] = {
         AffineDim(dim): numbers.ravel() for dim, numbers in zip(used, grid, strict=True)
     }
-    shape = np.broadcast_shapes((1,), *(each.shape for each in values.values()))
+    shape = np.broadcast_shapes((1,), *(axis.shape for axis in values.values()))
     indices = [np.broadcast_to(index.evaluate(values), shape) for index in drawn]
     rows = [np.zeros(shape, np.int64)] * (2 - len(indices))
     return np.unique(np.stack([*rows, *indices], -1), axis=0)
 
 
 def _stretches(touched: Indices) -> tuple[Patch, ...]:
-    """Rows of neighbours, and of those the ones alike that follow each other, as one patch."""
+    """Return patches: neighbours in a row, joined with equal rows below."""
     rows: dict[int, list[tuple[int, int]]] = {}
     for row, column in touched.tolist():
         runs = rows.setdefault(row, [])
@@ -226,6 +225,6 @@ def _runs(sizes: Sequence[Number], tile: Tile, dim: int) -> _Runs:
 
 
 def _hull(runs: _Runs) -> _Runs:
-    """From the first to the last that is touched."""
+    """Return the one run from the first to the last touched index."""
     first, (last, count) = runs.runs[0][0], runs.runs[-1]
     return _Runs(runs.size, [(first, last + count - first)])

@@ -23,8 +23,8 @@ class Instruction:
 
     Attributes:
         line: its number in the text, from 0.
-        address: where it is in the code.
-        name, operands: what it says.
+        address: its address in the code.
+        name, operands: its mnemonic, and the rest of the line.
     """
 
     line: int
@@ -39,7 +39,7 @@ class Instruction:
 
     @property
     def memory(self) -> str | None:
-        """Its memory operand, if it has one."""
+        """Return its memory operand, if it has one."""
         match = _MEMORY.search(self.operands)
         return match[1] if match else None
 
@@ -51,7 +51,7 @@ class Instruction:
 
     @property
     def target(self) -> int | None:
-        """The address that it may branch to."""
+        """Return the address that it may branch to."""
         match = _TARGET.search(self.operands) if _BRANCH.fullmatch(self.name) else None
         return int(match[1], 16) if match else None
 
@@ -82,7 +82,7 @@ class Loop:
 
     @property
     def overhead(self) -> float:
-        """Instructions for each that computes: multiply-adds where there are, else vector ones."""
+        """Return instructions per multiply-add, or per vector instruction if there is none."""
         return self.instructions / max(1, self.fused or self.vectors)
 
     def __str__(self) -> str:
@@ -92,13 +92,13 @@ class Loop:
 
 
 def instructions_of(assembly: str) -> list[Instruction]:
-    """The instructions of a function, as `Kernel.asm` shows it."""
+    """Return the instructions of a function, as `Kernel.asm` shows it."""
     matches = ((n, _LINE.match(line)) for n, line in enumerate(assembly.splitlines()))
     return [Instruction(n, int(m[1], 16), m[2], m[3]) for n, m in matches if m]
 
 
 def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instruction]]:
-    """The stretches from the target of a backward branch to the branch, without others inside."""
+    """Yield the code from the target of a backward branch to the branch, without loops inside."""
     at = {instruction.address: number for number, instruction in enumerate(code)}
     stretches = []
     for number, instruction in enumerate(code):
@@ -133,13 +133,13 @@ def count(loop: Sequence[Instruction]) -> Loop:
 
 
 def hot_loop(assembly: str) -> tuple[range, Loop] | None:
-    """The lines of the hot loop of what `Kernel.asm` shows, and what one round of it is made of.
+    """Return the lines of the hot loop of an assembly text, and the counts of one round.
 
-    It is the innermost loop with the most multiply-adds, or with the most vector instructions where
-    none has any. None where the code has no loop.
+    The hot loop is the innermost one with the most multiply-adds, or else with the most vector
+    instructions. None if the code has no loop.
 
     Args:
-        assembly: functions, with an empty line after each.
+        assembly: the text of `Kernel.asm`: functions, with an empty line after each.
     """
     loops = []
     first = 0
@@ -149,4 +149,4 @@ def hot_loop(assembly: str) -> tuple[range, Loop] | None:
         first += function.count("\n") + 2
     if not loops:
         return None
-    return max(loops, key=lambda one: (one[1].fused, one[1].vectors, -one[1].instructions))
+    return max(loops, key=lambda item: (item[1].fused, item[1].vectors, -item[1].instructions))

@@ -1,6 +1,6 @@
-"""The text of a module, line by line: what folds, and which place in a source each line is of.
+"""The text of a module with its regions, and with the place in a source that each line comes of.
 
-MLIR prints locations beside its ops when it is asked to; here they are taken out of the text again.
+MLIR prints locations beside its ops; this file moves them out of the text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LocatedText:
     Attributes:
         lines: of the text.
         ends: for each line that opens a region, the line that closes it, both from 0.
-        places: for each line, the places that its op comes of; none where they are not known.
+        places: for each line, the places that its op comes of; empty if unknown.
     """
 
     lines: tuple[str, ...]
@@ -37,7 +37,7 @@ class LocatedText:
     places: tuple[tuple[Place, ...], ...] = ()
 
     def statements(self, opener: int) -> list[int]:
-        """The lines on which the ops of a region begin, those of inner regions left out."""
+        """Return the lines on which the ops of a region begin, those of inner regions left out."""
         openers, line, end = [], opener + 1, self.ends.get(opener, opener)
         while line < end:
             if self.lines[line].strip() and not self.lines[line].lstrip().startswith(("^", "//")):
@@ -49,12 +49,12 @@ class LocatedText:
 
 
 def of_module(module: Module) -> LocatedText:
-    """The text of a module; large constants are elided."""
+    """Return the text of a module; large constants are elided."""
     return of_operation(module.ir.operation)
 
 
 def of_operation(op: Any) -> LocatedText:
-    """The text of an op; large constants are elided."""
+    """Return the text of an op; large constants are elided."""
     return of_printed(
         op.get_asm(
             enable_debug_info=True,
@@ -65,12 +65,12 @@ def of_operation(op: Any) -> LocatedText:
 
 
 def of_stage(stage: Stage) -> LocatedText:
-    """The text of a stage; the places are not known where only the text was kept."""
+    """Return the text of a stage; its places are unknown if only the text was kept."""
     return of_module(module_of(stage)) if stage.bytecode else of_printed(stage.text)
 
 
 def module_of(stage: Stage) -> Module:
-    """The module of a stage whose bytecode was kept."""
+    """Return the module of a stage whose bytecode was kept."""
     return Module.parse(
         stage.bytecode,
         trusted=True,
@@ -81,28 +81,28 @@ def module_of(stage: Stage) -> Module:
 
 def of_printed(printed: str) -> LocatedText:
     """Read the locations from a text that MLIR printed, with them or without."""
-    raw = printed.splitlines()
-    aliases = dict(_alias(line) for line in raw if line.startswith("#loc"))
+    printed_lines = printed.splitlines()
+    aliases = dict(_alias(line) for line in printed_lines if line.startswith("#loc"))
     lines: list[str] = []
     places: list[tuple[Place, ...]] = []
     ends: dict[int, int] = {}
     opened: list[tuple[int, int]] = []  # the line that an op begins on, and that of its region
     resolved: dict[str, tuple[Place, ...]] = {}
-    for line in raw:
+    for line in printed_lines:
         if line.startswith("#loc"):
             continue
         text, last = _without_locations(line)
-        number, bare = len(lines), text.strip()
+        number, stripped = len(lines), text.strip()
         lines.append(text.rstrip())
         if last not in resolved:
             resolved[last] = tuple(dict.fromkeys(_places(last, aliases, frozenset())))
         places.append(resolved[last])
         start = number
-        if bare.startswith("}") and opened:
+        if stripped.startswith("}") and opened:
             start, region = opened.pop()
             ends[region] = number
-        if bare.endswith("{"):
-            # What is said of its arguments is not said of the op, whose own place comes at its end.
+        if stripped.endswith("{"):
+            # The location is one of its arguments; that of the op comes at the end of the region.
             places[number] = ()
             opened.append((start, number))
         elif start != number:
@@ -124,7 +124,7 @@ def _alias(line: str) -> tuple[str, str]:
 
 
 def _without_locations(line: str) -> tuple[str, str]:
-    """A line without its `loc(...)`, and what the last of them says."""
+    """Return a line without its `loc(...)`, and the content of the last one."""
     if "loc(" not in line:
         return line, ""
     kept, last, at = [], "", 0
@@ -140,7 +140,7 @@ def _without_locations(line: str) -> tuple[str, str]:
 
 
 def _closing(line: str, at: int) -> int:
-    """The offset after the bracket that closes the one before `at`."""
+    """Return the offset after the bracket that closes the one before `at`."""
     depth = 1
     for match in _STRING_OR_BRACKET.finditer(line, at):
         depth += {"(": 1, ")": -1}.get(match[0], 0)
@@ -149,21 +149,21 @@ def _closing(line: str, at: int) -> int:
     return len(line)
 
 
-def _places(text: str, aliases: dict[str, str], seen: frozenset[str]) -> Iterator[Place]:
+def _places(text: str, aliases: dict[str, str], visited: frozenset[str]) -> Iterator[Place]:
     for match in _FILE_AND_LINE.finditer(text):
         file, line, alias = match.groups()
         if alias is None and line != "0":
             yield Place(file, int(line))
-        elif alias is not None and alias not in seen:
-            yield from _places(aliases.get(alias, ""), aliases, seen | {alias})
+        elif alias is not None and alias not in visited:
+            yield from _places(aliases.get(alias, ""), aliases, visited | {alias})
 
 
-def within(text: LocatedText, known: Collection[Place]) -> LocatedText:
-    """A text without the places that are not known: those of texts that a pass made up."""
-    places = tuple(tuple(place for place in line if place in known) for line in text.places)
+def within(text: LocatedText, sources: Collection[Place]) -> LocatedText:
+    """Return a text without the places outside `sources`, such as those of texts of passes."""
+    places = tuple(tuple(place for place in line if place in sources) for line in text.places)
     return replace(text, places=places)
 
 
 def places_of(text: LocatedText) -> list[Place]:
-    """Every place that some line comes of, in order."""
+    """Return every place that some line comes of, in order."""
     return sorted({place for line in text.places for place in line})

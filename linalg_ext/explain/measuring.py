@@ -35,7 +35,7 @@ class Measured:
     threads: int
 
     def rows(self) -> list[Row]:
-        """For a table."""
+        """Return rows of a table."""
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
         return [
             ("measured", f"{seconds_text(self.best)} at best, on {threads}"),
@@ -50,35 +50,35 @@ def measure(
     threads: int = 1,
     seconds: float = _SECONDS,
 ) -> Measured:
-    """Call a kernel again and again, and say what a call takes.
+    """Measure the time of a kernel's call, in repeated calls.
 
     Args:
-        kernel: a `Kernel`, or what holds one; it may write to its arguments. One in a worker
-            process is measured there.
+        kernel: a `Kernel`, or an object with one; it may write to its arguments. A kernel in a
+            worker process is measured there.
         arguments: of the calls; by default numbers between 0 and 1, and integers that are 0, or
-            also 1 where they have 16 bits or less.
-        threads: that work on each call.
-        seconds: for which it is called; three times at least.
+            0 and 1 for types of 16 bits or less.
+        threads: the number of threads of each call.
+        seconds: the duration of all calls; there are three at least.
 
     Raises:
-        ArgumentTypeError: it is no kernel.
-        ShapeError: no arguments are given, and the kernel leaves sizes open.
+        ArgumentTypeError: the object has no kernel.
+        ShapeError: there are no arguments, and the kernel leaves sizes open.
         ArgumentError, ExecutionError: as of the call.
     """
     own = kernel if isinstance(kernel, IsolatedKernel) else kernel_of(kernel)
-    given = arguments_for(own) if arguments is None else list(arguments)
+    values = arguments_for(own) if arguments is None else list(arguments)
     if isinstance(own, IsolatedKernel):
-        taken = own.times_of_calls(*given, threads=threads, seconds=seconds)
+        times = own.times_of_calls(*values, threads=threads, seconds=seconds)
     else:
-        taken = times_of_calls(lambda: own(*given, threads=threads), seconds)
-    return Measured(min(taken), median(taken), len(taken), threads)
+        times = times_of_calls(lambda: own(*values, threads=threads), seconds)
+    return Measured(min(times), median(times), len(times), threads)
 
 
 def arguments_for(kernel: Kernel | IsolatedKernel) -> list[Any]:
-    """Arrays that a kernel takes.
+    """Return arrays for a call of a kernel.
 
     Raises:
-        ShapeError: it leaves sizes open.
+        ShapeError: the kernel leaves sizes open.
     """
     for parameter in kernel.signature.parameters:
         if isinstance(parameter.type, ArrayType) and not parameter.type.is_static:

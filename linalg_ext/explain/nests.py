@@ -52,8 +52,8 @@ class Nest:
     ops: int
 
     @property
-    def told(self) -> str:
-        """The work in a line."""
+    def summary(self) -> str:
+        """Return the work in a line."""
         names = [f"{name} {n}" if n > 1 else name for name, n in self.work.items()]
         more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
         return ", ".join(names[:_MOST_NAMES] + more)
@@ -74,10 +74,11 @@ class LoopNests:
 
     def __rich__(self) -> RenderableType:
         from rich.console import Group
+        from rich.markup import escape as plain
         from rich.tree import Tree
 
         def grown(nest: Nest, parent: Tree | None) -> Tree:
-            label = f"[bold]{_rich(nest.head)}[/]  [dim]{_rich(nest.told)}[/]"
+            label = f"[bold]{plain(nest.head)}[/]  [dim]{plain(nest.summary)}[/]"
             tree = Tree(label) if parent is None else parent.add(label)
             for inner in nest.inner:
                 grown(inner, tree)
@@ -86,7 +87,7 @@ class LoopNests:
         return Group(*(grown(nest, None) for nest in self.functions))
 
     def to_html(self) -> str:
-        """Boxes in boxes, without their style."""
+        """Return boxes in boxes, without their style."""
         return f'<div class="nests">{"".join(map(_box, self.functions))}</div>'
 
     def _repr_html_(self) -> str:
@@ -94,10 +95,10 @@ class LoopNests:
 
 
 def loop_nests(source: Any) -> LoopNests:
-    """The loop nests of a kernel, or of a module.
+    """Return the loop nests of a kernel, or of a module.
 
     Args:
-        source: a `Kernel`, or what holds a kernel (`lx.jit(f).lower(...).compile()`), of which the
+        source: a `Kernel`, or an object with one (`lx.jit(f).lower(...).compile()`), of which the
             stage `loops` is read; or a module, as it is.
 
     Raises:
@@ -109,7 +110,7 @@ def loop_nests(source: Any) -> LoopNests:
 
 
 def nests_of_stages(stages: Sequence[Stage]) -> LoopNests:
-    """The nests at the stage that has loops; none where it was not kept."""
+    """Return the nests at the stage that has loops; none if the stage was not kept."""
     stage = next((stage for stage in stages if stage.name == STAGE and stage.bytecode), None)
     if stage is None:
         return LoopNests()
@@ -129,7 +130,7 @@ def _of_module(module: ModuleLike) -> LoopNests:
 
 
 def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
-    """A nest, with what MLIR calls its values: naming each alone would walk over all of them."""
+    """Return a nest; `names` are of all its values, because naming one walks over all of them."""
     work: Counter[str] = Counter()
     inner: list[Nest] = []
     ops = 0
@@ -148,8 +149,8 @@ def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
 def _ops_in(op: Any) -> Iterator[Any]:
     for region in op.regions:
         for block in region.blocks:
-            for each in block.operations:
-                yield each.operation
+            for op_ in block.operations:
+                yield op_.operation
 
 
 _SILENT = (
@@ -166,7 +167,7 @@ def _is_about_indices(op: Any) -> bool:
 
 
 def _head(op: Any, names: ir.AsmState) -> str:
-    """`for 0 to 64 by 8` of a loop, `if` of a branch."""
+    """Return `for 0 to 64 by 8` for a loop, `if` for a branch."""
     kind = op.name.partition(".")[2]
     if op.name == "scf.for":
         low, high, step, *_ = op.operands
@@ -175,7 +176,7 @@ def _head(op: Any, names: ir.AsmState) -> str:
         third = (len(op.operands) - (len(op.results))) // 3
         bounds = op.operands[: 3 * third]
         triples = zip(bounds[:third], bounds[third : 2 * third], bounds[2 * third :], strict=True)
-        return "parallel " + ", ".join(_range(*each, names) for each in triples)
+        return "parallel " + ", ".join(_range(*triple, names) for triple in triples)
     return str(kind)
 
 
@@ -192,34 +193,28 @@ def _number(value: Any, names: ir.AsmState) -> str:
 
 
 def _lines(nest: Nest, depth: int) -> Iterator[str]:
-    yield "  " * depth + (f"{nest.head}: {nest.told}" if nest.told else nest.head)
+    yield "  " * depth + (f"{nest.head}: {nest.summary}" if nest.summary else nest.head)
     for inner in nest.inner:
         yield from _lines(inner, depth + 1)
 
 
 def _box(nest: Nest) -> str:
-    work = f'<span class="work">{escape(nest.told)}</span>' if nest.told else ""
+    work = f'<span class="work">{escape(nest.summary)}</span>' if nest.summary else ""
     inner = "".join(map(_box, nest.inner))
     return f'<div class="nest"><b>{escape(nest.head)}</b> {work}{inner}</div>'
 
 
-def _rich(text: str) -> str:
-    from rich.markup import escape as escaped
-
-    return escaped(text)
-
-
-def kernel_of(given: Any) -> Kernel:
-    """A kernel, or the one that something holds: what `lx.jit(f).lower(...).compile()` gives.
+def kernel_of(holder: Any) -> Kernel:
+    """Return a kernel, or that of its holder, such as `lx.jit(f).lower(...).compile()`.
 
     Raises:
-        ArgumentTypeError: there is none, or it is in a worker process.
+        ArgumentTypeError: the object has none, or it is in a worker process.
     """
-    own = given if isinstance(given, Kernel) else getattr(given, "kernel", None)
+    own = holder if isinstance(holder, Kernel) else getattr(holder, "kernel", None)
     if isinstance(own, Kernel):
         return own
     raise ArgumentTypeError(
-        f"{type(given).__name__} is no kernel of this process",
+        f"{type(holder).__name__} is no kernel of this process",
         expected="what lx.compile(module) or lx.jit(f).lower(...).compile() gives; of a model of "
         "PyTorch one of its .kernels",
     )

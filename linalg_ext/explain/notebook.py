@@ -1,7 +1,7 @@
 """Views of modules, kernels and schedules in notebooks and terminals.
 
-The facade `views`: the classes themselves live in lower rooms, and nothing of this is loaded
-before an object is displayed.
+This is the facade `views`: the classes themselves live in lower rooms, and the drawing code is
+loaded when an object is displayed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from linalg_ext.executable.explanation import Row
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.located_text import of_module, of_operation
 from linalg_ext.explain.nests import nests_of_stages
-from linalg_ext.explain.pieces import folded, styled, table, tables, taken_steps
+from linalg_ext.explain.pieces import folded, steps_html, styled, table, tables
 from linalg_ext.module import Module
 from linalg_ext.structured.contraction import ContractionExplanation
 from linalg_ext.transforms.schedules.schedule import Schedule
@@ -72,18 +72,18 @@ def kernel_rich(kernel: Kernel) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    told: RenderableType = Text(repr(kernel)) if kernel.explanation is None else kernel.explain()
-    return Group(told, nests_of_stages(kernel.steps))
+    explained = Text(repr(kernel)) if kernel.explanation is None else kernel.explain()
+    return Group(explained, nests_of_stages(kernel.steps))
 
 
 def jitted_html(function: JitFunction[..., Any]) -> str:
     """A jitted function as the table of its kernels."""
-    return _table_html(*_of_function(function))
+    return _table_html(*_kernel_rows(function))
 
 
 def jitted_rich(function: JitFunction[..., Any]) -> RenderableType:
     """The same for a terminal."""
-    return _table_rich(*_of_function(function))
+    return _table_rich(*_kernel_rows(function))
 
 
 def report_html(report: Report) -> str:
@@ -107,8 +107,8 @@ def target_rich(target: Target) -> RenderableType:
 
 
 def schedule_html(schedule: Schedule) -> str:
-    """A schedule as its script, and after it what each step left to be scheduled."""
-    return styled(taken_steps(schedule))
+    """A schedule as its script, and the ops after each step."""
+    return styled(steps_html(schedule))
 
 
 def schedule_rich(schedule: Schedule) -> RenderableType:
@@ -154,7 +154,7 @@ def contraction_rich(explained: ContractionExplanation) -> RenderableType:
     from rich.tree import Tree
 
     first, *_, last = repr(explained).splitlines()
-    tree = Tree(Text(_told(explained, _root(explained))))
+    tree = Tree(Text(_label(explained, _root(explained))))
     _grow(explained, _root(explained), tree)
     return Group(Text(first), tree, Text(last.strip()))
 
@@ -164,7 +164,7 @@ def _root(explained: ContractionExplanation) -> int:
     return len(explained.plan.contraction.inputs) + len(explained.plan.steps) - 1
 
 
-def _told(explained: ContractionExplanation, value: int) -> str:
+def _label(explained: ContractionExplanation, value: int) -> str:
     inputs = explained.plan.contraction.inputs
     if value < len(inputs):
         return f"operand {value} [{' '.join(inputs[value])}]  {explained.types[value]}"
@@ -181,19 +181,19 @@ def _read_by(explained: ContractionExplanation, value: int) -> tuple[int, ...]:
 
 
 def _box(explained: ContractionExplanation, value: int) -> str:
-    inner = "".join(_box(explained, each) for each in _read_by(explained, value))
-    return f'<div class="nest">{escape(_told(explained, value))}{inner}</div>'
+    inner = "".join(_box(explained, operand) for operand in _read_by(explained, value))
+    return f'<div class="nest">{escape(_label(explained, value))}{inner}</div>'
 
 
 def _grow(explained: ContractionExplanation, value: int, tree: Tree) -> None:
     from rich.text import Text
 
-    for each in _read_by(explained, value):
-        _grow(explained, each, tree.add(Text(_told(explained, each))))
+    for operand in _read_by(explained, value):
+        _grow(explained, operand, tree.add(Text(_label(explained, operand))))
 
 
-def _of_function(function: JitFunction[..., Any]) -> tuple[str, list[Row]]:
-    """The title and the rows of a jitted function."""
+def _kernel_rows(function: JitFunction[..., Any]) -> tuple[str, list[Row]]:
+    """Return the title and the rows of a jitted function."""
     rows = [
         (repr(kernel).partition("\n")[0], f"{1e3 * sum(kernel.times.values()):.1f} ms to compile")
         for kernel in function.kernels

@@ -1,7 +1,7 @@
-"""One file of HTML with all that became of a kernel, for any browser, from any disk.
+"""One file of HTML with the compilation of a kernel, for any browser, from any disk.
 
-What is read from top to bottom (plans, loops, the graph) is HTML. Stages and assembly are data, of
-which a script of the page draws the lines that are in sight: 100,000 lines scroll as ten do.
+Plans, loops and the graph are HTML. Stages and assembly are data, of which a script of the page
+draws the lines that are in sight: 100,000 lines scroll as ten do.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from linalg_ext.explain.pieces import (
     Language,
     asset,
     colours,
+    steps_html,
     table,
     tables,
-    taken_steps,
 )
 from linalg_ext.structured.group import GROUPS
 from linalg_ext.target.text import seconds_text
@@ -94,7 +94,7 @@ def page(
     measured: Measured | None = None,
     threads: int = 1,
 ) -> Page:
-    """Everything about a kernel in one page.
+    """Return everything about a kernel in one page.
 
         lx.explain.page(lx.jit(f).lower(x, y).compile()).write("f.html")
 
@@ -104,37 +104,37 @@ def page(
     machine code with its hot loop.
 
     Args:
-        kernel: a `Kernel`, or what holds one: what `lx.jit(f).lower(...).compile()` gives.
-        source: the text that it was compiled from, where that was no Python.
-        filename: what to call that text.
+        kernel: a `Kernel`, or an object with one, such as `lx.jit(f).lower(...).compile()`.
+        source: the text that it was compiled from, unless that was Python.
+        filename: the name to show for that text.
         schedule: the one that the module went through before it was compiled.
-        measured: what calls take, as `measure` found.
+        measured: the times of calls, as `measure` returns them.
         threads: of the calls that the plans are for, as `Kernel.explain` takes it.
 
     Raises:
         ArgumentTypeError: it is no kernel of this process.
-        ArgumentError: no number of threads.
+        ArgumentError: `threads` is no number of threads.
     """
     own = kernel_of(kernel)
     stages = {stage.name: of_stage(stage) for stage in own.steps}
     places = places_of(next(iter(stages.values()), LocatedText(())))
     stages = {name: within(text, set(places)) for name, text in stages.items()}
-    sources = sources_of(places, source, filename)
+    sources = _sources_of(places, source, filename)
     data: dict[str, Any] = {
         "languages": {"mlir": MLIR, "assembly": ASSEMBLY, "python": PYTHON},
         "places": places,
-        "assembly": assembly_data(own),
+        "assembly": _assembly_data(own),
         "texts": [],
     }
     before: LocatedText | None = None
     if sources is not None:
         language = "python" if sources.language is PYTHON else "mlir"
         data["texts"].append(
-            text_data("source", sources.text, None, places, language, sources.numbers)
+            _text_data("source", sources.text, None, places, language, sources.numbers)
         )
         before = sources.text
     for name, text in stages.items():
-        data["texts"].append(text_data(name, text, before, places))
+        data["texts"].append(_text_data(name, text, before, places))
         before = text
     return Page(
         own.signature.name,
@@ -142,13 +142,13 @@ def page(
             title=escape(own.signature.name),
             style=_style(),
             signature=escape(str(own.signature)),
-            overview=overview_html(own, measured, threads),
+            overview=_overview_html(own, measured, threads),
             nests=nests_of_stages(own.steps).to_html(),
-            graph=graph_html(own, next(iter(stages.values()), None)),
-            schedule=taken_steps(schedule),
-            pipeline=pipeline_html(list(stages)),
+            graph=_graph_html(own, next(iter(stages.values()), None)),
+            schedule=steps_html(schedule),
+            pipeline=_pipeline_html(list(stages)),
             missing="" if stages else "<p>The kernel came without its stages.</p>",
-            data=as_script(data),
+            data=_as_script(data),
             script="\n".join(map(asset, _SCRIPTS)),
         ),
     )
@@ -159,7 +159,7 @@ def _style() -> str:
     return colours(dark.replace("{{}}", "{ {} }"), ".lx[data-theme=dark]") + asset("page.css")
 
 
-def text_data(
+def _text_data(
     name: str,
     text: LocatedText,
     before: LocatedText | None,
@@ -167,21 +167,21 @@ def text_data(
     language: str = "mlir",
     numbers: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """A text of the page.
+    """Return a text of the page as data.
 
     Args:
-        name: what it is called.
+        name: the name of the text.
         text: its lines.
         before: the text that it stands beside, if any.
         places: those of all texts.
         language: of its lines.
-        numbers: what the lines are numbered; by default from 1.
+        numbers: the numbers of the lines; by default from 1.
 
     Returns:
         `ends` has pairs of lines, `sets` the sets of places by number that some line comes of, `of`
-        for each line the number of its set, and `runs` what `compared` gives, a `same` one as 1.
+        for each line the number of its set, and `runs` the result of `compared`, `same` as 1.
     """
-    at = {place: number for number, place in enumerate(places)}
+    numbers_of_places = {place: number for number, place in enumerate(places)}
     sets: dict[tuple[Place, ...], int] = {(): 0}
     of = [sets.setdefault(own, len(sets)) for own in text.places]
     runs = [] if before is None else compared(before, text)
@@ -191,14 +191,14 @@ def text_data(
         "text": "\n".join(text.lines),
         "numbers": list(numbers),
         "ends": sorted(text.ends.items()),
-        "sets": [[at[place] for place in each] for each in sets],
+        "sets": [[numbers_of_places[place] for place in own_set] for own_set in sets],
         "of": of,
         "runs": [[int(run.kind == "same"), *run[1:]] for run in runs],
     }
 
 
-def assembly_data(kernel: Kernel) -> dict[str, Any]:
-    """The machine code, and its hot loop: the lines of it, and what it is made of."""
+def _assembly_data(kernel: Kernel) -> dict[str, Any]:
+    """Return the machine code as data, with the lines and the counts of its hot loop."""
     try:
         text = kernel.asm(whole=True)
     except LinalgExtError as error:
@@ -210,13 +210,13 @@ def assembly_data(kernel: Kernel) -> dict[str, Any]:
     return {"text": text, "hot": [lines.start, lines.stop], "told": f"the hot loop: {loop}"}
 
 
-def as_script(data: Any) -> str:
-    """JSON that cannot end the element that it stands in."""
+def _as_script(data: Any) -> str:
+    """Return JSON that cannot end the element around it."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def overview_html(kernel: Kernel, measured: Measured | None, threads: int) -> str:
-    """The plans, what they cost, what calls take, and the way down with the time of each step."""
+def _overview_html(kernel: Kernel, measured: Measured | None, threads: int) -> str:
+    """Return the times of calls, the plans with their cost, and the stages with their times."""
     parts = []
     if measured is not None:
         parts.append(table("time of a call", measured.rows()))
@@ -241,11 +241,11 @@ def _stages_html(kernel: Kernel) -> str:
     total = f"{1e3 * kernel.times['total']:.1f} ms"
     kept = ", kept from an earlier compilation" if kernel.is_kept else ""
     caption = f"compiled in {total}{kept}, for {kernel.target.name}"
-    return f'<table class="told"><caption>{escape(caption)}</caption>{rows}</table>'
+    return f'<table class="rows"><caption>{escape(caption)}</caption>{rows}</table>'
 
 
-def pipeline_html(stages: Sequence[str]) -> str:
-    """The passes that each stage ran."""
+def _pipeline_html(stages: Sequence[str]) -> str:
+    """Return the passes that each stage ran."""
     passes = {"checks": CHECKS, **PIPELINES}
     if "checks" in stages:
         passes["linalg"] = after_checks("linalg")
@@ -263,11 +263,11 @@ _MOST_ROWS = 500
 """Largest number of moves of a search that are shown."""
 
 
-def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
-    """The dataflow of the module as it was given, with the groups that were searched for.
+def _graph_html(kernel: Kernel, text: LocatedText | None) -> str:
+    """Return the dataflow of the kernel's input module, with the groups that a search chose.
 
     Args:
-        kernel: whose module it is.
+        kernel: the kernel of the module.
         text: of the module; ops lead to their lines in it.
     """
     stages = {stage.name: stage for stage in kernel.steps if stage.bytecode}
@@ -277,32 +277,32 @@ def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
     name = kernel.signature.name
     lines = op_lines(text, name)
     try:
-        given = dataflow(module_of(first), name, lines=lines)
-        taken = _taken(stages.get("entry"), name)
+        graph = dataflow(module_of(first), name, lines=lines)
+        grouped = _grouped_graph(stages.get("entry"), name)
     except LinalgExtError as error:
         return f"<p>No graph: {escape(error.what)}.</p>"
-    found = _found(kernel)
-    if found is None:
+    search = _search(kernel)
+    if search is None:
         # For a cached kernel it is not known which op of the module is which in its groups.
-        drawn = given if given.state.groups or taken is None else taken
+        drawn = graph if graph.state.groups or grouped is None else grouped
         return _flow(drawn)
-    drawn = of_state(given.state if taken is None else found.state, lines, found.model)
-    left = found.state.groups and taken is None
+    drawn = of_state(graph.state if grouped is None else search.state, lines, search.model)
+    left = search.state.groups and grouped is None
     note = "<p>These groups were not taken: ops fuse about as well without.</p>" if left else ""
-    return table("what was searched for", found.rows()) + note + _flow(drawn) + trace_html(found)
+    return table("what was searched for", search.rows()) + note + _flow(drawn) + _trace_html(search)
 
 
 def _flow(drawn: Dataflow) -> str:
     return f'<div class="flow">{drawn.to_svg()}</div>'
 
 
-def _found(kernel: Kernel) -> Found | None:
+def _search(kernel: Kernel) -> Found | None:
     decisions = () if kernel.explanation is None else kernel.explanation().decisions
-    return next((each for each in decisions if isinstance(each, Found)), None)
+    return next((decision for decision in decisions if isinstance(decision, Found)), None)
 
 
-def _taken(entry: Stage | None, name: str) -> Dataflow | None:
-    """The graph as it is once groups are searched for; None where it has no groups."""
+def _grouped_graph(entry: Stage | None, name: str) -> Dataflow | None:
+    """Return the graph after the search for groups; None if it has no groups."""
     if entry is None:
         return None
     module = module_of(entry)
@@ -313,7 +313,7 @@ def _taken(entry: Stage | None, name: str) -> Dataflow | None:
 
 
 def op_lines(text: LocatedText, function: str) -> list[int]:
-    """The line of each op of a function but its terminator, those in groups instead of groups."""
+    """Return the line of each op of a function but its terminator; ops in groups replace groups."""
     heads = (f"func.func @{function}(", f"func.func private @{function}(")
     for number, line in enumerate(text.lines):
         if line.strip().startswith(heads):
@@ -329,27 +329,27 @@ def _flat(text: LocatedText, opener: int) -> list[int]:
     return lines
 
 
-def trace_html(found: Found) -> str:
+def _trace_html(search: Found) -> str:
     """Return a search as HTML: its cost over the moves that it tried, and the moves themselves."""
-    trace = found.trace
+    trace = search.trace
     left = len(trace.steps) - _MOST_ROWS
     more = f"<p>... {left} more</p>" if left > 0 else ""
     return (
         f'<h2>The search</h2><div class="flow">{trace._repr_svg_()}</div>'
-        f"<p>Moves to a state that costs less than all before:</p>{_steps_html(trace.gains())}"
+        f"<p>Moves to a state that costs less than all before:</p>{_moves_html(trace.gains())}"
         f"<details><summary>All {len(trace.steps)} moves</summary>"
-        f"{_steps_html(trace.steps[:_MOST_ROWS])}{more}</details>"
+        f"{_moves_html(trace.steps[:_MOST_ROWS])}{more}</details>"
     )
 
 
-def _steps_html(steps: Sequence[Step]) -> str:
+def _moves_html(steps: Sequence[Step]) -> str:
     rows = "".join(
         f"<tr><td>{seconds_text(step.seconds)}</td><td>{step.tried}</td>"
         f"<td>{seconds_text(step.cost)}</td><td>{escape(step.text)}</td></tr>"
         for step in steps
     )
     head = "<tr><th>time</th><th>tried</th><th>cost</th><th>move</th></tr>"
-    return f'<table class="told trace">{head}{rows}</table>'
+    return f'<table class="rows trace">{head}{rows}</table>'
 
 
 UNNAMED = "-"
@@ -364,9 +364,9 @@ class Sources:
     """Parts of files, one after another.
 
     Attributes:
-        text: the lines; each comes of itself.
-        numbers: of each in its file; 0 of those that name a file.
-        language: that most of it is in.
+        text: the lines; the place of each is its own.
+        numbers: of each line in its file; 0 for lines that name a file.
+        language: that of most lines.
     """
 
     text: LocatedText
@@ -374,8 +374,8 @@ class Sources:
     language: Language
 
 
-def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> Sources | None:
-    """Return the sources of some places, or None where there are none to show.
+def _sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> Sources | None:
+    """Return the sources of some places, or None if there are none to show.
 
     A file is shown from 2 lines before its first place to 2 lines after its last, and about 2000
     lines at most.
@@ -393,17 +393,20 @@ def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> S
     files = list(dict.fromkeys(place.file for place in places))
     for file in files:
         content = text if file == UNNAMED else _source_text(file)
-        wanted = [place.line for place in places if place.file == file]
+        shown_lines = [place.line for place in places if place.file == file]
         content_lines = content.splitlines()
-        first = max(1, min(wanted) - _AROUND)
-        last = min(len(content_lines), max(wanted) + _AROUND, first + _MOST_SOURCE_LINES - 1)
-        if max(wanted) > len(content_lines):
-            continue  # it is no longer the file that it was
+        first = max(1, min(shown_lines) - _AROUND)
+        last = min(len(content_lines), max(shown_lines) + _AROUND, first + _MOST_SOURCE_LINES - 1)
+        if max(shown_lines) > len(content_lines):
+            continue  # the file was changed since
         name = (filename or "module") if file == UNNAMED else file
         lines += [f"{'//' if file == UNNAMED else '#'} {name}", *content_lines[first - 1 : last]]
         numbers += [0, *range(first, last + 1)]
         all_own = ((Place(file, line),) for line in range(first, last + 1))
-        own += [(), *(each if each[0] in known_places else () for each in all_own)]
+        own += [
+            (),
+            *(own_places if own_places[0] in known_places else () for own_places in all_own),
+        ]
     if not lines:
         return None
     language = MLIR if files == [UNNAMED] else PYTHON
@@ -411,7 +414,7 @@ def sources_of(places: Sequence[Place], text: str = "", filename: str = "") -> S
 
 
 def _source_text(file: str) -> str:
-    """A file of Python; nothing if it is not one, or is gone."""
+    """Return the text of a file of Python; empty if it is not one, or was removed."""
     path = Path(file)
     try:
         return path.read_text(encoding="utf-8") if path.suffix == ".py" else ""

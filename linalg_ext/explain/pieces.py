@@ -23,15 +23,15 @@ MOST_LINES = 1000
 
 @cache
 def asset(name: str) -> str:
-    """A file that pages are made of."""
+    """Return the text of a file that pages are made of."""
     return (files("linalg_ext.explain") / "assets" / name).read_text(encoding="utf-8")
 
 
 def colours(*dark: str) -> str:
-    """The style that pages and notebooks share.
+    """Return the style that pages and notebooks share.
 
     Args:
-        dark: where it is dark: selectors, or a whole rule with `{}` for its content.
+        dark: selectors of dark themes, or a whole rule with `{}` for its content.
     """
     rules = [
         rule.replace("{}", asset("dark.css")) if "{}" in rule else f"{rule} {{{asset('dark.css')}}}"
@@ -52,21 +52,21 @@ def tables(explanation: Explanation) -> str:
 
 
 def table(title: str, rows: Sequence[Row]) -> str:
-    """Names and what is to be said of each."""
+    """Return a table of names and their descriptions."""
     body = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in rows
     )
-    return f'<table class="told"><caption>{escape(title)}</caption>{body}</table>'
+    return f'<table class="rows"><caption>{escape(title)}</caption>{body}</table>'
 
 
-def taken_steps(schedule: Schedule | None) -> str:
+def steps_html(schedule: Schedule | None) -> str:
     """The script of a schedule, and the ops after each of its steps."""
     if schedule is None:
         return "<p>The module went through no schedule before it was compiled.</p>"
     rows = []
-    for number, taken in enumerate(schedule.taken):
-        left = [f"{name} {count}" for name, count in sorted(taken.report.focus.items())]
-        rows.append((f"{number} {taken}", ", ".join(left) or "none"))
+    for number, step in enumerate(schedule.taken):
+        remaining = [f"{name} {count}" for name, count in sorted(step.report.focus.items())]
+        rows.append((f"{number} {step}", ", ".join(remaining) or "none"))
     script = f'<div class="ir">{as_html(str(schedule), PYTHON)}</div>'
     return script + table("steps, and the ops after each", rows)
 
@@ -141,7 +141,7 @@ PYTHON: Language = (
 
 
 def as_html(text: str, language: Language = MLIR) -> str:
-    """A text with its words in `<span class="kind">`, all else escaped."""
+    """Return a text with its words in `<span class="kind">`, all else escaped."""
     parts, at = [], 0
     for match in _pattern(tuple(language)).finditer(text):
         kind = language[(match.lastindex or 1) - 1][0]

@@ -25,5 +25,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(name)
-    found = globals()[name] = getattr(import_module(f"linalg_ext.{_HOMES[name]}"), name)
-    return found
+    handler = globals()[name] = getattr(import_module(f"linalg_ext.{_HOMES[name]}"), name)
+    return handler

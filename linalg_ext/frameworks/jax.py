@@ -3,10 +3,10 @@
     layer = lx.from_jax(fn, x, params)      # compiled for arguments like these; trees of arrays
     y = layer(x, params)                    # arrays in, arrays out
 
-JAX traces the function and writes it as StableHLO; from there on it is linalg on tensors, by
-upstream's legalization and, where that leaves off, by lowerings of this library. JAX's own copy of
-MLIR writes what only it lowers (its dialect CHLO, composites) as StableHLO; what comes here is
-text, with the line of the program in the location of every op.
+JAX traces the function and writes it as StableHLO, which becomes linalg on tensors by upstream's
+legalization and by lowerings of this library. JAX's own copy of MLIR first writes the ops that only
+it lowers (its dialect CHLO, composites) as StableHLO; this file gets text, with the line of the
+program in the location of every op.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from linalg_ext.settings import Options
 if TYPE_CHECKING:
     from linalg_ext.module import Module
 
-_CURES = {
+_HINTS = {
     "TracerBoolConversionError": "choose by jnp.where or jax.lax.cond: values are not known yet",
     "TracerArrayConversionError": "use the functions of jax.numpy: NumPy's need the elements",
     "ConcretizationTypeError": "values are not known yet: name the argument in static_argnums",
 }
-"""Cures for JAX's errors of functions that read values while they are traced."""
+"""Hints for JAX's errors of functions that read values while they are traced."""
 
 
 def from_jax(
@@ -61,22 +61,22 @@ def from_jax(
         y = layer(x, params)
 
     Args:
-        fn: what `jax.jit` takes: a function of trees of arrays, be it a gradient or mapped over.
+        fn: a function for `jax.jit`: of trees of arrays, be it a gradient or mapped over.
         specs: its arguments, or `jax.ShapeDtypeStruct` in their place: trees of them.
         keywords: its keyword arguments, the same way.
-        static_argnums: which arguments are part of the code: a call gives the same ones again.
+        static_argnums: the arguments that are part of the code: each call has equal ones.
         checked, opt_level: as of `linalg_ext.compile`.
 
     Returns:
-        A function of what `fn` takes. Its results are arrays of JAX where an argument is one, else
-        of NumPy; they are new, and no argument is given up.
+        A function of the arguments of `fn`. Its results are arrays of JAX if an argument is one,
+        else of NumPy; they are new, and no argument is donated.
 
     Raises:
-        MissingExtraError, BindingsError: JAX is not there, or does not fit.
-        ModelError: JAX cannot trace the function, or an op of it does not come through; names the
-            op and the line.
+        MissingExtraError, BindingsError: JAX is not installed, or does not fit.
+        ModelError: JAX cannot trace the function, or an op of it cannot be lowered; names the op
+            and the line.
     """
-    found = jax()
+    package = jax()
     if not callable(fn):
         raise ArgumentError(
             f"a {type(fn).__name__} is no function", expected="a function that jax.jit takes"
@@ -89,10 +89,10 @@ def from_jax(
         )
     name = getattr(fn, "__name__", type(fn).__name__)
     arguments = [spec if n in statics else _as_specs(spec) for n, spec in enumerate(specs)]
-    given = {key: _as_specs(value) for key, value in (keywords or {}).items()}
+    keyword_specs = {key: _as_specs(value) for key, value in (keywords or {}).items()}
     try:
-        jitted = found.jit(fn, static_argnums=statics, keep_unused=True)
-        traced = jitted.trace(*arguments, **given)
+        jitted = package.jit(fn, static_argnums=statics, keep_unused=True)
+        traced = jitted.trace(*arguments, **keyword_specs)
         lowering = traced.lower(lowering_platforms=("cpu",))
     except Exception as error:
         # JAX raises errors of all kinds, the function's own among them.
@@ -101,8 +101,8 @@ def from_jax(
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"JAX cannot trace {name}: {type(error).__name__}: {first}",
-            where=line_of_error(error, [found]) or caller_location(),
-            hint=_CURES.get(type(error).__name__, "mend what jax.jit(fn).lower(...) says, too"),
+            where=line_of_error(error, [package]) or caller_location(),
+            hint=_HINTS.get(type(error).__name__, "mend what jax.jit(fn).lower(...) says, too"),
         ) from error
     constants = {number: specs[number] for number in statics}
     return JaxFunction(name, lowering, constants, checked, opt_level)
@@ -112,7 +112,7 @@ class JaxFunction:
     """A compiled function.
 
     Attributes:
-        kernel: what runs.
+        kernel: the compiled code.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class JaxFunction:
             lambda error: _refusal(name, error, error.hint),
             checked=Options.current().checked if checked is None else checked,
             opt_level=opt_level,
-            result_dtypes=[np.dtype(each.dtype) for each in outputs],
+            result_dtypes=[np.dtype(output.dtype) for output in outputs],
         )
         self._count = len(outputs)
 
@@ -172,8 +172,8 @@ class JaxFunction:
             as_array(value, like, name)
             for value, like, name in zip(values, self._inputs, self._names, strict=True)
         ]
-        found = self.kernel(*arrays)
-        results = [found] if self._count == 1 else list(found if self._count else ())
+        returned = self.kernel(*arrays)
+        results = [returned] if self._count == 1 else list(returned if self._count else ())
         if any(isinstance(value, jax().Array) for value in values):
             results = [as_jax(result) for result in results]
         return jax().tree_util.tree_unflatten(self._out_tree, results)
@@ -251,16 +251,16 @@ def stablehlo(lowering: Any) -> str:
 
 
 def lowered(text: str, name: str) -> Module:
-    """StableHLO as linalg on tensors: the function `main`.
+    """Return StableHLO as linalg on tensors: the function `main`.
 
     Args:
-        text: as `stablehlo` gives it.
+        text: as `stablehlo` returns it.
         name: of the function, for errors.
 
     Raises:
-        ModelError: an op of it does not come through; names the op and the line of the program.
+        ModelError: an op of it cannot be lowered; names the op and the line of the program.
     """
-    # Only here what loads MLIR: a function that is kept does without.
+    # A function from the disk cache does without MLIR, which this import loads.
     from linalg_ext.module import Module
 
     try:
@@ -273,8 +273,8 @@ def lowered(text: str, name: str) -> Module:
 
 def _refusal(name: str, error: IRError, hint: str | None, notes: Sequence[str] = ()) -> ModelError:
     lines = "\n".join([str(error.where), *map(str, error.diagnostics)])
-    what = f"{name} cannot be compiled: {error.what}"
-    return ModelError(what, where=_line_of(lines), hint=hint, notes=list(notes))
+    message = f"{name} cannot be compiled: {error.what}"
+    return ModelError(message, where=_line_of(lines), hint=hint, notes=list(notes))
 
 
 def _line_of(location: str) -> SourceLocation | None:
@@ -290,7 +290,7 @@ def _line_of(location: str) -> SourceLocation | None:
 
 
 def _forget_devices(root: Any, go_on: Any) -> None:
-    """Take out what says on which of many devices what is computed: here is one."""
+    """Remove the attributes and meshes that place values on devices: there is one device."""
     meshes = []
 
     def visit(op: Any) -> Any:
@@ -322,37 +322,37 @@ def as_array(value: Any, like: Any, name: str) -> Array:
     try:
         if isinstance(value, jax().Array) and value.is_fully_addressable:
             _refuse_other_devices(value, name)
-        found = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name} is a {type(value).__name__}, no array: {error}") from error
-    wanted = np.dtype(like.dtype)
-    if found.dtype != wanted:
-        # As JAX takes them: numbers by their kind, and 64 bits as 32 where it has no more.
+    dtype = np.dtype(like.dtype)
+    if array.dtype != dtype:
+        # JAX converts numbers by their kind, and 64 bits to 32 unless 64 are enabled.
         is_number = isinstance(value, bool | int | float | complex)
-        if not is_number and jax().dtypes.canonicalize_dtype(found.dtype) != wanted:
+        if not is_number and jax().dtypes.canonicalize_dtype(array.dtype) != dtype:
             raise DTypeError(
-                f"{name} is of {found.dtype}",
-                expected=f"{wanted}, which the function was compiled for",
-                hint=f"convert it: {name}.astype({wanted.name!r})"
+                f"{name} is of {array.dtype}",
+                expected=f"{dtype}, which the function was compiled for",
+                hint=f"convert it: {name}.astype({dtype.name!r})"
                 if name.isidentifier()
-                else f"convert it with .astype({wanted.name!r})",
+                else f"convert it with .astype({dtype.name!r})",
             )
-        found = found.astype(wanted)
-    if found.shape != tuple(like.shape):
+        array = array.astype(dtype)
+    if array.shape != tuple(like.shape):
         raise ShapeError(
-            f"{name} is of shape {found.shape}",
+            f"{name} is of shape {array.shape}",
             expected=f"{tuple(like.shape)}, which the function was compiled for",
             hint="compile it again for this shape: lx.from_jax(fn, ...)",
         )
-    return found
+    return array
 
 
 def as_jax(array: Any) -> Any:
-    """Return an array of the kernel's as one of JAX's; in the same memory where JAX takes it."""
-    given = np.asarray(array)
-    if given.dtype.isbuiltin == 1 and given.dtype != np.bool_:
-        return jax().dlpack.from_dlpack(given)
-    return jax().numpy.asarray(given)
+    """Return an array of the kernel's as one of JAX's, in the same memory if JAX accepts it."""
+    numpy_array = np.asarray(array)
+    if numpy_array.dtype.isbuiltin == 1 and numpy_array.dtype != np.bool_:
+        return jax().dlpack.from_dlpack(numpy_array)
+    return jax().numpy.asarray(numpy_array)
 
 
 def _refuse_other_devices(value: Any, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The kernel of a framework's model, found on disk or compiled; its module; lines of errors."""
+"""The kernel of a framework's model, from the cache or compiled; its module; lines of errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kernel_of(
     """Return the kernel of a model, from the disk where it is kept, else compiled.
 
     Args:
-        kind: tells models of one framework from those of others.
+        kind: the framework, for the key.
         source: all that the module is made of, for the key.
         module: imports the model; its function is `ENTRY`.
         refusal: makes the error for one of this library's compiler.
@@ -42,7 +42,7 @@ def kernel_of(
     key = disk_cache.key_of_module(kind, source, ENTRY, libraries=(), **options)
     if (kept := disk_cache.find(key)) is not None:
         return kept
-    # Only here what loads MLIR: a model that is kept does without.
+    # A model from the disk cache does without MLIR, which this import loads.
     from linalg_ext.compiler.module_compilation import compile_copy
 
     try:

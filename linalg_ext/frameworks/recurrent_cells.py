@@ -1,8 +1,8 @@
 """Recurrent cells: one step of each, its gradient, and loops over the steps in the kernel.
 
-A step is written once: PyTorch runs it where a model is left to it, and traced as a user's function
-is, it is the body of a loop, whatever the number of steps. What does not hang on the state is
-computed before, for all steps at once, and comes in as rows.
+A step is written once: PyTorch runs it in models that are left to it, and traced as a user's
+function, it is the body of a loop over any number of steps. The part of a step that is independent
+of the state is computed before, for all steps at once; the loop reads it as rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def over_rows(
     Returns:
         The output of each step, (steps, ...), and the state after the last.
     """
-    # Who traces has MLIR; who knows a cell by its name alone does without.
+    # Tracing needs MLIR; callers that know a cell by its name alone do without.
     from linalg_ext.tracing.functions.control import loop
     from linalg_ext.tracing.functions.creation import zeros
 
@@ -46,9 +46,9 @@ def over_rows(
 
     def step(at: Any, carried: Any) -> Any:
         *state, outputs = carried
-        place = steps - 1 - at if is_backward else at
-        output, state = advance(place, rows[place], state)
-        return (*state, outputs.at[place].set(output))
+        position = steps - 1 - at if is_backward else at
+        output, state = advance(position, rows[position], state)
+        return (*state, outputs.at[position].set(output))
 
     *state, outputs = loop(steps, step, (*state, zeros((steps, *state[0].shape), state[0].dtype)))
     return (outputs, *state)
@@ -59,13 +59,13 @@ class Cell:
     """A recurrent cell of PyTorch's.
 
     Attributes:
-        step: takes NumPy or PyTorch, what the input of a step adds to the gates, the weights, and
-            the state; gives the new state, of which the first part is shown.
-        gradient: takes what a step does, and the gradients of the new state; gives those of the
-            row, of the product of state and weights, and of the state, a tuple; None where it is
-            not known.
-        weights: how many, of the state alone: (gates x width, width), then (gates x width).
-        states: of how many parts the state is, (batch, width) each.
+        step: takes NumPy or PyTorch, the input's part of the gates, the weights, and the state;
+            returns the new state, of which the first part is the output.
+        gradient: takes the arguments of a step, and the gradients of the new state; returns those
+            of the row, of the product of state and weights, and of the state, a tuple; None if
+            unknown.
+        weights: the number of weights of the state: (gates x width, width), then (gates x width).
+        states: the number of parts of the state, (batch, width) each.
     """
 
     step: Step
@@ -73,32 +73,32 @@ class Cell:
     weights: int
     states: int
 
-    def over_rows(self, is_backward: bool, rows: Any, *others: Any) -> tuple[Any, ...]:
+    def over_rows(self, is_backward: bool, rows: Any, *weights_and_state: Any) -> tuple[Any, ...]:
         """Trace all steps.
 
         Args:
             is_backward: True where the last row comes first.
             rows: (steps, batch, gates x width).
-            others: the weights, then the state.
+            weights_and_state: the weights, then the state.
 
         Returns:
             The output of each step, (steps, batch, width), and the state after the last.
         """
-        weights, state = others[: self.weights], others[self.weights :]
+        weights, state = weights_and_state[: self.weights], weights_and_state[self.weights :]
 
-        def advance(place: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        def advance(position: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
             new = self.step(np, row, weights, state)
             return new[0], new
 
         return over_rows(advance, is_backward, rows, state)
 
-    def gradient_over_rows(self, is_backward: bool, rows: Any, *others: Any) -> tuple[Any, ...]:
-        """Return the gradient of all steps, traced: the states once more, then back through them.
+    def gradient_over_rows(self, is_backward: bool, rows: Any, *values: Any) -> tuple[Any, ...]:
+        """Return the gradient of all steps, traced: the states again, then back through them.
 
         Args:
             is_backward: whether the last row comes first.
             rows: (steps, batch, gates x width).
-            others: the weights, the state, and the gradients of what `over_rows` returns.
+            values: the weights, the state, and the gradients of the results of `over_rows`.
 
         Returns:
             The gradients of the rows, of the products of state and weights, both like the rows,
@@ -113,31 +113,31 @@ class Cell:
                 hint="train it with PyTorch's own backend, or without projections",
             )
         derived = self.gradient
-        weights = others[: self.weights]
-        first = others[self.weights : self.weights + self.states]
-        of_shown, *of_last = others[self.weights + self.states :]
+        weights = values[: self.weights]
+        first = values[self.weights : self.weights + self.states]
+        of_shown, *of_last = values[self.weights + self.states :]
         steps = rows.shape[0]
 
-        def place_of(at: Any) -> Any:
+        def position_of(at: Any) -> Any:
             return steps - 1 - at if is_backward else at
 
         def ahead(at: Any, carried: Any) -> Any:
-            state, kept = carried[: self.states], carried[self.states :]
-            place = place_of(at)
-            kept = [room.at[place].set(part) for room, part in zip(kept, state, strict=True)]
-            return (*self.step(np, rows[place], weights, state), *kept)
+            state, stored = carried[: self.states], carried[self.states :]
+            position = position_of(at)
+            stored = [all_.at[position].set(part) for all_, part in zip(stored, state, strict=True)]
+            return (*self.step(np, rows[position], weights, state), *stored)
 
         def back(at: Any, carried: Any) -> Any:
             of_rows, of_products, of_first, *of_state = carried
-            place = place_of(steps - 1 - at)
-            of_new = (of_first + of_shown[place], *of_state)
-            state = [each[place] for each in before]
-            of_row, of_product, of_old = derived(np, rows[place], weights, state, of_new)
-            of_rows = of_rows.at[place].set(of_row)
-            return (of_rows, of_products.at[place].set(of_product), *of_old)
+            position = position_of(steps - 1 - at)
+            of_new = (of_first + of_shown[position], *of_state)
+            state = [states[position] for states in before]
+            of_row, of_product, of_old = derived(np, rows[position], weights, state, of_new)
+            of_rows = of_rows.at[position].set(of_row)
+            return (of_rows, of_products.at[position].set(of_product), *of_old)
 
-        room = [zeros((steps, *part.shape), part.dtype) for part in first]
-        before = loop(steps, ahead, (*first, *room))[self.states :]
+        outputs = [zeros((steps, *part.shape), part.dtype) for part in first]
+        before = loop(steps, ahead, (*first, *outputs))[self.states :]
         grads = [zeros(rows.shape, rows.dtype) for _ in range(2)]
         return tuple(loop(steps, back, (*grads, *of_last)))
 
@@ -217,12 +217,12 @@ def _gru_gradient(
     (hidden,), (of_hidden,) = state, of_new
     reset, update, candidate, own_candidate = _gru_gates(xp, row, weights, hidden)
     of_sum = of_hidden * (1 - update) * (1 - candidate * candidate)
-    others = [
+    of_gates = [
         of_sum * own_candidate * _slope(reset),
         of_hidden * (hidden - candidate) * _slope(update),
     ]
-    of_product = xp.concatenate([*others, of_sum * reset], 1)
-    of_row = xp.concatenate([*others, of_sum], 1)
+    of_product = xp.concatenate([*of_gates, of_sum * reset], 1)
+    of_row = xp.concatenate([*of_gates, of_sum], 1)
     return of_row, of_product, (of_hidden * update + of_product @ weights[0],)
 
 
@@ -239,15 +239,15 @@ def _rnn_tanh_gradient(
 
 
 def _rnn_relu(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
-    found = row + state[0] @ weights[0].T
-    return (xp.where(found < 0, 0, found),)
+    total = row + state[0] @ weights[0].T
+    return (xp.where(total < 0, 0, total),)
 
 
 def _rnn_relu_gradient(
     xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any], of_new: Sequence[Any]
 ) -> tuple[Any, Any, Any]:
-    found = row + state[0] @ weights[0].T
-    of_sum = xp.where(found <= 0, 0, of_new[0])
+    total = row + state[0] @ weights[0].T
+    of_sum = xp.where(total <= 0, 0, of_new[0])
     return of_sum, of_sum, (of_sum @ weights[0],)
 
 

@@ -1,16 +1,15 @@
-"""Modules in torch-mlir's dialect: pads and views that its passes get wrong are written before.
+"""Modules in torch-mlir's dialect: rewrites of pads and views that its passes get wrong.
 
 A pad that cuts,
 
     torch.aten.constant_pad_nd %x, [-1, 1], %value
 
 takes the first element away and adds one behind the last. In linalg that is a `tensor.pad` whose
-result has the type of its source, and upstream takes it for one that does nothing: it becomes the
-slices that it leaves, padded.
+result has the type of its source, which upstream folds away. So such a pad becomes a pad of slices.
 
-Of a view with several open sizes, torch-mlir takes all but one of those that it cannot tell apart
-for 1. Axes that stay as they are, from the first on and from the last back, need not be told apart;
-what is between them has as many elements before as after. Such a view becomes MLIR's own reshapes.
+In a view with several open sizes, torch-mlir takes all but one of those that it cannot identify
+for 1. Unchanged axes, from the first on and from the last back, need no identification; the axes
+between them have as many elements before as after. Such a view becomes MLIR's own reshapes.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ def write_traced(
 
     Args:
         module: in torch's dialect.
-        function_of: gives a name and a function of arrays for a `torch.operator`; None for one that
-            stays. Ops of one name compute the same.
+        function_of: returns a name and a function of arrays for a `torch.operator`; None for ops
+            that stay. Ops of one name compute the same.
     """
     known: dict[tuple[str, ir.FunctionType], str] = {}
     for op in operations(module.operation, {"torch.operator"}):
-        if (found := function_of(op)) is None:
+        if (traced := function_of(op)) is None:
             continue
-        name, function = found
+        name, function = traced
         operands, results = list(op.operands), [result.type for result in op.results]
         with op.location, ir.InsertionPoint(op):
             type_ = ir.FunctionType.get([value.type for value in operands], results)
@@ -62,8 +61,8 @@ def write_traced(
 def _write_function(
     module: ir.Module, symbol: str, function: Callable[..., Any], type_: ir.FunctionType
 ) -> None:
-    """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
-    lowered = jit(function).lower(*_specs([own_type(taken) for taken in type_.inputs]))
+    """Add a function of tensors of torch's that computes on MLIR's own."""
+    lowered = jit(function).lower(*_specs(list(map(own_type, type_.inputs))))
     written = ir.Module.parse(lowered.module.bytecode(), module.context)
     (traced,) = written.body.operations
     with ir.InsertionPoint(module.body):
@@ -105,7 +104,7 @@ def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
 
 
 def own_type(type_: ir.Type) -> ir.RankedTensorType:
-    """MLIR's type for one of torch's: `!torch.vtensor<[5,?],f32>`."""
+    """Return MLIR's type for one of torch's, such as `!torch.vtensor<[5,?],f32>`."""
     text = str(type_).removeprefix("!torch.vtensor<[").removesuffix(">")
     sizes, _, element = text.partition("],")
     element = re.sub("^[su]i", "i", element)  # of integers torch's alone have a sign
@@ -117,7 +116,7 @@ VIEWS = ("torch.aten.view", "torch.aten._unsafe_view", "torch.aten.reshape")
 """The ops that are views by a list of sizes."""
 
 LEFT_OUT = -1
-"""The size that stands for what the others leave."""
+"""The size that follows from the others."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class Group:
 def write_reshape(
     module: ir.Module, op: ir.Operation, symbol: str, groups: Sequence[Group]
 ) -> None:
-    """Put in the place of a view the call of a function that reshapes by groups.
+    """Replace a view by the call of a function that reshapes by groups.
 
     Args:
         module: that the view is in.
@@ -146,13 +145,13 @@ def write_reshape(
     """
     result = own_type(op.results[0].type)
     listed = producer(op.operands[1])
-    given = [] if listed is None else list(listed.operands)
+    sizes_of_axes = [] if listed is None else list(listed.operands)
     open_ = [
         axis
-        for axis, size in enumerate(given)
+        for axis, size in enumerate(sizes_of_axes)
         if result.is_dynamic_dim(axis) and constant_of(size) != LEFT_OUT
     ]
-    operands = [op.operands[0], *(given[axis] for axis in open_)]
+    operands = [op.operands[0], *(sizes_of_axes[axis] for axis in open_)]
     type_ = ir.FunctionType.get([value.type for value in operands], [op.results[0].type])
     with ir.InsertionPoint(module.body):
         outer = func.FuncOp(symbol, type_, visibility="private")
@@ -160,8 +159,8 @@ def write_reshape(
         source, *sizes = outer.arguments
         source = converted("torch_c.to_builtin_tensor", own_type(source.type), source)
         known = dict(zip(open_, map(_index, sizes), strict=True))
-        made = _reshaped(source, result, known, groups)
-        func.ReturnOp([converted("torch_c.from_builtin_tensor", op.results[0].type, made)])
+        reshaped = _reshaped(source, result, known, groups)
+        func.ReturnOp([converted("torch_c.from_builtin_tensor", op.results[0].type, reshaped)])
     with ir.InsertionPoint(op):
         call = func.CallOp(list(type_.results), symbol, operands)
     replace_op(op, *call.results)
@@ -187,8 +186,8 @@ def _reshaped(
 
     Args:
         source: the tensor.
-        result: what it becomes.
-        known: the open sizes of that which are given, by their axes.
+        result: the type that it gets.
+        known: the listed open sizes of the result, by their axes.
         groups: of axes.
     """
     before = [group.before for group in groups]
@@ -220,7 +219,7 @@ def _size(
     result: ir.RankedTensorType,
     known: Mapping[int, ir.Value],
 ) -> ir.Value:
-    """An open size of the result: of an axis that is left out, what the others leave of it."""
+    """Return an open size of the result; the size -1 follows from those of its group."""
     if axis in known:
         return known[axis]
     size: ir.Value = tensor.dim(source, _constant(place))
@@ -257,14 +256,14 @@ def write_views(module: ir.Module) -> None:
 
 
 def between(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Group] | None:
-    """Groups of one axis each at both ends, and one of all that is between them.
+    """Return groups of one axis each at both ends, and one of all axes between them.
 
     Args:
-        before: what tells each size of a tensor from others: equal ones are equal sizes.
+        before: the identity of each size of a tensor: equal ones are equal sizes.
         after: the same of a view of it.
 
     Returns:
-        The groups; None where one side has no axes at all.
+        The groups; None if one side has no axes at all.
     """
     first = 0
     shorter = min(len(before), len(after))
@@ -274,7 +273,7 @@ def between(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Group
     while last < shorter - first and before[-1 - last] == after[-1 - last]:
         last += 1
     if (first + last == len(before)) != (first + last == len(after)):
-        # Axes of one element alone came or went: they go with a neighbour.
+        # Only axes of one element came or went, which join the group of a neighbour.
         if first + last == 0:
             return None
         first, last = (first - 1, last) if first else (first, last - 1)
@@ -309,7 +308,7 @@ def _before(op: ir.Operation) -> list[Hashable]:
 
 
 def _after(op: ir.Operation) -> list[Hashable] | None:
-    """Return the sizes of a view; None where they are not listed one by one."""
+    """Return the sizes of a view; None if they are not listed one by one."""
     listed = producer(op.operands[1])
     if listed is None or listed.name != "torch.prim.ListConstruct":
         return None
@@ -321,7 +320,7 @@ def _after(op: ir.Operation) -> list[Hashable] | None:
 
 
 def _asked(size: ir.Value) -> Hashable:
-    """Return the tensor and the axis that a size is asked of; else the value that it is."""
+    """Return the tensor and the axis that a size is read from, or else its value."""
     op = producer(size)
     if op is not None and op.name == "torch.aten.size.int":
         axis = constant_of(op.operands[1])
@@ -335,10 +334,10 @@ _LAST = (1 << 63) - 1
 
 
 def write_cutting_pads(module: ir.Module) -> None:
-    """Have each pad by known amounts, some of them less than 0, cut by slices."""
+    """Make each pad by known amounts, some of them negative, a pad of slices."""
     for op in operations(module.operation, {_PAD}):
         listed = producer(op.operands[1])
-        amounts = [] if listed is None else [constant_of(each) for each in listed.operands]
+        amounts = [] if listed is None else [constant_of(value) for value in listed.operands]
         known = [amount for amount in amounts if amount is not None]
         if len(known) == len(amounts) and any(amount < 0 for amount in known):
             with op.location, ir.InsertionPoint(op):
@@ -346,7 +345,7 @@ def write_cutting_pads(module: ir.Module) -> None:
 
 
 def _write_pad(op: Any, amounts: list[int]) -> None:
-    """Slice what an op pads, and have it pad that by what is left of its amounts."""
+    """Slice the operand of a pad by its negative amounts, and pad the slice by the others."""
     value = op.operands[0]
     sizes = list(own_type(value.type).shape)
     for back, (before, after) in enumerate(zip(amounts[::2], amounts[1::2], strict=True), 1):
@@ -375,7 +374,7 @@ def _torch_constant(number: int) -> ir.Value:
 
 
 def _with_sizes(type_: ir.Type, sizes: list[int]) -> ir.Type:
-    """Return a type of torch's tensors with other sizes; those that are open are less than 0."""
+    """Return a type of torch's tensors with other sizes; negative ones are open."""
     _, _, element = str(type_).partition("],")
     shown = ",".join("?" if size < 0 else str(size) for size in sizes)
     return ir.Type.parse(f"!torch.vtensor<[{shown}],{element}")

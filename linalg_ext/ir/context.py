@@ -1,4 +1,4 @@
-"""Contexts, made in one place.
+"""MLIR contexts, new or borrowed.
 
 Every module and every compilation has a context of its own, with multithreading off in it: a
 Python verifier under a threaded pass manager deadlocks. Making one takes 6 ms, as much as a small
@@ -22,7 +22,7 @@ _loaders: list[DialectLoader] = []
 
 
 def new_context(*, allow_unregistered: bool = False) -> ir.Context:
-    """A fresh context with upstream's dialects and ours, single-threaded.
+    """Return a new context with upstream's dialects and ours, single-threaded.
 
     Args:
         allow_unregistered: let ops of unknown dialects parse, in the generic form.
@@ -45,8 +45,8 @@ class Borrowed:
 
     Attributes:
         context: for the borrower alone.
-        keep: whether it may be lent again. Types and attributes live as long as their context:
-            after large constants it should not.
+        keep: whether it may be lent again. Types and attributes live as long as their context, so
+            a context with large constants should not be.
     """
 
     context: ir.Context
@@ -55,41 +55,40 @@ class Borrowed:
 
 @contextmanager
 def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
-    """A context as `new_context` makes it, that others had before and others get after.
+    """Lend a context as `new_context` makes it, which earlier loans may have used.
 
-    For IR that is gone when this is over. After an exception it is not lent again. A fork of the
-    process waits until it is over.
+    No IR may outlive the loan. After an exception the context is not lent again. A fork of the
+    process waits for the end of the loan.
     """
     with _lock:
         loaders = len(_loaders)
-        fitting = [at for at, (_, _, known) in enumerate(_idle) if known == loaders]
-        context, loans, known = _idle.pop(fitting[-1]) if fitting else (None, 0, loaders)
+        fitting = [index for index, (_, _, count) in enumerate(_idle) if count == loaders]
+        context, loans, loaders = _idle.pop(fitting[-1]) if fitting else (None, 0, loaders)
     if context is None:
         context = new_context()
     context.allow_unregistered_dialects = allow_unregistered
     loan = Borrowed(context)
-    _kept.setdefault(context, {})
+    _tables.setdefault(context, {})
     try:
         with compiling():
             yield loan
     except BaseException:
-        _kept.pop(context, None)
+        _tables.pop(context, None)
         raise
     with _lock:
         if loan.keep and loans < _MOST_LOANS and len(_idle) < _MOST_IDLE:
-            _idle.append((context, loans + 1, known))
+            _idle.append((context, loans + 1, loaders))
             return
-    del _kept[context]
+    del _tables[context]
 
 
 def kept_with(context: ir.Context) -> dict[Any, Any] | None:
-    """Return what is kept with a context on loan, for its next borrower; None for any other."""
-    return _kept.get(context)
+    """Return the table of a context on loan, kept for its next loan; None for any other."""
+    return _tables.get(context)
 
 
-_kept: dict[ir.Context, dict[Any, Any]] = {}
-"""The things that are kept with each context that is on loan, or idle."""
-
+_tables: dict[ir.Context, dict[Any, Any]] = {}
+"""A table for each context that is on loan, or idle."""
 
 _idle: list[tuple[ir.Context, int, int]] = []
 """Contexts to lend, how often each was lent, and how many dialects there were when it was made."""
@@ -103,20 +102,20 @@ The types of a hundred kernels are some megabytes.
 
 
 def register_dialect(load: DialectLoader) -> None:
-    """Have `load(context)` called for every context made from now on."""
+    """Call `load(context)` for every context made from now on."""
     with _lock:
         if load not in _loaders:
             _loaders.append(load)
 
 
 def ensure_dialects(context: ir.Context) -> None:
-    """Load what `new_context` loads into a context made elsewhere; a second call does nothing."""
+    """Load all dialects into a context of upstream's; a second call does nothing."""
     with _lock:
         for load in _loaders:
             load(context)
 
 
 def dialect_modules() -> tuple[str, ...]:
-    """The Python modules that registered loaders: another process imports them to do the same."""
+    """Return the modules that registered loaders; another process imports them to do the same."""
     with _lock:
         return tuple(dict.fromkeys(load.__module__ for load in _loaders))

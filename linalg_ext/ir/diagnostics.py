@@ -1,4 +1,4 @@
-"""Upstream's diagnostics as data: kept whole, shown with the line they point at."""
+"""Upstream's diagnostics as data, shown with the line that they point at."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNQUOTED = re.compile(r"^(?:[^\"/\n]*=)?\s*(linalg_ext\.\w+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message of MLIR's, with the place it points at and the notes attached to it.
+    """A message of MLIR's, with its location and the notes attached to it.
 
     Attributes:
         severity: "error", "warning", "note" or "remark".
@@ -42,7 +42,7 @@ class Diagnostic:
 
     @classmethod
     def at(cls, location: ir.Location, message: str) -> Diagnostic:
-        """An error of our own at a location."""
+        """Make an error of our own at a location."""
         place = ir.FileLineColLoc(location) if _is_file_location(location) else None
         return cls(
             severity="error",
@@ -54,16 +54,16 @@ class Diagnostic:
         )
 
     def to_data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Return plain data for JSON."""
         return {**vars(self), "notes": [note.to_data() for note in self.notes]}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Diagnostic:
-        """The inverse of `to_data`."""
+        """Return the diagnostic of plain data, as `to_data` makes it."""
         return cls(**{**data, "notes": tuple(cls.from_data(note) for note in data["notes"])})
 
     def moved(self, origin: Callable[[int, int], tuple[int, int]]) -> Diagnostic:
-        """The same about another text: `origin` leads from its lines and columns to those."""
+        """Return the diagnostic for another text; `origin` maps lines and columns to that one's."""
         notes = tuple(note.moved(origin) for note in self.notes)
         if self.line is None or self.column is None:
             return replace(self, notes=notes)
@@ -71,25 +71,25 @@ class Diagnostic:
         return replace(self, line=line, column=column, notes=notes)
 
     def place(self, filename: str) -> str:
-        """`file:line:column`, or the location as MLIR prints it."""
+        """Return `file:line:column`, or the location as MLIR prints it."""
         if self.line is None:
             return self.location
         file = filename if self.file in (None, "-") else self.file
         return f"{file}:{self.line}:{self.column}"
 
     def shown(self, filename: str = "-") -> str:
-        """The message with its place and its notes, whole."""
+        """Return the message with its place and all its notes."""
         head = f"{self.place(filename)}: {self.severity}: {self.message}"
         notes = [note.shown(filename) for note in self.notes]
         return "\n".join([head, *("  " + line for note in notes for line in note.splitlines())])
 
     def pointed(self, text: str, filename: str = "-") -> str:
-        """The place, and the line of `text` at it with a caret under the column."""
+        """Return the place, and the line of `text` at it with a caret under the column."""
         lines = text.splitlines()
         if self.line is None or self.column is None or not 1 <= self.line <= len(lines):
             return self.place(filename)
         line, column = lines[self.line - 1], self.column
-        # A module of one long line (a constant, say) is cut to what surrounds the column.
+        # A long line, such as one with a large constant, is cut to the surroundings of the column.
         start = max(0, column - _SOURCE_WIDTH // 2) if len(line) > _SOURCE_WIDTH else 0
         shown = line[start : start + _SOURCE_WIDTH].replace("\t", " ")
         caret = " " * (column - 1 - start) + "^"
@@ -98,25 +98,25 @@ class Diagnostic:
 
 @contextmanager
 def collected(context: ir.Context) -> Iterator[list[Diagnostic]]:
-    """Collect all that is emitted in `context` meanwhile, and keep it from standard error.
+    """Collect the diagnostics that the block emits in `context`, and none goes to standard error.
 
     Some passes emit a message and fail without one in the exception; others only warn.
     """
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
 
     def take(raw: ir.Diagnostic) -> bool:
-        found.append(Diagnostic.of(raw))
+        diagnostics.append(Diagnostic.of(raw))
         return True
 
     handler = context.attach_diagnostic_handler(take)
     try:
-        yield found
+        yield diagnostics
     finally:
         handler.detach()
 
 
 def of_error(error: ir.MLIRError) -> list[Diagnostic]:
-    """The diagnostics that an exception of upstream's carries."""
+    """Return the diagnostics that an exception of upstream's carries."""
     return [Diagnostic.of(raw) for raw in error.error_diagnostics]
 
 
@@ -125,20 +125,20 @@ def of_silence(text: str) -> tuple[Diagnostic, ...]:
 
     MLIR's parser refuses such an op without a message.
     """
-    found = _UNQUOTED.search(text)
-    if found is None:
+    match = _UNQUOTED.search(text)
+    if match is None:
         return ()
-    line = text.count("\n", 0, found.start(1)) + 1
-    column = found.start(1) - text.rfind("\n", 0, found.start(1))
+    line = text.count("\n", 0, match.start(1)) + 1
+    column = match.start(1) - text.rfind("\n", 0, match.start(1))
     message = (
-        f"{found[1]} is known in MLIR's generic form alone: "
-        f'"{found[1]}"(%operand, ...) {{attribute = ..., ...}} : (type, ...) -> type'
+        f"{match[1]} is known in MLIR's generic form alone: "
+        f'"{match[1]}"(%operand, ...) {{attribute = ..., ...}} : (type, ...) -> type'
     )
     return (Diagnostic("error", message, f"{line}:{column}", "-", line, column),)
 
 
 def joined(*groups: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Several lists as one, each diagnostic once."""
+    """Join several lists, each diagnostic once."""
     return tuple(dict.fromkeys(diagnostic for group in groups for diagnostic in group))
 
 

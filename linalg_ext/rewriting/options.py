@@ -11,11 +11,11 @@ from typing import Any
 
 from linalg_ext.errors import ArgumentError, PipelineError
 
-_TRUE = {"true": True, "false": False, "1": True, "0": False}
+_TRUTH_VALUES = {"true": True, "false": False, "1": True, "0": False}
 
 
 def _parse_bool(text: str) -> bool:
-    return _TRUE[text.lower()]
+    return _TRUTH_VALUES[text.lower()]
 
 
 def _parse_integers(text: str) -> tuple[int, ...]:
@@ -31,7 +31,7 @@ def _parse_lists(text: str) -> tuple[tuple[int, ...], ...]:
         return (_parse_integers(text),) if text.strip() else ()
     if not re.fullmatch(r"\s*\[[^][]*\](\s*,\s*\[[^][]*\])*\s*", text):
         raise ValueError(text)
-    return tuple(_parse_integers(each) for each in re.findall(r"\[([^][]*)\]", text))
+    return tuple(_parse_integers(items) for items in re.findall(r"\[([^][]*)\]", text))
 
 
 _PARSERS: Mapping[Any, tuple[str, Callable[[str], Any]]] = {
@@ -59,7 +59,7 @@ class PassOption:
         return self.name.replace("_", "-")
 
     def parse(self, text: str, pass_name: str) -> Any:
-        """The value that a pipeline's text means."""
+        """Return the value of a text in a pipeline."""
         expected, parser = _PARSERS[self.kind]
         try:
             return parser(text)
@@ -74,14 +74,14 @@ class PassOption:
         expected, _ = _PARSERS[self.kind]
         required = self.default is inspect.Parameter.empty
         return f"{self.spelling}: {expected}" + (
-            "" if required else f" (default {_spelled(self.default)})"
+            "" if required else f" (default {_text_of(self.default)})"
         )
 
 
 def declared_options(
     function: Callable[..., Any], reserved: int, pass_name: str
 ) -> dict[str, PassOption]:
-    """The keyword-only parameters of `function`, which takes `reserved` positional ones first.
+    """Return the keyword-only parameters of `function`, after its `reserved` positional ones.
 
     Raises:
         ArgumentError: the signature is not that of a pass, or a type is not one of `_PARSERS`.
@@ -107,16 +107,16 @@ def declared_options(
 
 
 def parse_options(
-    given: Mapping[str, str | None], declared: Mapping[str, PassOption], pass_name: str
+    texts: Mapping[str, str | None], declared: Mapping[str, PassOption], pass_name: str
 ) -> dict[str, Any]:
-    """A pipeline's `{name=value name}` as keyword arguments.
+    """Return a pipeline's `{name=value name}` as keyword arguments.
 
     Raises:
         PipelineError: an option is unknown, missing, or has a value of the wrong kind.
     """
     by_spelling = {option.spelling: option for option in declared.values()}
     values: dict[str, Any] = {}
-    for spelling, text in given.items():
+    for spelling, text in texts.items():
         option = by_spelling.get(spelling.replace("_", "-"))
         if option is None:
             raise PipelineError(
@@ -135,7 +135,7 @@ def parse_options(
     return values
 
 
-def _spelled(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

@@ -25,7 +25,7 @@ from linalg_ext.cache.keys import digest
 from linalg_ext.errors import ArgumentError, CrashError, PipelineError, VerificationError
 from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module, with_filename
-from linalg_ext.rewriting.pipeline_text import MODULE, Resolved, resolve, split_options
+from linalg_ext.rewriting.pipeline_text import MODULE, Step, resolve, split_options
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import ModulePass, Transformation, set_of_names
 from linalg_ext.runtime import parser_process
@@ -72,7 +72,7 @@ def run_pipeline(
     """Run a pipeline on a module: all of it, or, where a pass fails, nothing.
 
     Args:
-        module: whatever holds a module.
+        module: a module of any kind.
         text: `builtin.module(func.func(a,b{x=1}),c)`, the bare `a,c`, or mlir-opt's `-a --c=x=1`
             (as one text or as a list of arguments).
         trusted: run upstream's passes in this process. Some options and some IR kill it.
@@ -91,11 +91,11 @@ def run_pipeline(
     current = target.clone()
     run = PipelineRun(target)
     done = 0
-    apart = on_stage is not None or one_by_one
+    one_each = on_stage is not None or one_by_one
     if printing is not None:
         _check_names(printing, steps)
-        apart = apart or bool(printing.names)
-    for group in [[step] for step in steps] if apart else _groups(steps):
+        one_each = one_each or bool(printing.names)
+    for group in [[step] for step in steps] if one_each else _groups(steps):
         try:
             current = _run_group(current, group, run, trusted=trusted, printing=printing)
         except (_Failure, CrashError) as failure:
@@ -105,36 +105,36 @@ def run_pipeline(
             raise
         done += len(group)
         if on_stage:
-            on_stage(group[0].step.nested, str(current))
+            on_stage(group[0].nested, str(current))
     target.swap(current)
     target.applied |= {
-        split_options(one.step.options or "").get("entry-point") or "__transform_main"
-        for one in steps
-        if one.step.name == "transform-interpreter"
+        split_options(step.options or "").get("entry-point") or "__transform_main"
+        for step in steps
+        if step.name == "transform-interpreter"
     }
     return run
 
 
-def _check_names(printing: IRPrinting, steps: Sequence[Resolved]) -> None:
-    known = [one.step.name for one in steps]
+def _check_names(printing: IRPrinting, steps: Sequence[Step]) -> None:
+    names = dict.fromkeys(step.name for step in steps)
     for name in printing.names:
-        if name not in known:
+        if name not in names:
             raise ArgumentError(
                 f"the IR is to be printed around {name}, which is not in the pipeline",
-                expected=f"one of {', '.join(dict.fromkeys(known))}",
+                expected=f"one of {', '.join(names)}",
             )
 
 
 def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     """Run a trusted pipeline on a module that no other code holds: a faster `run_pipeline`.
 
-    The module is verified before upstream's passes, where one of ours changed it, and in the end,
-    not after every pass: the verifier takes longer than most of them. A pass of ours that looks at
-    ops of which there are none is left out; ops are counted again where that may have changed. On
-    failure the module is as it was, and all is repeated with every check, so as to name the pass.
+    The module is verified before upstream's passes, if one of ours changed it, and in the end, not
+    after every pass: the verifier takes longer than most of them. A pass of ours without any of its
+    ops in the module does not run; the names of ops are read again when they may have changed. On
+    failure the module is restored, and the pipeline runs again with every check, to name the pass.
 
     Args:
-        module: whatever holds a module; handles into it go stale.
+        module: a module of any kind; handles into it go stale.
         text: as for `run_pipeline`.
 
     Raises:
@@ -144,7 +144,7 @@ def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
     before = target.clone()
     run = PipelineRun(target)
     try:
-        _run_sparingly(target, _resolved(text, target), run)
+        _run_sparingly(target, _steps(text, target), run)
     except Exception:
         target.swap(before)
         return run_pipeline(target, text, trusted=True)
@@ -167,7 +167,7 @@ _timing: ContextVar[list[tuple[str, float]] | None] = ContextVar(
 )
 
 
-def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
+def _run_sparingly(target: Module, steps: Sequence[Step], run: PipelineRun) -> None:
     names: Collection[str] = ()
     are_counted, is_verified = False, True
     timing = _timing.get()
@@ -176,14 +176,14 @@ def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) 
         if ours is None and not is_verified:
             _require_valid(target)
             is_verified = True
-        if ours is not None and not group[0].step.anchors:
-            # A pass that looks for ops of a name that was there runs, though they may be gone.
+        if ours is not None and not group[0].anchors:
+            # The names may be those before earlier passes: then a pass may run without any work.
             if not are_counted and not ours.has_work(names):
                 names, are_counted = set_of_names(target.ir.operation), True
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)
-        # A rewrite folds besides, and does not say so.
+        # A rewrite may fold ops and report no change.
         if isinstance(ours, ModulePass) and not run.reports[-1]:
             continue
         are_counted, is_verified = False, ours is None
@@ -197,17 +197,17 @@ def _require_valid(module: Module) -> None:
         raise _Failure("the module is invalid", ())
 
 
-def _resolved(text: str, target: Module) -> Sequence[Resolved]:
-    if text not in _known:
-        _known[text] = tuple(resolve(text, target.context, trusted=True))
-    return _known[text]
+def _steps(text: str, target: Module) -> Sequence[Step]:
+    if text not in _resolutions:
+        _resolutions[text] = tuple(resolve(text, target.context, trusted=True))
+    return _resolutions[text]
 
 
-_known: dict[str, tuple[Resolved, ...]] = {}
+_resolutions: dict[str, tuple[Step, ...]] = {}
 
 
 class _Failure(Exception):
-    """A pass said no; which one of the group is not known yet."""
+    """The failure of a pass, one of a group that ran together."""
 
     def __init__(self, message: str, diagnostics: Sequence[str]) -> None:
         super().__init__(message)
@@ -215,17 +215,17 @@ class _Failure(Exception):
         self.diagnostics = diagnostics
 
 
-def _groups(steps: Sequence[Resolved]) -> Iterator[list[Resolved]]:
-    for is_upstream, group in groupby(steps, key=lambda one: one.transformation is None):
+def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    for is_upstream, group in groupby(steps, key=lambda step: step.transformation is None):
         if is_upstream:
             yield list(group)
         else:
-            yield from ([one] for one in group)
+            yield from ([step] for step in group)
 
 
 def _run_group(
     module: Module,
-    group: Sequence[Resolved],
+    group: Sequence[Step],
     run: PipelineRun,
     *,
     trusted: bool,
@@ -233,13 +233,13 @@ def _run_group(
     printing: IRPrinting | None = None,
 ) -> Module:
     first = group[0]
-    if printing is not None and not printing.concerns(first.step.name) and printing.names:
+    if printing is not None and not printing.concerns(first.name) and printing.names:
         printing = None
     if first.transformation is not None:
         return _run_ours(
             module, first, first.transformation, run, verify_each=verify_each, printing=printing
         )
-    pipeline = ",".join(one.step.nested for one in group)
+    pipeline = ",".join(step.nested for step in group)
     if trusted:
         return _run_here(module, pipeline, run, verify_each=verify_each, printing=printing)
     return _run_apart(module, pipeline, run, printing)
@@ -247,7 +247,7 @@ def _run_group(
 
 def _run_ours(
     module: Module,
-    one: Resolved,
+    step: Step,
     transformation: Transformation,
     run: PipelineRun,
     *,
@@ -257,21 +257,21 @@ def _run_ours(
     report = Report(transformation.pass_name)
     before = module.ir.operation.clone() if verify_each else None
     started = time.process_time()
-    for op in _anchored(module.ir.operation, one.step.anchors):
-        with _printed(op, one.step.text, transformation.function.__name__, printing):
-            report.merge(transformation.apply(op, **(one.options or {})))
-    run.seconds.append((one.step.name, time.process_time() - started))
+    for op in _anchored(module.ir.operation, step.anchors):
+        with _printed(op, step.text, transformation.function.__name__, printing):
+            report.merge(transformation.apply(op, **step.values))
+    run.seconds.append((step.name, time.process_time() - started))
     run.reports.append(report)
     if not verify_each:
         return module
     try:
-        module.verify(after=one.step.text)
+        module.verify(after=step.text)
     except VerificationError as error:
         raise _Failure(error.what, error.diagnostics) from None
     if before is not None:
 
         def fold(root: ir.Operation) -> None:
-            for op in _anchored(root, one.step.anchors):
+            for op in _anchored(root, step.anchors):
                 transformation.fold(op)
 
         transformation.account(report, before.operation, module.ir.operation, fold)
@@ -296,7 +296,7 @@ def _printed(
 
 
 def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
-    """The ops that a pass nested in `anchors` runs on, chosen as upstream chooses them."""
+    """Return the ops that a pass nested in `anchors` runs on, chosen as upstream chooses them."""
     ops = [root]
     for anchor in anchors:
         ops = [
@@ -330,8 +330,8 @@ def _run_here(
             manager.run(module.ir.operation)
             run.seconds.append((pipeline, time.process_time() - started))
         except ir.MLIRError as error:
-            found = joined(of_error(error), emitted)
-            raise _Failure(_summary(found), _shown(found, module)) from None
+            diagnostics = joined(of_error(error), emitted)
+            raise _Failure(_summary(diagnostics), _shown(diagnostics, module)) from None
     run.diagnostics += _shown(emitted, module)
     return module
 
@@ -345,7 +345,7 @@ def _run_apart(
         allow_unregistered=module.context.allow_unregistered_dialects,
         printing=None if printing is None else asdict(printing),
     )
-    if printing is not None:  # in its place among the others, also where a pass fails
+    if printing is not None:  # printed where a pass fails, too
         sys.stderr.write(with_filename(without_own_options(result.output), module.filename))
     if isinstance(result, parser_process.Refusal):
         raise _Failure(
@@ -358,19 +358,19 @@ def _run_apart(
     return module.successor(result.bytecode)
 
 
-def _shown(found: Sequence[Diagnostic], module: Module) -> list[str]:
-    return [diagnostic.shown(module.filename) for diagnostic in found]
+def _shown(diagnostics: Sequence[Diagnostic], module: Module) -> list[str]:
+    return [diagnostic.shown(module.filename) for diagnostic in diagnostics]
 
 
-def _summary(found: Sequence[Diagnostic], otherwise: str = "") -> str:
-    errors = [diagnostic.message for diagnostic in found if diagnostic.severity == "error"]
+def _summary(diagnostics: Sequence[Diagnostic], otherwise: str = "") -> str:
+    errors = [diagnostic.message for diagnostic in diagnostics if diagnostic.severity == "error"]
     first = (errors or [otherwise.strip() or "the pass gave no reason"])[0]
     # The rest, which may be a whole function, is in the diagnostics.
     return first.strip().partition("\n")[0]
 
 
-def _replayed(target: Module, steps: Sequence[Resolved], *, trusted: bool) -> Module:
-    """The module after the steps that went well: success keeps no copies, so failure repeats."""
+def _replayed(target: Module, steps: Sequence[Step], *, trusted: bool) -> Module:
+    """Return the module after the steps that succeeded, which keep no copies: they run again."""
     current = target.clone()
     for group in _groups(steps):
         current = _run_group(current, group, PipelineRun(target), trusted=trusted)
@@ -379,23 +379,23 @@ def _replayed(target: Module, steps: Sequence[Resolved], *, trusted: bool) -> Mo
 
 def _located(
     target: Module,
-    done: Sequence[Resolved],
-    group: Sequence[Resolved],
+    done: Sequence[Step],
+    group: Sequence[Step],
     failure: _Failure | CrashError,
     *,
     trusted: bool,
 ) -> PipelineError | CrashError:
     """Find which pass of a group fails, by running them one at a time."""
     current = _replayed(target, done, trusted=trusted)
-    if len(group) == 1:  # known already; it may have taken minutes to die
-        return _reported(group[0].step.text, group[0].step.nested, current, failure)
-    for one in group:
+    if len(group) == 1:  # it may have taken minutes to fail, and is not run again
+        return _reported(group[0].text, group[0].nested, current, failure)
+    for step in group:
         before = current.clone()
         try:
-            current = _run_group(current, [one], PipelineRun(target), trusted=trusted)
-        except (_Failure, CrashError) as found:
-            return _reported(one.step.text, one.step.nested, before, found)
-    together = ",".join(one.step.nested for one in group)
+            current = _run_group(current, [step], PipelineRun(target), trusted=trusted)
+        except (_Failure, CrashError) as failed:
+            return _reported(step.text, step.nested, before, failed)
+    together = ",".join(step.nested for step in group)
     return _reported(together, together, _replayed(target, done, trusted=trusted), failure)
 
 
@@ -410,50 +410,48 @@ def _reported(
             hint=f"{failure.hint}\nrepeat it with: {command}",
             notes=failure.notes,
         )
+    hint = f"repeat it with: {command}"
+    if "unable to schedule pass" in failure.message:
+        hint = f"nest it in an op that it runs on: func.func({name})\n{hint}"
     return PipelineError(
         f"the pass {name} failed: {failure.message}",
         pass_name=name,
         module_file=file,
         command=command,
-        hint=f"{_cure(name, failure.message)}repeat it with: {command}",
+        hint=hint,
         diagnostics=failure.diagnostics,
     )
 
 
-def _cure(name: str, message: str) -> str:
-    if "unable to schedule pass" in message:
-        return f"nest it in an op that it runs on: func.func({name})\n"
-    return ""
-
-
-def _note(target: Module, done: Sequence[Resolved], one: Resolved, *, trusted: bool) -> str:
+def _note(target: Module, done: Sequence[Step], step: Step, *, trusted: bool) -> str:
     before = _replayed(target, done, trusted=trusted)
-    file = _saved(before, one.step.name)
-    return f"in the pass {one.step.text}; repeat it with: {_command(file, one.step.nested, before)}"
+    file = _saved(before, step.name)
+    return f"in the pass {step.text}; repeat it with: {_command(file, step.nested, before)}"
 
 
 def _saved(module: Module, name: str) -> Path:
-    """The module in a file, which stays when this process has ended, until newer ones push it out.
+    """Write the module to a file that outlives this process, until newer ones push it out.
 
-    All of a user's are in one folder, where the temporary ones are.
+    A user's files are in one folder, among the temporary ones.
     """
     text = str(module).encode()
-    plain = name.partition("{")[0].replace(",", "-")[:80]
-    file = f"before-{plain}-{digest(text)[:8]}.mlir"
-    place = Path(tempfile.gettempdir()) / f"linalg-ext-{os.geteuid()}"
+    words = name.partition("{")[0].replace(",", "-")[:80]
+    file = f"before-{words}-{digest(text)[:8]}.mlir"
+    folder = Path(tempfile.gettempdir()) / f"linalg-ext-{os.geteuid()}"
     try:
-        with open_folder(place, Rule("of failed passes", ""), make=True) as folder:
-            at = folder.descriptor
+        with open_folder(folder, Rule("of failed passes", ""), make=True) as opened:
+            descriptor = opened.descriptor
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(file, dir_fd=at)
-            folder.write(file, text)
-            ages = {name: os.stat(name, dir_fd=at).st_mtime for name in os.listdir(at)}
-            for old in sorted(ages, key=lambda name: ages[name])[:-_SAVED]:
-                os.unlink(old, dir_fd=at)
-    except OSError:  # the name belongs to another user, or another process was at it
-        place = Path(tempfile.mkdtemp(prefix="linalg-ext-"))
-        (place / file).write_bytes(text)
-    return place / file
+                os.unlink(file, dir_fd=descriptor)
+            opened.write(file, text)
+            names = os.listdir(descriptor)
+            ages = {name: os.stat(name, dir_fd=descriptor).st_mtime for name in names}
+            for old in sorted(names, key=lambda name: ages[name])[:-_SAVED]:
+                os.unlink(old, dir_fd=descriptor)
+    except OSError:  # the folder belongs to another user, or another process removed the file
+        folder = Path(tempfile.mkdtemp(prefix="linalg-ext-"))
+        (folder / file).write_bytes(text)
+    return folder / file
 
 
 def _command(file: Path, pipeline: str, module: Module) -> str:

@@ -17,8 +17,8 @@ import mmap
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -43,11 +43,13 @@ class Step:
 
     Attributes:
         name: the pass.
-        options: what stood in its braces, as it was written.
+        options: the text in its braces.
         anchors: the ops it is nested in below the module, outermost first.
-        position: where its name begins in the pipeline's text.
+        position: the offset of its name in the pipeline's text.
         nestable: the text named no root op, so that a pass that only runs on functions may be
             nested in `func.func` for the user, as mlir-opt does.
+        transformation: the pass, once resolved, if it is one of this library.
+        values: its options, parsed.
     """
 
     name: str
@@ -55,15 +57,17 @@ class Step:
     anchors: tuple[str, ...] = ()
     position: int = 0
     nestable: bool = False
+    transformation: Transformation | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        """The pass with its options."""
+        """Return the pass with its options."""
         return self.name if self.options is None else f"{self.name}{{{self.options}}}"
 
     @property
     def nested(self) -> str:
-        """The pass in its anchors, as an element of a pipeline on the module."""
+        """Return the pass in its anchors, as an element of a pipeline on the module."""
         return (
             "".join(f"{anchor}(" for anchor in self.anchors) + self.text + ")" * len(self.anchors)
         )
@@ -77,7 +81,7 @@ class Pipeline:
     steps: tuple[Step, ...]
 
     def pointed(self, position: int) -> str:
-        """The text with a caret under a position."""
+        """Return the text with a caret under a position."""
         start = max(0, position - 60)
         shown = self.text[start : position + 60].replace("\n", " ")
         return f"{shown}\n{' ' * (position - start)}^"
@@ -97,21 +101,24 @@ def parse_pipeline(source: str | Sequence[str]) -> Pipeline:
             expected="a text, or a list of arguments such as ['--canonicalize', '--cse']",
         )
     elif source.lstrip().startswith("-"):
-        text = _from_arguments(_split_arguments(source))
+        try:
+            text = _from_arguments(shlex.split(source))
+        except ValueError as error:
+            raise PipelineError(f"the pipeline cannot be read: {error}", where=source) from None
     else:
         text = source
     return _Reader(text).read()
 
 
 def split_options(options: str) -> dict[str, str | None]:
-    """`a=1 b c={x y}` as a dictionary; None stands for a name without a value."""
-    found: dict[str, str | None] = {}
+    """Return `a=1 b c={x y}` as a dictionary; None stands for a name without a value."""
+    options_: dict[str, str | None] = {}
     for item in _split_outside_brackets(options, " "):
         name, equals, value = item.partition("=")
         if value[:1] in _OPENING and value[-1:] == _OPENING[value[0]]:
             value = value[1:-1]
-        found[name] = value.strip("\"'") if equals else None
-    return found
+        options_[name] = value.strip("\"'") if equals else None
+    return options_
 
 
 class _Reader:
@@ -119,68 +126,68 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.at = 0
+        self.position = 0
 
     def read(self) -> Pipeline:
         self._space()
         rooted = _is_rooted(self.text)
         steps = tuple(self._elements((), nestable=not rooted))
-        if self.at < len(self.text):
+        if self.position < len(self.text):
             self._fail("the pipeline should end here, or go on with a comma")
         if rooted:
-            steps = tuple(_without_root(step) for step in steps)
+            steps = tuple(replace(step, anchors=step.anchors[1:]) for step in steps)
         return Pipeline(self.text, steps)
 
     def _elements(self, anchors: tuple[str, ...], *, nestable: bool) -> Iterator[Step]:
         self._space()
-        if self.at == len(self.text) or self._peek() == ")":
+        if self.position == len(self.text) or self._peek() == ")":
             return
         while True:
             yield from self._element(anchors, nestable=nestable)
             self._space()
             if self._peek() != ",":
                 return
-            self.at += 1
+            self.position += 1
 
     def _element(self, anchors: tuple[str, ...], *, nestable: bool) -> Iterator[Step]:
         self._space()
-        start = self.at
+        start = self.position
         match = _NAME.match(self.text, start)
         if match is None:
             self._fail("the name of a pass should stand here")
-        self.at = match.end()
+        self.position = match.end()
         self._space()
         if self._peek() == "(":
             if len(anchors) == _DEEPEST:
                 self._fail(f"ops are nested more than {_DEEPEST} deep", start)
-            self.at += 1
+            self.position += 1
             yield from self._elements((*anchors, match[0]), nestable=False)
             if self._peek() != ")":
                 self._fail(f"the parenthesis of {match[0]} is never closed", start + len(match[0]))
-            self.at += 1
+            self.position += 1
             return
         options = self._options() if self._peek() == "{" else None
         yield Step(match[0], options, anchors, start, nestable and not anchors)
 
     def _options(self) -> str:
-        start = self.at
+        start = self.position
         end = _closing(self.text, start)
         if end is None:
             self._fail("the brace is never closed", start)
-        self.at = end + 1
+        self.position = end + 1
         return self.text[start + 1 : end].strip()
 
     def _peek(self) -> str:
-        return self.text[self.at : self.at + 1]
+        return self.text[self.position : self.position + 1]
 
     def _space(self) -> None:
         while self._peek().isspace():
-            self.at += 1
+            self.position += 1
 
-    def _fail(self, what: str, position: int | None = None) -> NoReturn:
-        place = Pipeline(self.text, ()).pointed(self.at if position is None else position)
+    def _fail(self, fault: str, position: int | None = None) -> NoReturn:
+        place = Pipeline(self.text, ()).pointed(self.position if position is None else position)
         raise PipelineError(
-            f"the pipeline cannot be read: {what}", where=place, expected=_EXPECTED
+            f"the pipeline cannot be read: {fault}", where=place, expected=_EXPECTED
         ) from None
 
 
@@ -196,20 +203,12 @@ def _is_rooted(text: str) -> bool:
     return match is not None and _closing(text, match.end() - 1) == len(text.rstrip()) - 1
 
 
-def _rootless(text: str) -> str:
-    return text[text.index("(") + 1 : text.rindex(")")] if _is_rooted(text) else text
-
-
-def _without_root(step: Step) -> Step:
-    return Step(step.name, step.options, step.anchors[1:], step.position, nestable=False)
-
-
 def _closing(text: str, start: int) -> int | None:
     """Return the position of the bracket that closes the one at `start`; quoted text is skipped."""
     stack: list[str] = []
     quote = ""
-    for at in range(start, len(text)):
-        character = text[at]
+    for position in range(start, len(text)):
+        character = text[position]
         if quote:
             quote = "" if character == quote else quote
         elif character in "\"'":
@@ -219,30 +218,23 @@ def _closing(text: str, start: int) -> int | None:
         elif stack and character == stack[-1]:
             stack.pop()
             if not stack:
-                return at
+                return position
     return None
 
 
 def _split_outside_brackets(text: str, separator: str) -> list[str]:
-    items, start, at = [], 0, 0
-    while at < len(text):
-        character = text[at]
+    items, start, end = [], 0, 0
+    while end < len(text):
+        character = text[end]
         if character in _OPENING:
-            at = _closing(text, at) or len(text)
+            end = _closing(text, end) or len(text)
         elif character in "\"'":
-            at = text.find(character, at + 1) if character in text[at + 1 :] else len(text)
+            end = text.find(character, end + 1) if character in text[end + 1 :] else len(text)
         elif character == separator:
-            items.append(text[start:at])
-            start = at + 1
-        at += 1
+            items.append(text[start:end])
+            start = end + 1
+        end += 1
     return [item for item in (*items, text[start:]) if item.strip()]
-
-
-def _split_arguments(source: str) -> list[str]:
-    try:
-        return shlex.split(source)
-    except ValueError as error:
-        raise PipelineError(f"the pipeline cannot be read: {error}", where=source) from None
 
 
 def _from_arguments(arguments: list[str]) -> str:
@@ -255,36 +247,39 @@ def _from_arguments(arguments: list[str]) -> str:
                 expected="--pass-name or --pass-name=option=value",
             )
         if name in _PIPELINE_ARGUMENTS:
-            elements.append(_rootless(value))
+            is_rooted = _is_rooted(value)
+            elements.append(value[value.index("(") + 1 : value.rindex(")")] if is_rooted else value)
         else:
             elements.append(f"{name}{{{value}}}" if equals else name)
     return ",".join(elements)
 
 
-# What could be a pass's name among the strings of a library.
+# Strings of a library that may be names of passes.
 _WORDS = re.compile(rb"\0([a-z][a-z0-9]{1,30}(?:-[a-z0-9]+){0,9})(?=\0)")
 
 
 def similar_passes(name: str, count: int = 3) -> list[str]:
-    """Up to `count` passes of upstream's and ours whose names are near to `name`."""
-    # This one hides in another string of the library, `fcanonicalize`.
+    """Return up to `count` passes of upstream's and ours whose names are near to `name`."""
+    # The library has `canonicalize` only within another string, `fcanonicalize`.
     candidates = [*all_passes(), "canonicalize", *_words_of_the_bindings()]
     near = difflib.get_close_matches(name, candidates, n=8 * count, cutoff=0.7)
     ours = all_passes()
-    return [found for found in dict.fromkeys(near) if found in ours or _exists(found)][:count]
+    return [
+        candidate for candidate in dict.fromkeys(near) if candidate in ours or _exists(candidate)
+    ][:count]
 
 
 def _exists(name: str) -> bool:
     try:
         passmanager.PassManager("any", new_context()).add(name)
     except ValueError as error:
-        return "does not refer to a registered pass" not in str(error)
+        return _UNKNOWN not in str(error)
     return True
 
 
 @cache
 def _words_of_the_bindings() -> tuple[str, ...]:
-    """Every string of upstream's library that may be a pass's name.
+    """Return every string of upstream's library that may be a pass's name.
 
     Upstream offers no list of its passes. Reading its library takes about a second and happens
     only when an error is about to be reported.
@@ -304,28 +299,18 @@ def _words_of_the_bindings() -> tuple[str, ...]:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
             words.update(_WORDS.findall(content))
-    return tuple(sorted({tail for word in words for tail in _tails(word.decode())}))
-
-
-def _tails(word: str) -> list[str]:
-    """A linker keeps one string that ends in another only once: `x-cse` may hold `cse`."""
-    parts = word.split("-")
-    return ["-".join(parts[start:]) for start in range(len(parts))]
+    # A linker drops a string that another one ends in: `x-cse` may hold `cse`.
+    tails: set[str] = set()
+    for word in words:
+        parts = word.decode().split("-")
+        tails.update("-".join(parts[start:]) for start in range(len(parts)))
+    return tuple(sorted(tails))
 
 
 _OURS = "linalg-ext-"
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)'")
 _UNKNOWN = "does not refer to a registered pass"
 _DEEPEST_ALIAS = 16
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """A step with, for one of ours, the transformation and its options. None: upstream's."""
-
-    step: Step
-    transformation: Transformation | None = None
-    options: dict[str, Any] | None = None
 
 
 class NamedPipeline:
@@ -355,44 +340,43 @@ def named_pipeline(pass_name: str, text: str, summary: str) -> NamedPipeline:
         )
     parse_pipeline(text)
     module: str = sys._getframe(1).f_globals["__name__"]
-    made = NamedPipeline(pass_name, text, summary, module)
-    register(made)
-    return made
+    pipeline = NamedPipeline(pass_name, text, summary, module)
+    register(pipeline)
+    return pipeline
 
 
-def resolve(source: str | Sequence[str], context: ir.Context, *, trusted: bool) -> list[Resolved]:
+def resolve(source: str | Sequence[str], context: ir.Context, *, trusted: bool) -> list[Step]:
     """Read a pipeline and find every one of its passes before any runs.
 
     Raises:
         PipelineError: it cannot be read, or holds a pass, option or anchor that does not exist.
-        CrashError: building one of upstream's passes killed the guard.
+        CrashError: building one of upstream's passes killed the parser process.
     """
     pipeline = parse_pipeline(source)
-    resolved = _found(pipeline, 0)
-    _check_anchors(pipeline, resolved, context)
-    check = _check_here if trusted else parser_process.check_passes
-    return _checked(pipeline, resolved, check)
+    steps = _resolved(pipeline, 0)
+    _check_anchors(pipeline, steps, context)
+    return _checked(pipeline, steps, _check_here if trusted else parser_process.check_passes)
 
 
-def _found(pipeline: Pipeline, depth: int) -> list[Resolved]:
-    found: list[Resolved] = []
+def _resolved(pipeline: Pipeline, depth: int) -> list[Step]:
+    steps: list[Step] = []
     for step in pipeline.steps:
         if not step.name.startswith(_OURS):
-            found.append(Resolved(step))
+            steps.append(step)
             continue
         match find(step.name):
             case Transformation() as transformation:
-                given = split_options(step.options or "")
-                options = parse_options(given, transformation.options, step.name)
-                found.append(Resolved(step, transformation, options))
+                texts = split_options(step.options or "")
+                values = parse_options(texts, transformation.options, step.name)
+                steps.append(replace(step, transformation=transformation, values=values))
             case NamedPipeline() as named:
-                found.extend(_expanded(pipeline, step, named, depth))
+                steps.extend(_expanded(pipeline, step, named, depth))
             case _:
                 raise _unknown(pipeline, step)
-    return found
+    return steps
 
 
-def _expanded(pipeline: Pipeline, step: Step, named: NamedPipeline, depth: int) -> list[Resolved]:
+def _expanded(pipeline: Pipeline, step: Step, named: NamedPipeline, depth: int) -> list[Step]:
     if depth == _DEEPEST_ALIAS:
         raise PipelineError(f"{named.pass_name} holds itself", pass_name=named.pass_name)
     if step.options:
@@ -401,21 +385,15 @@ def _expanded(pipeline: Pipeline, step: Step, named: NamedPipeline, depth: int) 
             where=pipeline.pointed(step.position),
             hint=f"write its passes out: {named.text}",
         )
-    inner = _found(parse_pipeline(named.text), depth + 1)
     # Positions are those of the name in the text that the user wrote.
     return [
-        replace(
-            one,
-            step=replace(
-                one.step, anchors=(*step.anchors, *one.step.anchors), position=step.position
-            ),
-        )
-        for one in inner
+        replace(inner, anchors=(*step.anchors, *inner.anchors), position=step.position)
+        for inner in _resolved(parse_pipeline(named.text), depth + 1)
     ]
 
 
-def _check_anchors(pipeline: Pipeline, resolved: list[Resolved], context: ir.Context) -> None:
-    for step in (one.step for one in resolved):
+def _check_anchors(pipeline: Pipeline, steps: list[Step], context: ir.Context) -> None:
+    for step in steps:
         for anchor in step.anchors:
             # Upstream accepts any name here, and then runs nothing.
             known = anchor == "any" or context.is_registered_operation(anchor)
@@ -429,18 +407,19 @@ def _check_anchors(pipeline: Pipeline, resolved: list[Resolved], context: ir.Con
 
 def _checked(
     pipeline: Pipeline,
-    resolved: list[Resolved],
+    steps: list[Step],
     check: Callable[[Sequence[tuple[str, str]]], parser_process.Refusal | None],
-) -> list[Resolved]:
-    """Have every pass of upstream's built once; nest those that run on functions only."""
+) -> list[Step]:
+    """Build every pass of upstream's once; nest those that run on functions only."""
     while True:
-        upstream = [index for index, one in enumerate(resolved) if one.transformation is None]
-        steps = [resolved[index].step for index in upstream]
-        refusal = check([((MODULE, *step.anchors)[-1], step.text) for step in steps])
+        upstream = [index for index, step in enumerate(steps) if step.transformation is None]
+        refusal = check(
+            [((MODULE, *steps[index].anchors)[-1], steps[index].text) for index in upstream]
+        )
         if refusal is None:
-            return resolved
+            return steps
         index = upstream[refusal.index]
-        resolved[index] = Resolved(_nested(pipeline, resolved[index].step, refusal))
+        steps[index] = _nested(pipeline, steps[index], refusal)
 
 
 def _nested(pipeline: Pipeline, step: Step, refusal: parser_process.Refusal) -> Step:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,7 +32,7 @@ class Registered(Protocol):
 _passes: dict[str, Registered] = {}
 # Named, not imported: this room lies below the one where the passes are.
 _packages: list[str] = ["linalg_ext.transforms"]
-_found: set[str] = set()
+_imported: set[str] = set()
 _lock = Lock()
 
 
@@ -49,74 +49,65 @@ def register(new: Registered) -> None:
             where=f"{_origin(old)} and {_origin(new)}",
             hint="rename one of them",
         )
-    # The same function again is a cell of a notebook run anew, or a reloaded file.
+    # The same function comes again from a cell of a notebook that runs again, or a reloaded file.
     _passes[new.pass_name] = new
 
 
 def add_package(name: str) -> None:
-    """Look for passes in the package `name`, and in all that it holds, too."""
+    """Look for passes in a package and its subpackages, too."""
     with _lock:
         if name not in _packages:
             _packages.append(name)
 
 
 def all_passes() -> Mapping[str, Registered]:
-    """Every pass by its name, in order of names."""
+    """Return every pass by its name, in order of names."""
     with _lock:
         for package in _packages:
-            if package not in _found:
-                Catalogue(package).import_all()
-                _found.add(package)
+            if package not in _imported:
+                import_all(package)
+                _imported.add(package)
     return dict(sorted(_passes.items()))
 
 
 def find(pass_name: str) -> Registered | None:
-    """The pass of that name; None if absent."""
+    """Return the pass of that name; None if absent."""
     return _passes.get(pass_name) or all_passes().get(pass_name)
 
 
 class Catalogue:
-    """The modules of a package, found by walking its folders and imported when asked for."""
+    """The transformations of a package: its files by name, imported when asked for."""
 
     def __init__(self, package: str) -> None:
         self.package = package
 
-    def modules(self) -> Iterator[str]:
-        """The full names of all modules below the package; only the folders are imported."""
-        return public_modules(self.package)
-
-    def import_all(self) -> None:
-        """Import every module, so that its decorators register what it makes."""
-        import_all(self.package)
-
     def names(self) -> set[str]:
-        """Return the names of folders, of files that define what they are named after, of passes.
+        """Return the names of folders, of passes, and of files that define their own name.
 
-        Files of helpers define something else. No file is imported: a definition is found by its
-        text.
+        Files of helpers define other names. No file is imported: a definition is found by its text.
         """
         root = importlib.import_module(self.package)
         walked = pkgutil.walk_packages(root.__path__, prefix=self.package + ".")
         return {name for info in walked for name in _offered_names(info)}
 
     def attribute(self, name: str) -> Any:
-        """The transformation called `name`: from the file of that name, else the pass of that name.
+        """Return the transformation of a name: from the file of that name, or else a pass.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: the package has neither.
         """
         missing = AttributeError(f"module {self.package!r} has no attribute {name!r}")
         if name.startswith("_"):
             raise missing
-        for module_name in self.modules():
+        for module_name in public_modules(self.package):
             if module_name.rpartition(".")[2] == name:
                 module = importlib.import_module(module_name)
                 return getattr(module, name, module)
-        self.import_all()
-        found = _passes.get("linalg-ext-" + name.replace("_", "-"))
-        if found is None:
+        import_all(self.package)
+        registered = _passes.get("linalg-ext-" + name.replace("_", "-"))
+        if registered is None:
             raise missing
-        return found
+        return registered
 
 
 _DECLARED = re.compile(r'^@\w+\("linalg-ext-([\w-]+)".*\)\ndef (\w+)\(', re.MULTILINE)

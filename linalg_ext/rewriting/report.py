@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MatchFailure:
-    """A pattern's answer "not changed, and this is why". False in a condition.
+    """The reason why a pattern did not change an op. False in a condition.
 
     A pattern that returns `MatchFailure("the transpose has a second user")` instead of False has
     the reason shown in the report.

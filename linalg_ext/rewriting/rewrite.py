@@ -13,7 +13,7 @@ module.run("linalg-ext-shift-for-division,cse")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from linalg_ext.bindings import ir
@@ -22,7 +22,7 @@ from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import MatchFailure, Report
-from linalg_ext.rewriting.transformation import Roots, Transformation, op_names, selector
+from linalg_ext.rewriting.transformation import Roots, Transformation, op_names
 from linalg_ext.structured.group import GROUPS, in_preserved_group
 from linalg_ext.utils import other_libraries
 
@@ -39,7 +39,7 @@ class Rewriter:
     def __init__(self, rewriter: upstream.PatternRewriter, pass_name: str) -> None:
         self._upstream: upstream.PatternRewriter | None = rewriter
         self._pass_name = pass_name
-        self._gone: list[tuple[ir.Operation, list[ir.Value] | None]] = []
+        self._changes: list[tuple[ir.Operation, list[ir.Value] | None]] = []
 
     if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
 
@@ -54,12 +54,12 @@ class Rewriter:
     @property
     def has_changed(self) -> bool:
         """Return whether the pattern had an op replaced or erased."""
-        return bool(self._gone)
+        return bool(self._changes)
 
     def replace_op(self, op: ir.Operation | ir.OpView, new: Replacement) -> None:
         """Put the values of `new` in the place of `op`'s results and erase `op`.
 
-        It is done when the pattern has returned: until then `op` can be looked at as it was.
+        It is done when the pattern has returned: until then `op` can be read.
 
         Raises:
             RewriteError: the number or the types of the values are not those of the results.
@@ -73,7 +73,7 @@ class Rewriter:
                 where=str(op.operation.location),
                 expected=f"({_listed(old_types)}), got ({_listed(new_types)})",
             )
-        self._let_go(op, values)
+        self._note_change(op, values)
 
     def erase_op(self, op: ir.Operation | ir.OpView) -> None:
         """Erase `op`, whose results have no uses, when the pattern has returned.
@@ -81,19 +81,19 @@ class Rewriter:
         Raises:
             RewriteError: a result still has users.
         """
-        gone = [other for other, _ in self._gone]
-        if any(use.owner not in gone for result in op.operation.results for use in result.uses):
+        erased = [other for other, _ in self._changes]
+        if any(use.owner not in erased for result in op.operation.results for use in result.uses):
             raise RewriteError(
                 f"{self._pass_name} erases {op.operation.name} while its results are in use",
                 where=str(op.operation.location),
                 hint="replace it with replace_op, or rewrite its users first",
             )
-        self._let_go(op, None)
+        self._note_change(op, None)
 
     def finish(self) -> None:
-        """Replace and erase what the pattern said, in its order."""
+        """Replace and erase ops as the pattern asked, in its order."""
         live = self._live()
-        for op, values in self._gone:
+        for op, values in self._changes:
             if values is None:
                 live.erase_op(op)
             else:
@@ -103,15 +103,15 @@ class Rewriter:
         """End the call: upstream's rewriter dies with it, and using it later would crash."""
         self._upstream = None
 
-    def _let_go(self, op: ir.Operation | ir.OpView, values: list[ir.Value] | None) -> None:
+    def _note_change(self, op: ir.Operation | ir.OpView, values: list[ir.Value] | None) -> None:
         self._live()
-        if any(op.operation == other for other, _ in self._gone):
+        if any(op.operation == other for other, _ in self._changes):
             raise RewriteError(
                 f"{self._pass_name} replaces or erases {op.operation.name} twice",
                 where=str(op.operation.location),
                 hint="an op that was replaced is erased with it",
             )
-        self._gone.append((op.operation, values))
+        self._changes.append((op.operation, values))
 
     def _live(self) -> upstream.PatternRewriter:
         if self._upstream is None:
@@ -154,7 +154,7 @@ class Rewrite(Transformation):
     def __init__(
         self, pass_name: str, pattern: Pattern, *, on: Roots | None, benefit: int, driver: Driver
     ) -> None:
-        super().__init__(pass_name, pattern, reserved=2)
+        super().__init__(pass_name, pattern, reserved=2, on=on)
         if driver not in _DRIVERS:
             raise ArgumentError(
                 f"{pass_name} asks for the driver {driver!r}", expected=" or ".join(_DRIVERS)
@@ -162,10 +162,9 @@ class Rewrite(Transformation):
         self.pattern = pattern
         self.benefit = benefit
         self.driver = driver
-        self._accepts, self._names = selector(on, pass_name)
 
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
-        """Rewrite what `op` holds, in place and without verifying; handles into it go stale.
+        """Rewrite the ops in `op`, in place and without verifying; handles into it go stale.
 
         Raises:
             RewriteError: the pattern misuses its rewriter, names an op that does not exist, or
@@ -177,14 +176,14 @@ class Rewrite(Transformation):
         counts = op_names(root)
         report.matched.update({name: n for name, n in counts.items() if self._accepts(name)})
         roots = set(report.matched)
-        keeps = any(name in counts for name in GROUPS)
+        has_groups = any(name in counts for name in GROUPS)
         while roots:
             before = report.changed.total()
             most = _REWRITES_PER_OP * (10 + counts.total())
-            self._drive(root, roots | set(self._names), report, options, keeps, most)
+            self._drive(root, roots | set(self._names), report, options, has_groups, most)
             if self._names or report.changed.total() == before:
                 break
-            # Names that the set of patterns did not have yet, made by the pattern itself.
+            # The pattern itself may make ops of names that the set of patterns did not have.
             counts = op_names(root)
             appeared = {name for name in counts if self._accepts(name)} - roots
             if not appeared:
@@ -199,21 +198,17 @@ class Rewrite(Transformation):
                 patterns = upstream.RewritePatternSet().freeze()
                 upstream.apply_patterns_and_fold_greedily(op, patterns)
 
-    def has_work(self, names: Collection[str]) -> bool:
-        """Return whether some op of these names is one of its root ops."""
-        return any(map(self._accepts, names))
-
     def _drive(
         self,
         root: ir.Operation,
         names: set[str],
         report: Report,
         options: dict[str, Any],
-        keeps: bool,
+        has_groups: bool,
         most: int,
     ) -> None:
         def adapted(op: ir.Operation | ir.OpView, rewriter: upstream.PatternRewriter) -> bool:
-            if keeps and in_preserved_group(op.operation):
+            if has_groups and in_preserved_group(op.operation):
                 report.leave(op.operation.name, "the op is in a group that is marked preserve")
                 return True
             return not self._call(op, rewriter, report, options)
@@ -231,7 +226,7 @@ class Rewrite(Transformation):
             try:
                 upstream.apply_patterns_and_fold_greedily(root, frozen, config)
             except RuntimeError as error:
-                # A pattern's own exceptions pass through here too, as they are.
+                # A pattern's own exceptions pass through unchanged.
                 if "failed to converge" not in str(error):
                     raise
                 raise RewriteError(
@@ -250,16 +245,16 @@ class Rewrite(Transformation):
         options: dict[str, Any],
     ) -> bool:
         name, location = op.operation.name, op.operation.location
-        ours = Rewriter(rewriter, self.pass_name)
+        own = Rewriter(rewriter, self.pass_name)
         try:
             with rewriter.ip, location:
-                answer = self.pattern(op, ours, **options)
-            ours.finish()
+                answer = self.pattern(op, own, **options)
+            own.finish()
         except Exception as error:
             error.add_note(f"in the rewrite {self.pass_name}, of {name} at {location}")
             raise
         finally:
-            ours.release()
+            own.release()
         if isinstance(answer, MatchFailure):
             report.leave(name, answer.reason)
         elif not isinstance(answer, bool):
@@ -267,15 +262,15 @@ class Rewrite(Transformation):
                 f"the pattern of {self.pass_name} returned {answer!r}",
                 expected="True where it changed the op, else False or MatchFailure(reason)",
             )
-        # What was replaced or erased is changed, whatever the pattern says of it.
-        is_changed = bool(answer) or ours.has_changed
+        # An op that was replaced or erased counts as changed, whatever the pattern returned.
+        is_changed = bool(answer) or own.has_changed
         if is_changed:
             report.changed[name] += 1
         return is_changed
 
     def _check_names(self, context: ir.Context) -> None:
-        ensure_dialects(context)  # it may be made elsewhere, and a pattern may build ops of ours
-        # Upstream takes a name that no dialect has, and then never matches it.
+        ensure_dialects(context)  # a context of upstream's, where a pattern may build ops of ours
+        # Upstream accepts a name that no dialect has, and then never matches it.
         for name in self._names:
             if not context.is_registered_operation(name):
                 raise RewriteError(
@@ -300,8 +295,8 @@ def rewrite(
     """
 
     def decorate(pattern: Pattern) -> Rewrite:
-        made = Rewrite(pass_name, pattern, on=on, benefit=benefit, driver=driver)
-        register(made)
-        return made
+        new = Rewrite(pass_name, pattern, on=on, benefit=benefit, driver=driver)
+        register(new)
+        return new
 
     return decorate

@@ -55,10 +55,10 @@ def set_of_names(root: ir.Operation) -> set[str]:
 
 
 def selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], frozenset[str]]:
-    """A predicate on op names, and the names themselves where `on` lists them.
+    """Return a predicate on op names, and the names themselves if `on` lists them.
 
     Raises:
-        ArgumentError: `on` is none of what `Roots` may be.
+        ArgumentError: `on` is not one of the kinds of `Roots`.
     """
     if on is None:
         return (lambda _: True), frozenset()
@@ -100,7 +100,14 @@ class Transformation(ABC):
         options: its options, by the names they have in Python.
     """
 
-    def __init__(self, pass_name: str, function: Callable[..., Any], *, reserved: int) -> None:
+    def __init__(
+        self,
+        pass_name: str,
+        function: Callable[..., Any],
+        *,
+        reserved: int,
+        on: Roots | None = None,
+    ) -> None:
         if not _PASS_NAME.fullmatch(pass_name):
             raise ArgumentError(
                 f"{pass_name!r} cannot name a pass of this library",
@@ -109,19 +116,20 @@ class Transformation(ABC):
         self.pass_name = pass_name
         self.function = function
         self.options: dict[str, PassOption] = declared_options(function, reserved, pass_name)
+        self._accepts, self._names = selector(on, pass_name)
         update_wrapper(self, function)
 
     @property
     def summary(self) -> str:
-        """One line about it."""
+        """Return the first line of the documentation."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @abstractmethod
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
-        """Transform what `op` holds, in place and without verifying; handles into it go stale."""
+        """Transform the ops in `op`, in place and without verifying; handles into it go stale."""
 
     def fold(self, op: ir.Operation) -> None:
-        """Do to what `op` holds what the driver does of itself: nothing, where it folds nothing."""
+        """Fold the ops in `op` as the driver does by itself; most drivers fold nothing."""
         del op
 
     def account(
@@ -131,35 +139,35 @@ class Transformation(ABC):
         after: ir.Operation,
         fold: Callable[[ir.Operation], None] | None = None,
     ) -> None:
-        """Add to a report what the transformation did not count.
+        """Add to a report the changes that the transformation did not count.
 
         Args:
             report: of a run on a module, from `apply`.
-            before: the module as it was.
+            before: the module before the run.
             after: the module after the run.
-            fold: has done to a module what the driver did of itself; `self.fold` by default.
+            fold: folds the ops of a module as the driver does; `self.fold` by default.
         """
-        if not report and _written(before) == _written(after):
+        if not report and _bytecode(before) == _bytecode(after):
             return
         folded = before.clone()
         (fold or self.fold)(folded.operation)
         report.folded.update(op_names(before) - op_names(folded.operation))
         if report.changed.total():
             return
-        written = _written(folded.operation)
-        if not report.folded and written != _written(before):
+        bytecode = _bytecode(folded.operation)
+        if not report.folded and bytecode != _bytecode(before):
             report.folded[before.name] += 1
-        report.uncounted = written != _written(after)
+        report.uncounted = bytecode != _bytecode(after)
 
     def has_work(self, names: Collection[str]) -> bool:
-        """Return whether it may do anything where the only ops are of these names."""
-        return True
+        """Return whether it matches ops of some of these names, the only ones in a module."""
+        return any(map(self._accepts, names))
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:
         """Transform a module. The report's `module` is the result.
 
         Raises:
-            VerificationError: what came out breaks a rule of one of its ops.
+            VerificationError: the result breaks a rule of one of its ops.
         """
         self.check_options(options)
         target = as_module(module)
@@ -186,8 +194,8 @@ class Transformation(ABC):
         return "\n".join(rows)
 
 
-def _written(op: ir.Operation) -> bytes:
-    """Return what tells a module from any other: quicker to make than text."""
+def _bytecode(op: ir.Operation) -> bytes:
+    """Return the bytecode of a module, equal for equal modules: quicker to make than text."""
     file = io.BytesIO()
     op.clone().operation.write_bytecode(file)  # bytecode has the order of uses, which a clone sorts
     return file.getvalue()
@@ -200,25 +208,20 @@ class ModulePass(Transformation):
     """A function `(op, *, options)` on a whole op, with its name."""
 
     def __init__(self, pass_name: str, function: PassFunction, *, on: Roots | None = None) -> None:
-        super().__init__(pass_name, function, reserved=1)
-        self._accepts, _ = selector(on, pass_name)
-
-    def has_work(self, names: Collection[str]) -> bool:
-        """Return whether some op of these names is one that it looks at."""
-        return any(map(self._accepts, names))
+        super().__init__(pass_name, function, reserved=1, on=on)
 
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Run the function on `op`, in place and without verifying; handles into it go stale."""
         with op.operation.context, op.operation.location:
-            answer = self.function(op.operation, **options)
-        if answer is None:
+            report = self.function(op.operation, **options)
+        if report is None:
             return Report(self.pass_name)
-        if not isinstance(answer, Report):
+        if not isinstance(report, Report):
             raise RewriteError(
-                f"the function of {self.pass_name} returned {answer!r}",
+                f"the function of {self.pass_name} returned {report!r}",
                 expected="a Report, or nothing",
             )
-        return answer
+        return report
 
 
 def module_pass(pass_name: str, *, on: Roots | None = None) -> Callable[[PassFunction], ModulePass]:
@@ -230,13 +233,13 @@ def module_pass(pass_name: str, *, on: Roots | None = None) -> Callable[[PassFun
 
     Args:
         pass_name: `linalg-ext-...`.
-        on: the ops that it looks at, as for `rewrite`: where a module holds none of them, it has
-            nothing to do and need not run. None: it may act on any.
+        on: the ops that it matches, as for `rewrite`; it need not run on a module without any of
+            them. None: it may change any op.
     """
 
     def decorate(function: PassFunction) -> ModulePass:
-        made = ModulePass(pass_name, function, on=on)
-        register(made)
-        return made
+        new = ModulePass(pass_name, function, on=on)
+        register(new)
+        return new
 
     return decorate

@@ -125,7 +125,7 @@ class Records:
     ) -> None:
         """Have native code answer calls of a function from now on, where it can.
 
-        `key` is what the record depends on, `native_call.situation` among it; `make` makes it, of
+        `key` is what the record depends on, `known_calls.sharing_key` among it; `make` makes it, of
         the world of the caller, if it can. For `libraries` see `Caller.install`.
         """
         if key not in self._made:

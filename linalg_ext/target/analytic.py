@@ -24,7 +24,7 @@ _MEMORY_CORES = 4
 
 _NEST_BYTES_PER_CYCLE: Mapping[int, float] = MappingProxyType({1: 96.0, 2: 32.0, 3: 14.0})
 _NEST_MEMORY_BYTES_PER_CYCLE = 8.0
-"""Rates of a core in nests of contractions, which foresee and prefetch what they read."""
+"""Rates of a core in nests of contractions, which prefetch their operands."""
 
 _INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
     {
@@ -51,10 +51,10 @@ _TURN = 0.3e-9
 
 
 def analytic(target: Target, *, is_here: bool = False) -> Figures:
-    """Figures from a description.
+    """Return figures from a description.
 
     Args:
-        target: it.
+        target: the description.
         is_here: whether it is this machine, whose clock is known.
     """
     clock = cycles_per_second() if is_here else USUAL
@@ -90,7 +90,7 @@ def bytes_per_cycle(target: Target, footprint: int) -> float:
 
 
 def busy_core(target: Target) -> Figures:
-    """Figures of a core beside others that work, too, by which the bounds of shared work are tuned.
+    """Return figures of a core beside busy cores, to which the bounds of shared work are tuned.
 
     Args:
         target: a description.
@@ -130,7 +130,7 @@ def _levels(target: Target, clock: float) -> list[Level]:
 
 
 USUAL = 3.0e9
-"""Cycles a second where the system does not tell."""
+"""Cycles a second where the system does not report them."""
 
 _HIGHEST = Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
 _PROCESSORS = Path("/proc/cpuinfo")
@@ -139,9 +139,9 @@ _MEGAHERTZ = re.compile(r"^cpu MHz\s*:\s*([\d.]+)", re.MULTILINE)
 
 @functools.cache
 def cycles_per_second() -> float:
-    """The highest frequency that the system tells of; in a virtual machine often the nominal one.
+    """Return the highest frequency that the system reports, in a virtual machine the nominal one.
 
-    Good for comparing plans, not for predicting times: clocks change with the load.
+    The value serves to compare plans, not to predict times: clocks change with the load.
     """
     try:
         return 1e3 * float(_HIGHEST.read_text())

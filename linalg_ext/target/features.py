@@ -156,15 +156,15 @@ _NEEDS = {"x86_64": _BUILDS_ON, "aarch64": _ARM_BUILDS_ON}
 
 
 def known_features(architecture: str) -> frozenset[str]:
-    """Every extension of an architecture that targets may name."""
+    """Return every extension of an architecture that targets may name."""
     return BASELINE[architecture] | frozenset(SPELLINGS[architecture].values())
 
 
 def from_linux(architecture: str, flags: Iterable[str]) -> frozenset[str]:
-    """LLVM's names of the flags of /proc/cpuinfo.
+    """Return LLVM's names of the flags of /proc/cpuinfo.
 
-    Dropped are flags that do not bear on code, and those of extensions that build on what is
-    missing: some virtual machines hide one extension and forget another.
+    Flags that do not bear on code are dropped, and extensions that build on a missing one: some
+    virtual machines hide one extension and forget another.
     """
     spellings = SPELLINGS[architecture]
     known = BASELINE[architecture] | {spellings[flag] for flag in flags if flag in spellings}
@@ -172,10 +172,10 @@ def from_linux(architecture: str, flags: Iterable[str]) -> frozenset[str]:
 
 
 def check_features(architecture: str, features: frozenset[str]) -> None:
-    """Check that each extension is known, and that what it builds on is there too.
+    """Check that each extension is known, and that all it builds on are among them.
 
     Raises:
-        TargetError: one is not; LLVM would ignore the one and switch the other on unasked.
+        TargetError: LLVM would ignore an unknown extension, and switch a missing one on unasked.
     """
     names = known_features(architecture)
     if unknown := sorted(features - names):
@@ -193,13 +193,15 @@ def check_features(architecture: str, features: frozenset[str]) -> None:
 
 
 def without(architecture: str, features: frozenset[str], dropped: Iterable[str]) -> frozenset[str]:
-    """`features` less `dropped`, and less all that builds on those."""
-    gone = set(dropped)
+    """Return `features` without `dropped` and all that builds on those."""
+    removed = set(dropped)
     while more := {
-        feature for feature in features - gone if gone.intersection(_needs(architecture, feature))
+        feature
+        for feature in features - removed
+        if removed.intersection(_needs(architecture, feature))
     }:
-        gone |= more
-    return features - gone
+        removed |= more
+    return features - removed
 
 
 def _needs(architecture: str, feature: str) -> list[str]:
@@ -282,12 +284,12 @@ _ARM, _APPLE = 0x41, 0x61
 
 
 def of_x86(vendor: str, family: int, model: int, vector_bits: int) -> MultiplyAdd:
-    """By what CPUID says.
+    """Return the multiply-adds of an x86 CPU.
 
     Args:
-        vendor: `GenuineIntel`, `AuthenticAMD`, ...
+        vendor: CPUID's text: `GenuineIntel`, `AuthenticAMD`, ...
         family, model: with their extended parts, as /proc/cpuinfo shows them.
-        vector_bits: the width of vectors that is asked about.
+        vector_bits: the width of the vectors.
     """
     if vendor == "AuthenticAMD":
         if family == 0x17:
@@ -307,7 +309,7 @@ def of_x86(vendor: str, family: int, model: int, vector_bits: int) -> MultiplyAd
 
 
 def of_arm(implementer: int, part: int) -> MultiplyAdd:
-    """By the fields of the main ID register (MIDR)."""
+    """Return the multiply-adds of an Arm CPU by the fields of its main ID register (MIDR)."""
     if implementer == _APPLE:
         return MultiplyAdd(4, 4)
     return _ARM_PARTS.get(part, USUAL) if implementer == _ARM else USUAL

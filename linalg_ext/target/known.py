@@ -1,6 +1,6 @@
-"""Machines by name: levels of instruction sets, with what every such CPU at least has.
+"""Machines by name: levels of instruction sets, with the least that every such CPU has.
 
-They are the same wherever they are asked for: nothing in them is of this machine.
+Their descriptions are independent of this machine.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "
 
 
 def read(root: Path = Path("/"), cpus: Iterable[int] | None = None) -> Target:
-    """This machine, or the one whose files lie under `root`.
+    """Return this machine, or the one whose files lie under `root`.
 
     Args:
-        root: where `proc` and `sys` are.
-        cpus: the logical cores that may be used; those that the scheduler gives us by default.
+        root: the folder of `proc` and `sys`.
+        cpus: the logical cores that may be used; by default those that the scheduler grants.
     """
     allowed = sorted(_affinity() if cpus is None else cpus)
     used = _used(root, allowed)
@@ -72,7 +72,7 @@ def allow_tiles() -> bool:
 
 
 def _used(root: Path, allowed: list[int]) -> list[dict[str, str]]:
-    """The blocks of /proc/cpuinfo for the cores that may be used; all where none is among them."""
+    """Return the blocks of /proc/cpuinfo for the allowed cores, or else all blocks."""
     processors = list(_processors(root))
     return [
         processor for processor in processors if int(processor.get("processor", "-1")) in allowed
@@ -80,7 +80,7 @@ def _used(root: Path, allowed: list[int]) -> list[dict[str, str]]:
 
 
 def _common_flags(processors: list[dict[str, str]]) -> frozenset[str]:
-    # Cores may differ; a thread may move from one to another.
+    # Cores may differ, and a thread may move between them.
     flags = [
         (processor.get("flags") or processor.get("Features") or "").split()
         for processor in processors
@@ -95,7 +95,7 @@ def _affinity() -> set[int]:
 
 
 def _processors(root: Path) -> Iterator[dict[str, str]]:
-    """The blocks of /proc/cpuinfo, one for each logical core."""
+    """Yield the blocks of /proc/cpuinfo, one for each logical core."""
     for block in _text(root / "proc/cpuinfo").split("\n\n"):
         pairs = (line.partition(":") for line in block.splitlines() if ":" in line)
         fields = {name.strip(): value.strip() for name, _, value in pairs}
@@ -172,7 +172,7 @@ def _quota(root: Path, cores: int) -> int:
 
 
 def _control_groups(root: Path) -> Iterator[Path]:
-    """The folder of each control group that limits this process's time, and of those above it."""
+    """Yield the folders of the control groups that limit this process's time, and their parents."""
     mount = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
@@ -181,7 +181,7 @@ def _control_groups(root: Path) -> Iterator[Path]:
             continue
         base = mount if number == "0" else mount / controllers
         inside = base / path.lstrip("/")
-        # In a container the path may be that of the world outside: then only `base` exists.
+        # In a container the path may be that of the host: then only `base` exists.
         yield inside
         yield from (above for above in inside.parents if above.is_relative_to(base))
 
@@ -204,7 +204,7 @@ def _page_bytes() -> int:
 
 
 def _cpu_list(text: str) -> set[int]:
-    """`0-2,5` as {0, 1, 2, 5}."""
+    """Parse a list of cores: `0-2,5` as {0, 1, 2, 5}."""
     cpus: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -213,13 +213,13 @@ def _cpu_list(text: str) -> set[int]:
 
 
 def _size(text: str) -> int:
-    """`48K` in bytes."""
+    """Parse a size such as `48K` into bytes."""
     factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
     return factor * _integer(text.rstrip("KMG"))
 
 
 def _integer(text: str | None) -> int:
-    """A number in decimal or, after 0x, in hexadecimal; -1 for other texts."""
+    """Parse a number in decimal or, after 0x, in hexadecimal; -1 for other texts."""
     try:
         return int(text or "", 0)
     except ValueError:

@@ -42,12 +42,12 @@ _ARM_FEATURES = {
 
 
 def read() -> Target:
-    """This machine."""
+    """Return this machine."""
     return describe(_sysctl())
 
 
 def describe(facts: Mapping[str, str]) -> Target:
-    """The machine of which `sysctl -a` says `facts`."""
+    """Return the machine for which `sysctl -a` prints `facts`."""
     architecture = "aarch64" if facts.get("hw.optional.arm64") == "1" else "x86_64"
     features = BASELINE[architecture] | _features(facts, architecture)
     logical = _integer(facts, "hw.logicalcpu") or os.cpu_count() or 1

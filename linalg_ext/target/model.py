@@ -38,9 +38,9 @@ _KINDS = (bool, int, float, str, tuple)
 _Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
 
 
-def _check_positive(what: str, value: object) -> None:
+def _check_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise TargetError(f"{what} is {value!r}", expected="a whole number of at least 1")
+        raise TargetError(f"{name} is {value!r}", expected="a whole number of at least 1")
 
 
 def _check_figures(figures: object) -> None:
@@ -88,7 +88,7 @@ class Target(Shown, shown_as="target"):
     """A machine to generate code for.
 
     Attributes:
-        name: `host`, or one of `linalg_ext.target.names()`, or whatever you call your own.
+        name: `host`, one of `linalg_ext.target.names()`, or a name of your own.
         architecture: `x86_64` or `aarch64`.
         features: instruction set extensions, by LLVM's names.
         vector_bits: width of a vector register.
@@ -101,11 +101,11 @@ class Target(Shown, shown_as="target"):
         physical_cores: how many of these do not share a core's units.
         page_bytes: size of a page of memory.
         huge_page_bytes: size of a huge page; 0 where there are none.
-        huge_pages: who gets them: `always`, `madvise` (who asks), or `never`.
-        cpu: LLVM's name of the CPU to schedule instructions for; empty if unknown.
-            Which instructions there are, the features alone say.
-        figures: what it does in a second, where they were measured; see `target.figures`.
-        notes: what passes left for later ones, by name.
+        huge_pages: `always` for all memory, `madvise` for memory that asks for them, or `never`.
+        cpu: LLVM's name of the CPU to schedule instructions for; empty if unknown. The features
+            alone decide which instructions may be used.
+        figures: its performance, if measured; see `target.figures`.
+        notes: values that passes leave for later passes, by name.
 
     Raises:
         TargetError: two of these cannot be true together.
@@ -180,7 +180,7 @@ class Target(Shown, shown_as="target"):
     def has_fma(self) -> bool:
         """Return whether a multiplication and an addition are one instruction, rounded once.
 
-        Where it is not, `vector.fma` becomes two, and `math.fma` a call of libm for each element.
+        If it is not, `vector.fma` becomes two, and `math.fma` a call of libm for each element.
         """
         return self.architecture == "aarch64" or "fma" in self.features
 
@@ -193,56 +193,56 @@ class Target(Shown, shown_as="target"):
         return bool({"avx", "sve"} & self.features)
 
     def flops_per_cycle(self, dtype: object) -> int:
-        """Additions and multiplications that a core can do in one cycle."""
+        """Return the number of additions and multiplications of a core in one cycle."""
         return 2 * self.fma_units * self.lanes(dtype)
 
     def cache(self, level: int) -> Cache:
-        """The cache of a level, or the last one where there are fewer."""
+        """Return the cache of a level, or the last cache if there are fewer."""
         return next((cache for cache in self.caches if cache.level >= level), self.caches[-1])
 
     @cached_property
     def dot_products(self) -> tuple[DotProduct, ...]:
-        """The instructions for products of narrow elements, the widest first."""
+        """Return the instructions for products of narrow elements, the widest first."""
         return tuple(
             instruction for instruction in DOT_PRODUCTS if instruction.feature in self.features
         )
 
     @property
     def llvm_cpu(self) -> str:
-        """LLVM's name of a CPU that has none of the extensions that need naming."""
+        """Return LLVM's name of the least CPU of the architecture."""
         return BASELINE_CPU[self.architecture]
 
     @property
     def llvm_features(self) -> tuple[str, ...]:
-        """LLVM's switches for the features. What none of them names stays off."""
+        """Return LLVM's switches for the features; other extensions stay off."""
         return tuple(f"+{feature}" for feature in sorted(self.features))
 
     def without(self, *features: str) -> Target:
-        """This machine as if it lacked some extensions, and all that builds on them.
+        """Return this machine without some extensions, and without all that builds on them.
 
-        Vectors become as narrow as what is left of the extensions makes them.
+        The widest vectors are those of the remaining extensions.
 
         Raises:
-            TargetError: one is what every CPU of the architecture has.
+            TargetError: every CPU of the architecture has one of them.
         """
-        left = without(self.architecture, self.features, features)
-        if lost := sorted(BASELINE[self.architecture] - left):
+        remaining = without(self.architecture, self.features, features)
+        if lost := sorted(BASELINE[self.architecture] - remaining):
             raise TargetError(f"every CPU of {self.architecture} has {', '.join(lost)}")
-        bits = min(self.vector_bits, widest_vector(self.architecture, left))
-        registers = min(self.vector_registers, vector_registers(self.architecture, left))
+        bits = min(self.vector_bits, widest_vector(self.architecture, remaining))
+        registers = min(self.vector_registers, vector_registers(self.architecture, remaining))
         return replace(
             self,
             name=f"{self.name} without {', '.join(features)}",
-            features=left,
+            features=remaining,
             vector_bits=bits,
             vector_registers=registers,
         )
 
     def with_note(self, name: str, value: NoteValue | None) -> Target:
-        """This machine with one more note; None takes it away.
+        """Return this machine with one more note; None removes it.
 
         Raises:
-            TargetError: that is no name, or no value, of a note.
+            TargetError: the name or the value is not one of a note.
         """
         notes = {other: old for other, old in self.notes if other != name}
         if value is not None:
@@ -253,14 +253,14 @@ class Target(Shown, shown_as="target"):
         """Return the value of a note; None if no note has that name.
 
         Args:
-            name: `who.what`.
+            name: the pass that left the note and its subject, such as `fusion.tile_bytes`.
             kind: the type of the value: `bool`, `int`, `float`, `str` or `tuple`.
 
         Raises:
-            TargetError: it is of another type.
+            TargetError: the value is of another type.
         """
         if kind not in _KINDS:
-            names = ", ".join(each.__name__ for each in _KINDS)
+            names = ", ".join(kind_.__name__ for kind_ in _KINDS)
             raise TargetError(f"a note cannot be of type {kind!r}", expected=f"one of {names}")
         value = dict(self.notes).get(name)
         if value is not None and type(value) is not kind:
@@ -271,9 +271,9 @@ class Target(Shown, shown_as="target"):
         return value
 
     def missing_on(self, machine: Target) -> tuple[str, ...]:
-        """Return what `machine` lacks to run code for this target; empty where it lacks nothing.
+        """Return what `machine` lacks to run code for this target.
 
-        It is the architecture where that differs, or else the missing extensions.
+        That is the architecture if it differs, or else the missing extensions.
         """
         if machine.architecture != self.architecture:
             return (self.architecture,)
@@ -306,10 +306,10 @@ class Target(Shown, shown_as="target"):
 
 
 def element_bits(dtype: object) -> int:
-    """The width of an element type in bits: `bf16` is 16, `numpy.float64` is 64.
+    """Return the width of an element type in bits: `bf16` is 16, `numpy.float64` is 64.
 
     Raises:
-        TargetError: it is no element type of fixed width.
+        TargetError: the type is no element type of fixed width.
     """
     if isinstance(dtype, str):
         if dtype == "index":
@@ -326,7 +326,7 @@ def element_bits(dtype: object) -> int:
 
 
 def widest_vector(architecture: str, features: frozenset[str]) -> int:
-    """The most bits that a vector register can have with these extensions."""
+    """Return the most bits that a vector register can have with these extensions."""
     if architecture == "aarch64":
         return 2048 if "sve" in features else 128
     if "avx512f" in features:
@@ -344,7 +344,7 @@ def _check_note(name: object, value: object) -> None:
         raise TargetError(
             f"{name!r} cannot name a note", expected="who and what, such as `fusion.tile_bytes`"
         )
-    is_tuple = isinstance(value, tuple) and all(type(each) is int for each in value)
+    is_tuple = isinstance(value, tuple) and all(type(item) is int for item in value)
     if not is_tuple and type(value) not in _KINDS[:-1]:
         raise TargetError(
             f"the note {name} says {value!r}",

@@ -137,24 +137,24 @@ class Figures:
             raise TargetError(f"levels of {sizes} bytes", expected="the nearest, least, first")
 
     def level_of(self, footprint: float) -> Level:
-        """The nearest level that holds a number of bytes."""
+        """Return the nearest level that holds a number of bytes."""
         for level in self.levels:
             if footprint <= level.size:
                 return level
         return self.levels[-1]
 
     def rate(self, what: str, dtype: str) -> float:
-        """A figure of `multiply_adds`, `contractions` or `windows` for an element type.
+        """Return a figure of `multiply_adds`, `contractions` or `windows` for an element type.
 
         Args:
-            what: which of them.
-            dtype: MLIR's name of it; other types than f32 and f64 go by their width.
+            what: the name of that field.
+            dtype: MLIR's name of the type; types other than f32 and f64 go by their width.
         """
         rates: dict[str, float] = dict(getattr(self, what))
         return rates[dtype] if dtype in rates else rates["f64" if "64" in dtype else "f32"]
 
     def function_rate(self, function: str, dtype: str) -> float:
-        """Results a second of a function: one of `FUNCTIONS`, or of any of MLIR's names for one."""
+        """Return results a second of one of `FUNCTIONS`, or of a function by MLIR's name."""
         rates = dict(self.functions)
         rate = rates[function if function in rates else _ALIKE.get(function, "simple")]
         if "64" not in dtype:
@@ -168,10 +168,10 @@ class Figures:
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "figures", f"{self.source}, {self.threads} threads"
         for level in self.levels:
-            held = bytes_text(level.size) if level.size else "all"
+            size = bytes_text(level.size) if level.size else "all"
             yield (
                 level.name,
-                f"{held}: reads {_giga(level.read)} GB/s, writes {_giga(level.write)}; "
+                f"{size}: reads {_giga(level.read)} GB/s, writes {_giga(level.write)}; "
                 f"all threads read {_giga(level.shared)}",
             )
         for name in PER_TYPE:
@@ -193,23 +193,25 @@ TIMES = (*_BEGINS, "page")
 """The fields that are seconds."""
 
 
-def check_figure(what: str, value: object) -> None:
-    """Raise TargetError where a value is no positive, finite number."""
+def check_figure(name: str, value: object) -> None:
+    """Raise TargetError unless a value is a positive, finite number."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value <= 0:  # type: ignore[operator,arg-type]
-        raise TargetError(f"{what} is {value!r}", expected="a number above 0")
+        raise TargetError(f"{name} is {value!r}", expected="a number above 0")
 
 
-def _check_named(what: str, pairs: tuple[tuple[str, float], ...], wanted: tuple[str, ...]) -> None:
+def _check_named(
+    field: str, pairs: tuple[tuple[str, float], ...], required: tuple[str, ...]
+) -> None:
     figures = dict(pairs)
-    if missing := [name for name in wanted if name not in figures]:
+    if missing := [name for name in required if name not in figures]:
         raise TargetError(
-            f"the figures of {what} lack {', '.join(missing)}",
-            expected="one for each of " + ", ".join(wanted),
+            f"the figures of {field} lack {', '.join(missing)}",
+            expected="one for each of " + ", ".join(required),
             hint="lx.target.calibrate() measures all of them",
         )
     for name, value in pairs:
-        check_figure(f"{what} of {name}", value)
+        check_figure(f"{field} of {name}", value)
 
 
 def _giga(rate: float) -> str:

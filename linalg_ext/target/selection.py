@@ -22,9 +22,9 @@ _scopes: ContextVar[int] = ContextVar("linalg_ext.target.scopes", default=0)
 
 @functools.cache
 def host() -> Target:
-    """This machine, read once."""
+    """Return this machine, which is read once."""
     if platform.system() == "Darwin":
-        # Only there: running its commands takes much to load.
+        # The modules that run a command take long to load.
         from linalg_ext.target import macos
 
         return macos.read()
@@ -40,10 +40,10 @@ def names() -> tuple[str, ...]:
 
 
 def named(name: str) -> Target:
-    """A machine by name; but for `host`, it is the same on every machine.
+    """Return a machine by name; all but `host` are the same on every machine.
 
     Raises:
-        TargetError: there is none of that name.
+        TargetError: there is no target of that name.
     """
     if name == HOST:
         return host()
@@ -60,14 +60,14 @@ def named(name: str) -> Target:
 
 
 def current() -> Target:
-    """The machine that code is made for now."""
+    """Return the machine that code is made for now."""
     return _in_force.get() or host()
 
 
 def override() -> Target | None:
-    """Return the machine in force in place of this one; None where none is. The call is fast.
+    """Return the machine in force in place of this one, or None; a fast call.
 
-    A cache of compiled code has it in its keys.
+    Caches of compiled code have it in their keys.
     """
     return _in_force.get()
 
@@ -109,11 +109,10 @@ def leave_note(name: str, value: NoteValue | None) -> None:
         lx.target.leave_note("packing.panel_bytes", 1 << 18)
         lx.target.current().note("packing.panel_bytes", int)
 
-    It is good until the end of the `using` block that this is called in.
+    The note lasts until the end of the `using` block around the call.
 
     Raises:
-        TargetError: that is no name, or no value, of a note; or there is no such block, and the
-            note would never go.
+        TargetError: the name or the value is not one of a note; or there is no `using` block.
     """
     target = _in_force.get()
     if target is None and not _scopes.get():

@@ -44,7 +44,7 @@ def figures(target: Target | str | None = None) -> Figures:
     the description.
 
     Args:
-        target: a description, or the name of one; the one in force where nothing is given.
+        target: a description, or the name of one; by default the one in force.
 
     Raises:
         TargetError: there is no target of that name.
@@ -55,14 +55,14 @@ def figures(target: Target | str | None = None) -> Figures:
     if chosen.figures is not None:
         return chosen.figures
     is_here = replace(chosen, notes=()) == host()
-    return (_kept() if is_here else None) or analytic(chosen, is_here=is_here)
+    return (_stored_figures() if is_here else None) or analytic(chosen, is_here=is_here)
 
 
 def calibrate(*, keep: bool = True) -> Target:
     """Measure this machine, in under ten seconds; returns its description with the figures.
 
     Args:
-        keep: whether later processes, too, find what was measured: `figures_path()` says where.
+        keep: whether to write the figures to `figures_path()`, for later processes.
 
     Raises:
         CacheError: the folder cannot be used, or not be trusted.
@@ -79,7 +79,7 @@ def calibrate(*, keep: bool = True) -> Target:
 
 
 def figures_path() -> Path | None:
-    """The file that figures of CPUs of this model are kept in; None where nothing is kept."""
+    """Return the file for figures of CPUs of this model; None where the cache is off."""
     folder = chosen_folder()
     return None if folder is None else folder / _file_name()
 
@@ -111,7 +111,7 @@ def replace_file(file: Path, text: str) -> None:
 
 
 def load(path: str | PathLike[str]) -> Target:
-    """The description that a file holds.
+    """Return the description in a file.
 
     Raises:
         TargetError: it cannot be read, is no JSON, or lacks a field; names the file.
@@ -135,47 +135,47 @@ def _described(content: bytes, where: str) -> Target:
         raise
 
 
-def _kept() -> Figures | None:
-    """The figures of this machine; None where it was not measured, or they are unusable."""
+def _stored_figures() -> Figures | None:
+    """Return the figures of this machine; None if it was not measured, or they are unusable."""
     name = _file_name()
     path = figures_path()
     if name not in _measured and path is not None:
         try:
-            found = _described(read_file(path, RULE), str(path)).figures
+            figures = _described(read_file(path, RULE), str(path)).figures
         except (TargetError, OSError):
-            return None  # there is none, another version wrote it, or others could have
-        if found is not None:
-            _measured[name] = found
+            return None  # the file is absent, of another version, or writable by others
+        if figures is not None:
+            _measured[name] = figures
     return _measured.get(name)
 
 
 @functools.cache
 def _file_name() -> str:
-    """By the model of the CPU, and how many of its cores may be used."""
-    here = host()
+    """Return the name of the file for CPUs of this model and targets with these fields."""
+    machine = host()
     try:
         models = _MODEL.findall(_PROCESSORS.read_text(encoding="utf-8", errors="replace"))
     except OSError:
         models = []
-    model = models[0] if models else platform.processor() or here.architecture
+    model = models[0] if models else platform.processor() or machine.architecture
     words = re.sub(r"[^A-Za-z0-9]+", "-", model).strip("-").lower()
-    return f"target-{words}-{digest(model, to_data(here))[:8]}.json"
+    return f"target-{words}-{digest(model, to_data(machine))[:8]}.json"
 
 
 PlainTarget = dict[str, Any]
 """Texts, numbers, and lists and mappings of these."""
 
 _NAMED = (*PER_TYPE, "functions")
-"""The fields of figures that are by name."""
+"""The fields of figures that are mappings by name."""
 
 
 def to_data(target: Target) -> PlainTarget:
-    """Every field of a target by its name; sets are sorted lists, caches are mappings."""
+    """Return every field of a target by its name; sets are sorted lists, caches mappings."""
     data = _by_name(target)
     data["features"] = sorted(target.features)
     data["caches"] = list(map(_by_name, target.caches))
     del data["figures"], data["notes"]
-    # What goes by this data need not change for those that have neither.
+    # Keys that are made of this data stay the same for targets without figures or notes.
     if (figures := target.figures) is not None:
         named = {name: dict(getattr(figures, name)) for name in _NAMED}
         levels = list(map(_by_name, figures.levels))
@@ -226,10 +226,10 @@ def _by_name(value: Target | Cache | Figures | Level) -> PlainTarget:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def _all_of(kind: type[_Described], data: Any, name: str, what: str) -> tuple[_Described, ...]:
+def _all_of(kind: type[_Described], data: Any, name: str, title: str) -> tuple[_Described, ...]:
     items = _items(data, name)
     for item in items:
-        _check_fields(item, kind, what)
+        _check_fields(item, kind, title)
     return tuple(kind(**item) for item in items)
 
 
@@ -239,17 +239,17 @@ def _mapping(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _check_fields(data: Any, kind: type[Target | Cache | Figures | Level], what: str) -> None:
+def _check_fields(data: Any, kind: type[Target | Cache | Figures | Level], title: str) -> None:
     if not isinstance(data, Mapping):
-        raise TargetError(f"{what} is {data!r}", expected="a mapping of its fields")
+        raise TargetError(f"{title} is {data!r}", expected="a mapping of its fields")
     names = [field.name for field in fields(kind)]
     required = [field.name for field in fields(kind) if field.default is MISSING]
     if unknown := [str(name) for name in data if name not in names]:
         raise TargetError(
-            f"{what} has no field {', '.join(unknown)}", expected="one of " + ", ".join(names)
+            f"{title} has no field {', '.join(unknown)}", expected="one of " + ", ".join(names)
         )
     if missing := [name for name in required if name not in data]:
-        raise TargetError(f"{what} lacks {', '.join(missing)}")
+        raise TargetError(f"{title} lacks {', '.join(missing)}")
 
 
 def _items(value: Any, name: str) -> list[Any]:
@@ -259,7 +259,7 @@ def _items(value: Any, name: str) -> list[Any]:
 
 
 def to_dlti(target: Target) -> str:
-    """The text of a `#dlti.target_system_spec` with the device `CPU`."""
+    """Return the text of a `#dlti.target_system_spec` with the device `CPU`."""
     entries: dict[str, int | str] = {
         "architecture": target.architecture,
         "features": ",".join(f"+{feature}" for feature in sorted(target.features)),
@@ -288,6 +288,6 @@ def to_dlti(target: Target) -> str:
 
 
 def data_layout(target: Target) -> str:
-    """The text of a `#dlti.dl_spec`: the width of `index`, and the order of bytes."""
+    """Return the text of a `#dlti.dl_spec`: the width of `index`, and the order of bytes."""
     del target  # both architectures have 64-bit addresses and the little end first
     return '#dlti.dl_spec<index = 64 : i32, "dlti.endianness" = "little">'

@@ -9,7 +9,7 @@ _WIDTH = 100
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes for people: `48 KiB`."""
+    """Return a number of bytes for people: `48 KiB`."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.4g} {unit}"
@@ -17,7 +17,7 @@ def bytes_text(count: int) -> str:
 
 
 def count_text(count: float) -> str:
-    """A number of operations for people: `2.15 G`."""
+    """Return a number of operations for people: `2.15 G`."""
     for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
@@ -25,7 +25,7 @@ def count_text(count: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A time for people: `9.6 ms`."""
+    """Return a time for people: `9.6 ms`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -33,7 +33,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and what is said of each, in two columns."""
+    """Return a table of two columns: names and their descriptions."""
     listed = list(rows)
     width = max(len(name) for name, _ in listed) + 2
     lines = (

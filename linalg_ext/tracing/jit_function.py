@@ -31,7 +31,7 @@ from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.compiler.tuning import Tuning
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.executable.explanation import Explanation
-from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.ir.context import new_context
 from linalg_ext.runtime.libraries import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller
@@ -149,7 +149,7 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
                 keyword = "out" if threads is None else "threads"
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arguments, **named)
-        if has_guests(leaves, tuple(leaves_of(out))):
+        if has_foreign_arrays(leaves, tuple(leaves_of(out))):
             return self._with_guests(arguments, named, out, threads)
         call = self._parameters.call(arguments, named)
         compiled = self._compiled_for(call)
@@ -166,12 +166,12 @@ class JitFunction(Shown, Generic[P, R], shown_as="jitted"):
         self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any, threads: int | None
     ) -> Any:
         """Call the function with arrays that are not NumPy's."""
-        guests = Guests()
+        guests = ForeignArrays()
 
         def brought(value: Any, name: str) -> Any:
             leaves, structure = flatten(value, constants=True)
             arrays = [guests.array(leaf, f"{self.__name__}: {name}") for leaf in leaves]
-            return unflatten(structure, arrays) if has_guests(leaves) else value
+            return unflatten(structure, arrays) if has_foreign_arrays(leaves) else value
 
         arrays = [brought(value, f"argument {at}") for at, value in enumerate(arguments)]
         named_arrays = {name: brought(value, f"argument {name}") for name, value in named.items()}

@@ -20,7 +20,7 @@ from linalg_ext.errors import (
     caller_location,
 )
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.known_calls import constant, entries_of, record_of, situation
+from linalg_ext.executable.known_calls import constant, entries_of, record_of, sharing_key
 from linalg_ext.module import Module
 from linalg_ext.runtime.callbacks import Callback
 from linalg_ext.runtime.dtypes import DType
@@ -201,7 +201,7 @@ class Compiled:
         """
         if self.kernel.direct is None:
             return
-        shared = situation(self.kernel.callee)
+        shared = sharing_key(self.kernel.callee)
         pattern = (function is None, count, names, tuple(map(type, leaves)), shared)
         self._records.install(
             native,

@@ -1,9 +1,9 @@
-"""Modules that are loaded when used: facades of higher rooms, lazy names, files that are there.
+"""Modules that are loaded when used: facades of higher rooms, lazy names, all files of a package.
 
-The language has ops and no MLIR. A call of an op on arrays must reach the compiler all the same. So
-a room above has a file of functions for those below, its facade, which imports what it needs when a
-function is called. `docs/design.md` lists the facades, under Hooks. By one of them a class shows
-more of itself in notebooks and terminals than its text.
+The language has ops and no MLIR, and yet a call of an op on arrays must reach the compiler. So a
+room above has a file of functions for those below, its facade, which imports what it needs when a
+function is called. `docs/design.md` lists the facades, under Hooks. One of them draws objects in
+notebooks and terminals.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FACADES: dict[str, str] = {}
 
 
 def register(name: str, module: str) -> None:
-    """Say which module is a facade. The last word counts."""
+    """Register the module of a facade, in the place of an earlier one."""
     _FACADES[name] = module
     facade.cache_clear()
 
@@ -56,7 +56,7 @@ def is_dask(value: object) -> bool:
 
 
 class Shown:
-    """A class of things that notebooks and `rich` show by the views of a kind.
+    """A class of objects that notebooks and `rich` show by the views of a kind.
 
     class Module(Shown, shown_as="module"): ...   # `module_html`, `module_rich` of the views
     """
@@ -70,7 +70,7 @@ class Shown:
             cls._kind = shown_as
 
     def _repr_html_(self) -> str:
-        """The object as HTML, for a notebook."""
+        """Return the object as HTML, for a notebook."""
         return str(getattr(facade("views"), f"{self._kind}_html")(self))
 
     def __rich__(self) -> RenderableType:
@@ -78,7 +78,7 @@ class Shown:
 
 
 def public_modules(package: str) -> Iterator[str]:
-    """Return the full names of all modules below a package; only the folders are imported.
+    """Yield the full names of all modules below a package; only the folders are imported.
 
     Modules whose names begin with `_` are left out.
     """
@@ -91,6 +91,6 @@ def public_modules(package: str) -> Iterator[str]:
 
 
 def import_all(package: str) -> None:
-    """Import every module below a package, so that they register what they make."""
+    """Import every module below a package, so that each registers its ops or passes."""
     for name in public_modules(package):
         import_module(name)

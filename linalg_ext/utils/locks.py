@@ -1,9 +1,9 @@
 """Locks, and work in native code, that a fork of the process leaves sane.
 
 A forked process has one thread, the one that forked. A lock that another thread held would be held
-in it for ever; so locks of the library are `Lock`s, which it finds free. What another thread was
-doing in LLVM's own code would be half done for ever, locks of LLVM's included; so a fork waits
-until no thread compiles.
+in it for ever; so locks of the library are `Lock`s, which it finds free. Work of another thread in
+LLVM's own code would stay half done, with LLVM's locks held; so a fork waits until no thread
+compiles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATIENCE = 120.0
 class Lock:
     """A lock that its holder may take again, and that is free in a forked process.
 
-    Where the thread that forks holds it, it holds it there too.
+    If the thread that forks holds the lock, it holds it in the forked process too.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class _Compilations:
         self._running: Counter[int] = Counter()
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def counted(self) -> Iterator[None]:
         thread = threading.get_ident()
         with self._changed:
             self._running[thread] += 1
@@ -71,7 +71,7 @@ class _Compilations:
                 self._changed.notify_all()
 
     def wait(self) -> None:
-        """Until no other thread compiles; none begins before `go_on`."""
+        """Wait until no other thread compiles; none begins before `go_on`."""
         own = {threading.get_ident()}
         self._changed.acquire()
         self._changed.wait_for(lambda: self._running.keys() <= own, _PATIENCE)
@@ -80,7 +80,7 @@ class _Compilations:
         self._changed.release()
 
     def renew(self) -> None:
-        """In a forked process: the other threads are gone."""
+        """Forget the compilations of other threads, which a forked process has not."""
         own = threading.get_ident()
         running = self._running[own]
         self._changed = threading.Condition()
@@ -88,8 +88,8 @@ class _Compilations:
 
 
 def compiling() -> AbstractContextManager[None]:
-    """A block of work in MLIR and LLVM: a fork of another thread waits until it is done."""
-    return _compilations.one()
+    """Return a context of work in MLIR and LLVM; a fork of another thread waits for its end."""
+    return _compilations.counted()
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()

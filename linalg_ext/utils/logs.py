@@ -43,20 +43,20 @@ class Unheard:
     """A stand-in for a logger without listeners: `logging` itself takes long to load."""
 
     def isEnabledFor(self, level: int) -> bool:  # as a logger has it
-        """Never."""
+        """Return False."""
         return False
 
     def info(self, text: str, *values: object) -> None:
-        """Say nothing."""
+        """Drop the message."""
 
     debug = info
 
 
 def logger(name: str) -> logging.Logger | Unheard:
-    """The logger of one of `NAMES`; where nothing has loaded `logging`, one that says nothing.
+    """Return the logger of one of `NAMES`; if `logging` is not loaded, a stand-in for it.
 
     Raises:
-        ArgumentError: the environment variable says what is no level, or of no logger.
+        ArgumentError: the environment variable names no level, or no logger.
     """
     setting = os.environ.get(VARIABLE, "").strip()
     if not setting and "logging" not in sys.modules:
@@ -68,12 +68,12 @@ def logger(name: str) -> logging.Logger | Unheard:
 
 
 def quick_logger(name: str) -> logging.Logger | Unheard:
-    """Return what `logger` does, for what is called often: the variable is read once."""
-    return _kept_logger(name, "logging" in sys.modules)
+    """Return the result of `logger`, for frequent calls: the variable is read once."""
+    return _cached_logger(name, "logging" in sys.modules)
 
 
 @functools.cache
-def _kept_logger(name: str, is_loaded: bool) -> logging.Logger | Unheard:
+def _cached_logger(name: str, is_loaded: bool) -> logging.Logger | Unheard:
     return logger(name)
 
 
@@ -92,7 +92,7 @@ def _follow_environment(setting: str) -> None:
 
 
 def _parsed(setting: str) -> dict[str, int]:
-    """Levels by the names of loggers; the empty name is all of them."""
+    """Return levels by the names of loggers; the empty name is all of them."""
     levels = {}
     for part in setting.split(","):
         name, _, level = part.strip().lower().rpartition("=")

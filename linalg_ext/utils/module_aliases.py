@@ -1,4 +1,4 @@
-"""Modules under a second name: another package's, or the one that a module had before.
+"""Modules under a second name: that of another package, or an old one of this library.
 
 Both names give the same module object. `sys.modules` with the root alone under the second name
 would make Python load every submodule again, and a second copy of native types aborts the process.
@@ -36,9 +36,9 @@ RENAMED = {
 
 
 class AliasFinder(_Loader):
-    """A finder of modules by their aliases, and of what is below them.
+    """A finder of modules by their aliases, and of the modules below them.
 
-    It has to come first in `sys.meta_path`: the path of a renamed package would be found too.
+    It has to come first in `sys.meta_path`: a later finder would load the files a second time.
     """
 
     def __init__(self, aliases: Mapping[str, str], *, warns: bool = False) -> None:
@@ -51,7 +51,7 @@ class AliasFinder(_Loader):
     ) -> ModuleSpec | None:
         """Return a spec that loads the real module; None for any other name."""
         if fullname.partition(".")[0] not in self._roots:
-            return None  # at once: each import of the process comes by
+            return None  # quick, because each import of the process asks
         real = self._real_name(fullname)
         if real is None:
             return None

@@ -46,7 +46,7 @@ class Progress:
     """A counter of steps; a terminal shows it on the standard error after `PATIENCE` seconds."""
 
     def __init__(self, title: str, steps: int, clock: Callable[[], float]) -> None:
-        """Count steps, at most `steps`, by a `clock` that tells seconds."""
+        """Count steps, at most `steps`; `clock` returns seconds."""
         self._title = title
         self._steps = steps
         self._clock = clock
@@ -58,7 +58,7 @@ class Progress:
         return self
 
     def advance(self, text: str) -> None:
-        """One more step begins."""
+        """Report that one more step begins."""
         self.reach(self._done, text)
         self._done += 1
 

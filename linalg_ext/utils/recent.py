@@ -13,9 +13,9 @@ Value = TypeVar("Value")
 
 
 class CallCache(OrderedDict[Key, Value]):
-    """Results of the resolution of calls, by all that it looks at; the oldest are forgotten.
+    """Resolved calls, by all that their resolution reads; the oldest are forgotten.
 
-    Threads may share one. `get` is a dict's own: there are calls that take 3 us.
+    Threads may share a cache. `get` is a dict's own: there are calls that take 3 us.
     """
 
     def __init__(self, most: int) -> None:
@@ -30,11 +30,11 @@ class CallCache(OrderedDict[Key, Value]):
         return value
 
 
-Thing = TypeVar("Thing")
+Object = TypeVar("Object")
 
 
-class Arrivals(Generic[Thing]):
-    """Things that arrived by pickling, by keys that identify them: the last `most` of them.
+class Arrivals(Generic[Object]):
+    """Objects that arrived by pickling, by keys that identify them: the last `most` of them.
 
     An op, a kernel or a jitted function that goes to a worker process goes with every task that
     needs it. Each copy would be compiled again; so the second copy to arrive under a key is
@@ -43,16 +43,16 @@ class Arrivals(Generic[Thing]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._things: OrderedDict[Hashable, Thing] = OrderedDict()
-        # Making one thing may have another arrive.
+        self._objects: OrderedDict[Hashable, Object] = OrderedDict()
+        # Making an object may have another arrive.
         self._lock = Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Thing]) -> Thing:
-        """The thing of a key, made where it is not there yet."""
+    def get(self, key: Hashable, make: Callable[[], Object]) -> Object:
+        """Return the object of a key, made if absent."""
         with self._lock:
-            if key not in self._things:
-                self._things[key] = make()
-                if len(self._things) > self._most:
-                    self._things.popitem(last=False)
-            self._things.move_to_end(key)
-            return self._things[key]
+            if key not in self._objects:
+                self._objects[key] = make()
+                if len(self._objects) > self._most:
+                    self._objects.popitem(last=False)
+            self._objects.move_to_end(key)
+            return self._objects[key]

@@ -1,12 +1,12 @@
 """Pictures as SVG, of plain data: graphs in layers, and lines over an axis.
 
-They carry their own style, which goes by the colours of the page around them (`--ink`, `--paper`)
-where that has some, and by those of the browser where it has none.
+A picture carries its own style. Its colours are those of the page around it (`--ink`, `--paper`),
+or else the browser's.
 
 A graph without cycles is drawn in layers by the usual steps (K. Sugiyama, S. Tagawa, M. Toda, IEEE
 Transactions on Systems, Man, and Cybernetics 11(2), 1981): each item goes below all that it reads;
-an edge that reaches over layers has a place in each of them; within a layer all stand at the mean
-place of their neighbours.
+an edge over several layers has a point in each of them; the items of a layer are sorted by the mean
+position of their neighbours.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import NamedTuple
 _SWEEPS = 4
 
 _MOST_PASSED = 4
-"""Places that edges pass, for each item; where there would be more, edges pass behind boxes."""
+"""Points that edges pass, for each item; in a graph with more, edges pass behind boxes."""
 
 Pair = tuple[int, int]
-"""An edge: what is read, and what reads it."""
+"""An edge: the item that is read, and the item that reads it."""
 
 
 class Layers(NamedTuple):
     """A graph in layers.
 
     Attributes:
-        layers: the first one first, each from left to right: items, and places that edges pass.
-        passed: for each edge that reaches over layers, the places that it passes, one a layer.
+        layers: from top to bottom, each from left to right: items, and points that edges pass.
+        passed: for each edge over several layers, the points that it passes, one a layer.
     """
 
     layers: list[list[int]]
@@ -42,15 +42,15 @@ class Layers(NamedTuple):
 def layered(keys: Sequence[int], edges: Sequence[Pair]) -> Layers:
     """Return the layers of a graph; each item of `keys` stands after all that it reads."""
     layers = _layers(keys, edges)
-    depth = {key: at for at, layer in enumerate(layers) for key in layer}
+    depth = {key: number for number, layer in enumerate(layers) for key in layer}
     passed: dict[Pair, tuple[int, ...]] = {}
     reach = {(source, end): range(depth[source] + 1, depth[end]) for source, end in edges}
     if sum(map(len, reach.values())) <= _MOST_PASSED * len(keys):
         fresh = itertools.count(max(keys, default=0) + 1)
         passed = {edge: tuple(next(fresh) for _ in over) for edge, over in reach.items() if over}
-    for edge, places in passed.items():
-        for at, place in zip(reach[edge], places, strict=True):
-            layers[at].append(place)
+    for edge, points in passed.items():
+        for layer, point in zip(reach[edge], points, strict=True):
+            layers[layer].append(point)
     steps = [
         step
         for source, end in edges
@@ -60,9 +60,9 @@ def layered(keys: Sequence[int], edges: Sequence[Pair]) -> Layers:
 
 
 def _layers(keys: Sequence[int], edges: Sequence[Pair]) -> list[list[int]]:
-    """The items, each one layer below the lowest that it reads.
+    """Return the items, each one layer below the lowest that it reads.
 
-    An item that reads nothing goes right above what reads it.
+    An item that reads nothing goes right above its first reader.
     """
     reads: dict[int, list[int]] = {}
     users: dict[int, list[int]] = {}
@@ -82,21 +82,21 @@ def _layers(keys: Sequence[int], edges: Sequence[Pair]) -> list[list[int]]:
 
 
 def _ordered(layers: list[list[int]], edges: Sequence[Pair]) -> list[list[int]]:
-    """The items of each layer by the mean place of their neighbours, down and up a few times."""
+    """Sort each layer by the mean position of the neighbours, down and up a few times."""
     neighbours: dict[int, list[int]] = {}
     for source, end in edges:
         neighbours.setdefault(source, []).append(end)
         neighbours.setdefault(end, []).append(source)
-    place = {key: at / len(layer) for layer in layers for at, key in enumerate(layer)}
+    position = {key: at / len(layer) for layer in layers for at, key in enumerate(layer)}
 
     def mean(key: int) -> float:
         near = neighbours.get(key, ())
-        return sum(place[other] for other in near) / len(near) if near else place[key]
+        return sum(position[other] for other in near) / len(near) if near else position[key]
 
     for sweep in range(_SWEEPS):
         for layer in layers if sweep % 2 == 0 else reversed(layers):
             layer.sort(key=mean)
-            place.update((key, (at + 0.5) / len(layer)) for at, key in enumerate(layer))
+            position.update((key, (at + 0.5) / len(layer)) for at, key in enumerate(layer))
     return layers
 
 
@@ -127,10 +127,10 @@ class Box:
     """A box of a drawing, or of a group in it.
 
     Attributes:
-        key: a number of its own, which edges name; of those in a group it does not matter.
-        text: what stands in it; of a group, above what it holds.
-        kind: its CSS class: `node`, `group`, `end`, or `more` for what is left out of a group.
-        inner: what a group holds, below each other.
+        key: the number by which edges name it; unused for boxes in a group.
+        text: the text in it; the title of a group.
+        kind: its CSS class: `node`, `group`, `end`, or `more` for boxes left out of a group.
+        inner: the boxes of a group, below each other.
         line: the line of a text that it leads to.
     """
 
@@ -149,13 +149,13 @@ class Box:
     @property
     def height(self) -> float:
         """In pixels."""
-        held = sum(box.height + _BETWEEN for box in self.inner)
-        return _LINE + _PADDING + held + _PADDING * bool(self.inner)
+        inner = sum(box.height + _BETWEEN for box in self.inner)
+        return _LINE + _PADDING + inner + _PADDING * bool(self.inner)
 
 
 @dataclass(frozen=True)
 class Edge:
-    """From a box to one that reads it, and what is read."""
+    """An edge from a box to one that reads it, with the text of the value."""
 
     source: int
     end: int
@@ -164,7 +164,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph, and its title: boxes, each after all those that it reads, and edges."""
+    """A graph with a title: boxes, each after all those that it reads, and edges."""
 
     boxes: Sequence[Box]
     edges: Sequence[Edge]
@@ -181,7 +181,7 @@ class _Place(NamedTuple):
 
 
 def drawing(*pictures: Picture) -> str:
-    """The SVG of some graphs, side by side."""
+    """Return the SVG of some graphs, side by side."""
     left, height, drawn = 0.0, 0.0, []
     for picture in pictures:
         content, width, down = _drawn(picture)
@@ -231,7 +231,7 @@ def _width(widths: Sequence[float]) -> float:
 
 
 def _path(edge: Edge, stops: Sequence[_Place]) -> str:
-    """From the box that is read, past others, to the one that reads it."""
+    """Return the curve from the box that is read, past others, to the one that reads it."""
     first, last = stops[0], stops[-1]
     drawn = f"M{first.middle:.0f} {first.bottom:.0f}"
     for above, below in pairwise(stops):
@@ -247,7 +247,7 @@ def _path(edge: Edge, stops: Sequence[_Place]) -> str:
 
 
 def _box(box: Box, left: float, top: float, width: float) -> Iterator[str]:
-    """A box, as wide as it is to be, and what it holds; it leads to its line where it has one."""
+    """Yield a box of a width, and the boxes in it; it links to its line if it has one."""
     leads = "" if box.line is None else f' data-line="{box.line}" tabindex="0" role="link"'
     yield (
         f'<g class="{box.kind}"{leads} transform="translate({left:.0f},{top:.0f})">'
@@ -268,10 +268,10 @@ _MOST_POINTS = 1000
 
 
 class Plot:
-    """Steps over numbers: what one line is at a place, it is until its next place."""
+    """Lines of steps over an axis: each point's value holds until the next point."""
 
     def __init__(self, across: str, up: str, text: Callable[[float], str]) -> None:
-        """Name the axes; `text` shows a number of the one that goes up."""
+        """Name the axes; `text` shows a number of the vertical one."""
         self._across, self._up, self._text = across, up, text
         self._lines: list[tuple[str, Sequence[tuple[float, float]], str]] = []
 

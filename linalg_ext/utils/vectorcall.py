@@ -4,9 +4,9 @@
     class Kernel:
         def __call__(self, ...): ...
 
-`Kernel` is a class as any other, and its objects are called through `__call__` until native code is
-put ahead of it. That is CPython's vectorcall protocol (PEP 590), which has no door from Python: a
-type that takes part is made by CPython's own function for types of extensions.
+`Kernel` is an ordinary class, and its objects are called through `__call__` until native code is
+put ahead of it. That is CPython's vectorcall protocol (PEP 590), which Python code cannot ask for:
+a type that takes part is made by CPython's own function for types of extensions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WORDS = 3
 """Words that an object has for native code, from the offset that its type states:
 
     _native_code       the address of a `vectorcallfunc`; 0 leaves the call to `__call__`
-    _native_world      what that code is given; 0 for nothing
+    _native_world      the pointer that the code receives; 0 for none
     _native_records    a list, or nothing
 """
 
@@ -73,25 +73,25 @@ class _Spec(ctypes.Structure):
 
 
 def quickly_called(cls: C) -> C:
-    """A subclass of a class, of the same name, whose objects have room for native code.
+    """Return a subclass of the same name whose objects have room for native code.
 
-    The class itself where the interpreter lacks what it takes.
+    Where the interpreter lacks the protocol, return the class itself.
     """
     if not AVAILABLE:
         return cls
-    here = cls.__basicsize__
+    offset = cls.__basicsize__
     members = (_Member * 5)(
-        _Member(b"__vectorcalloffset__", _SIZE, here, _READ_ONLY),
-        _Member(b"_native_code", _SIZE, here, 0),
-        _Member(b"_native_world", _SIZE, here + 8, 0),
-        _Member(b"_native_records", _OBJECT, here + 16, 0),
+        _Member(b"__vectorcalloffset__", _SIZE, offset, _READ_ONLY),
+        _Member(b"_native_code", _SIZE, offset, 0),
+        _Member(b"_native_world", _SIZE, offset + 8, 0),
+        _Member(b"_native_records", _OBJECT, offset + 16, 0),
     )
     doc = ctypes.create_string_buffer((cls.__doc__ or "").encode())
     slots = (_Slot * 3)(
         _Slot(_TP_MEMBERS, ctypes.addressof(members)), _Slot(_TP_DOC, ctypes.addressof(doc))
     )
     name = f"{cls.__module__}.{cls.__qualname__}".encode()
-    spec = _Spec(name, here + 8 * WORDS, 0, _IS_BASE | _HAS_VECTORCALL, slots)
+    spec = _Spec(name, offset + 8 * WORDS, 0, _IS_BASE | _HAS_VECTORCALL, slots)
     make = ctypes.pythonapi.PyType_FromSpecWithBases
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object)
     subclass: C = make(ctypes.addressof(spec), (cls,))
@@ -100,7 +100,7 @@ def quickly_called(cls: C) -> C:
 
 @quickly_called
 class _QuickFunction:
-    """A function, but for the native code that may answer for it."""
+    """A function that native code may answer for."""
 
     __name__: str
     __qualname__: str
@@ -113,7 +113,7 @@ class _QuickFunction:
         return self.__wrapped__(*arguments, **named)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As functions are: bound to an instance. `help` knows a function by this."""
+        """Bind to an instance, as functions do. `help` knows a function by this."""
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str:
@@ -124,5 +124,5 @@ class _QuickFunction:
 
 
 def quick_function(function: F) -> F:
-    """A function as an object that native code may answer for; to all else it is the function."""
+    """Return a function as an object that native code may answer for, alike in all else."""
     return cast(F, _QuickFunction(function))

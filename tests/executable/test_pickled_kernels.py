@@ -91,7 +91,7 @@ def test_trust_is_asked_for_again() -> None:
     assert arrived() == kernel()
     assert kernel.recipe is not None
     with pytest.raises(UntrustedError, match="getpid"):
-        recipes.arrived(kernel.recipe._replace(trusted=False))
+        recipes.interned(kernel.recipe._replace(trusted=False))
     plain = lx.compile(DOUBLED, "doubled").recipe
     assert plain is not None
     assert not plain.trusted

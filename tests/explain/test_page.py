@@ -149,7 +149,7 @@ def test_a_kernel_that_was_kept_shows_its_groups_still(
     assert [kernel.is_kept for kernel in kernels] == [False, True]
     made, found = (lx.explain.page(kernel).html for kernel in kernels)
     assert made.count('<g class="group"') == found.count('<g class="group"') == 1
-    assert ('class="told trace"' in made, 'class="told trace"' in found) == (True, False)
+    assert ('class="rows trace"' in made, 'class="told trace"' in found) == (True, False)
 
 
 def test_groups_that_were_found_and_not_taken_are_no_boxes() -> None:
@@ -160,4 +160,4 @@ def test_groups_that_were_found_and_not_taken_are_no_boxes() -> None:
     html = lx.explain.page(kernel).html
     assert "were not taken" in html
     assert '<g class="group"' not in html
-    assert 'class="told trace"' in html
+    assert 'class="rows trace"' in html

@@ -58,7 +58,7 @@ from linalg_ext.dialects.gml_st.ir.op_views import LOOPS, NAMESPACE, Materialize
 from linalg_ext.dialects.gml_st.ir.sets import dependences, is_defined_inside, is_filter
 from linalg_ext.dialects.gml_st.ir.types import static
 from linalg_ext.errors import LoweringError
-from linalg_ext.executable.explanation import Told
+from linalg_ext.executable.explanation import ExplainedDecision
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices import Emitter
 from linalg_ext.transforms.gml_st._nest import (
@@ -112,7 +112,7 @@ def _lower_loop(op: ir.Operation, report: Report) -> None:
         _check_step(step)
     reason = reason_for_order(nest)
     if nest.parallel and reason is not None:
-        report.decisions.append(Told(op.name, (("iterations in order", reason),)))
+        report.decisions.append(ExplainedDecision(op.name, (("iterations in order", reason),)))
     results = lower_in_parallel(nest) if reason is None else lower_in_order(nest)
     replace_op(op, *results)
 

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.rules import PARALLEL, Rule, Unserved, rule_of
 from linalg_ext.errors import ArgumentError, LinalgExtError
-from linalg_ext.executable.explanation import Told
+from linalg_ext.executable.explanation import ExplainedDecision
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.target import Target, current
@@ -106,7 +106,8 @@ def _for_target(op: ir.Operation, report: Report) -> tuple[tuple[int, ...], ...]
     if not any(sizes):
         raise Unserved(f"the whole op fits in half of the second cache of {target.name}")
     tiles = " x ".join(str(size) if size else "all" for size in sizes)
-    report.decisions.append(Told(name_of(op), (("tiles", tiles), ("target", target.name))))
+    rows = (("tiles", tiles), ("target", target.name))
+    report.decisions.append(ExplainedDecision(name_of(op), rows))
     return (sizes,)
 
 

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,9 +25,8 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.module import Module, ModuleLike, as_module
-from linalg_ext.rewriting.registry import Catalogue
 from linalg_ext.transforms.ir_utils.walking import select
-from linalg_ext.utils.hooks import Shown
+from linalg_ext.utils.hooks import Shown, import_all
 
 from ._step_methods import StepMethods
 from .step import (
@@ -406,7 +405,7 @@ def _python_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-_import_all = cache(Catalogue(__package__).import_all)
+_import_all = cache(partial(import_all, __package__))
 
 
 def all_steps() -> dict[str, Step]:

@@ -43,8 +43,8 @@ def _attention(heads: int, length: int, depth: int, *, causal: bool = False) -> 
 def _plain(xp: Any, query: Any, key: Any, value: Any, *, scale: float, causal: bool) -> Any:
     scores = query @ key.transpose(0, 2, 1) * np.float32(scale)
     if causal:
-        seen = np.tril(np.ones(scores.shape[1:], bool))
-        scores = xp.where(seen, scores, np.float32(-np.inf))
+        mask = np.tril(np.ones(scores.shape[1:], bool))
+        scores = xp.where(mask, scores, np.float32(-np.inf))
     exponentials = xp.exp(scores - scores.max(-1, keepdims=True))
     return exponentials / exponentials.sum(-1, keepdims=True) @ value
 
@@ -64,17 +64,17 @@ def _total(  # type: ignore[no-untyped-def]  # OpDSL declares by defaults
 
 
 @structured_op
-def _seen(  # type: ignore[no-untyped-def]  # OpDSL declares by defaults
+def _masked(  # type: ignore[no-untyped-def]  # OpDSL declares by defaults
     X=TensorDef(T, S.B, S.M, S.N), R=TensorDef(T, S.B, S.M, S.N, output=True)
 ):
-    is_seen = index(D.n) <= index(D.m)
-    R[D.b, D.m, D.n] = TernaryFn.select(is_seen, X[D.b, D.m, D.n], float("-inf"))
+    is_attended = index(D.n) <= index(D.m)
+    R[D.b, D.m, D.n] = TernaryFn.select(is_attended, X[D.b, D.m, D.n], float("-inf"))
 
 
 def _traced(query: Any, key: Any, value: Any, *, scale: float, causal: bool) -> Any:
     scores = lx.einsum("hqd,hkd->hqk", query, key) * np.float32(scale)
     if causal:
-        scores = _seen(scores)
+        scores = _masked(scores)
     exponentials = lx.ops.exp(lx.ops.sub(scores, _largest(scores), broadcast_rhs=[2]))
     weights = lx.ops.div(exponentials, _total(exponentials), broadcast_rhs=[2])
     return lx.einsum("hqk,hkd->hqd", weights, value)

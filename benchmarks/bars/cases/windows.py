@@ -156,7 +156,7 @@ def _pooling(layout: str, kind: str, size: int, channels: int, window: int) -> C
     return Case(
         f"{kind} pool {window}x{window} s2 {size}x{size}x{channels} {layout}",
         (_image(layout, size, channels),),
-        lambda x, **given: compiled(x, shape, **given),
+        lambda x, **options: compiled(x, shape, **options),
         {
             "numpy": lambda x: _numpy_pooling(layout, kind, x, window),
             "torch": in_torch,

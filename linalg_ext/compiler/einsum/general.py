@@ -17,7 +17,7 @@ from linalg_ext.compiler.einsum.memo import remember
 from linalg_ext.compiler.einsum.request import Request, is_known, resolve
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, DTypeError, LayoutError, ShapeError
 from linalg_ext.executable.arguments import overlaps_itself, share_memory
-from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.executable.foreign_arrays import ForeignArrays, has_foreign_arrays
 from linalg_ext.notations.einsum import (
     Contraction,
     Shape,
@@ -53,8 +53,8 @@ def evaluated(
         out, outs, order, threads, tune, backend: of the call.
         **asked: the other arguments of the call, those of a `Request`.
     """
-    if outs is None and has_guests(operands, out):
-        guests = Guests()
+    if outs is None and has_foreign_arrays(operands, out):
+        guests = ForeignArrays()
         has_text = bool(operands) and isinstance(operands[0], str | bytes)
         numbers = (at - 1 if has_text else at // 2 for at in range(len(operands)))
         named = [f"einsum: operand {number}" for number in numbers]

@@ -18,7 +18,7 @@ import numpy as np
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.arguments import share_memory
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.known_calls import record_of, situation
+from linalg_ext.executable.known_calls import record_of, sharing_key
 from linalg_ext.runtime import backends, kernel_cache
 from linalg_ext.runtime.calling_convention import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
@@ -85,7 +85,9 @@ def repeat(
         return None
     if threads is None and (native := caller()) is not None:
         made_of = partial(_record, known=known, text=text, a=a, b=b, makes=out is None)
-        known.records.install(native, function, situation(known.kernel.callee), made_of, libraries)
+        known.records.install(
+            native, function, sharing_key(known.kernel.callee), made_of, libraries
+        )
     if out is None:
         result = memory.empty(known.shape, known.dtype)
         _run(known, (a, b, result), threads)

@@ -73,7 +73,7 @@ class OperandType:
         return f"memref<{sizes}{self.element}{', ' if self.layout else ''}{self.layout}>"
 
     def refusal_of(self, other: OperandType) -> str | None:
-        """Why it does not take an operand, whatever that one's layout; None where it does."""
+        """Return the reason why it does not take an operand, apart from its layout; or None."""
         if (self.shape is None) != (other.shape is None):
             return f"the operand is {other}, and the function takes {self}"
         if self.element != other.element:
@@ -82,10 +82,10 @@ class OperandType:
             return None
         if len(self.shape) != len(other.shape):
             return f"the rank is {len(other.shape)}, and the function takes rank {len(self.shape)}"
-        for axis, (wanted, size) in enumerate(zip(self.shape, other.shape, strict=True)):
-            if wanted is not None and wanted != size:
+        for axis, (own, size) in enumerate(zip(self.shape, other.shape, strict=True)):
+            if own is not None and own != size:
                 shown = "open" if size is None else size
-                return f"the size is {shown} along axis {axis}, and the function takes {wanted}"
+                return f"the size is {shown} along axis {axis}, and the function takes {own}"
         return None
 
     def takes_layout_of(self, other: OperandType) -> bool:
@@ -97,7 +97,7 @@ class OperandType:
 
 @dataclass(frozen=True)
 class Prototype:
-    """A native function and what it takes.
+    """A native function with the types of its operands.
 
     Attributes:
         symbol: its name in the library.
@@ -130,7 +130,7 @@ class Prototype:
         return f"{self.symbol}({', '.join(map(str, self.operands))}){result}"
 
     def refusal_of(self, operands: tuple[OperandType, ...]) -> str | None:
-        """Why it does not take these operands; None where it does, perhaps by copying some."""
+        """Return the reason why it does not take these operands, even with copies; or None."""
         if len(operands) != len(self.operands):
             return (
                 f"the op has {len(operands)} operands, and the function takes {len(self.operands)}"
@@ -142,7 +142,7 @@ class Prototype:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets."""
+    """Return the parts between commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character in "<[") - (character in ">]")
@@ -171,7 +171,7 @@ def _strides(layout: str | None, rank: int, whole: str) -> tuple[bool, ...] | No
         return None
     match = _LAYOUT.fullmatch(layout)
     strides = match["strides"].split(",") if match else []
-    # Where only the last stride is known, a dense copy fits; of others it may not.
+    # A dense copy fits if only the last stride is known; it may not fit other strides.
     if len(strides) != rank or "1" in strides[:-1]:
         raise LibraryError(
             f"the layout `{layout}` is not one that operands can be copied into",
@@ -219,11 +219,11 @@ class Gemm(Prototype):
 
 
 def gemm(symbol: str, element: str, *, integer_bits: Literal[32, 64] = 32) -> Gemm:
-    """The `cblas_sgemm` or `cblas_dgemm` of a library, to be registered for "linalg.matmul".
+    """Return the `cblas_sgemm` or `cblas_dgemm` of a library, to register for "linalg.matmul".
 
     It is called for every product of two matrices, transposed or not, that is summed in the type of
-    its elements. A matrix with a stride of 1 along one axis is read and written where it lies; any
-    other is copied.
+    its elements. A matrix with a stride of 1 along one axis is read and written in place; any other
+    is copied.
 
     Args:
         symbol: the function's name in the library.
@@ -245,10 +245,10 @@ def gemm(symbol: str, element: str, *, integer_bits: Literal[32, 64] = 32) -> Ge
 def library_names(
     base: str, inputs: Sequence[OperandType], outputs: Sequence[OperandType]
 ) -> tuple[str, ...]:
-    """The names for an op, the most particular first; `base` itself is the last.
+    """Return the names for an op, the most particular first; `base` itself is the last.
 
     Args:
-        base: what the op asks for: its `library_call`, or `linalg_` and its name.
+        base: the name that the op asks for: its `library_call`, or `linalg_` and its name.
         inputs, outputs: its operands. The document's names have the inputs, upstream's have all.
     """
     names = [

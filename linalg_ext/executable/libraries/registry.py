@@ -33,21 +33,21 @@ from linalg_ext.runtime import libraries
 from linalg_ext.runtime.libraries import address_in, file_of_address, load_libraries
 
 Op: TypeAlias = str | StructuredOp
-Given: TypeAlias = str | Prototype
-Many: TypeAlias = Given | Sequence[Given]
-Functions: TypeAlias = Mapping[Any, Many]
-"""By `Op`, which types cannot say: a mapping of the names, or of the very ops, is one as well."""
+FunctionText: TypeAlias = str | Prototype
+FunctionTexts: TypeAlias = FunctionText | Sequence[FunctionText]
+Functions: TypeAlias = Mapping[Any, FunctionTexts]
+"""Functions by `Op`; as the key type, `Op` would exclude mappings of names or of ops alone."""
 Key: TypeAlias = str | OpDefinition
 
 
 def read_table(functions: Functions) -> dict[Key, tuple[Prototype, ...]]:
-    """Return the functions for each name that ops may ask for, and for what each op computes."""
+    """Return the functions by the names that ops may ask for, or by the definitions of ops."""
     if not isinstance(functions, Mapping) or not functions:
         raise LibraryError(
             f"{functions!r} names no functions",
             expected='a dict of them: {"add": "add(memref<?xf32>, memref<?xf32>)"}',
         )
-    table = {_key(op): _functions(op, given) for op, given in functions.items()}
+    table = {_key(op): _functions(op, value) for op, value in functions.items()}
     _check_symbols([function for prototypes in table.values() for function in prototypes])
     return table
 
@@ -84,8 +84,8 @@ def op_named(key: str, functions: Sequence[Prototype]) -> OpDefinition | None:
     return definition if fits else None
 
 
-def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
-    items = given if isinstance(given, list | tuple) else [given]
+def _functions(op: Op, value: FunctionTexts) -> tuple[Prototype, ...]:
+    items = value if isinstance(value, list | tuple) else [value]
     functions = tuple(_function(op, item) for item in items)
     if not functions:
         raise LibraryError(
@@ -94,11 +94,11 @@ def _functions(op: Op, given: Many) -> tuple[Prototype, ...]:
     return functions
 
 
-def _function(op: Op, given: object) -> Prototype:
-    function = Prototype.parse(given) if isinstance(given, str) else given
+def _function(op: Op, item: object) -> Prototype:
+    function = Prototype.parse(item) if isinstance(item, str) else item
     if not isinstance(function, Prototype):
         raise LibraryError(
-            f"{given!r} is no function for {_shown(op)}",
+            f"{item!r} is no function for {_shown(op)}",
             expected="a name and what it takes: `add(memref<?x?xf32>, memref<?x?xf32>)`",
         )
     definition = _key(op)
@@ -134,7 +134,7 @@ def _shown(op: Op) -> str:
 
 
 SYMBOL = "lx.library."
-"""Begins the name by which compiled code knows a native function."""
+"""The prefix of the name by which compiled code knows a native function."""
 
 _INTERFACE = "_mlir_ciface_"
 """Put by upstream before the name of a function that takes pointers to descriptors."""
@@ -160,10 +160,10 @@ class Library:
 
     Attributes:
         name: its name.
-        file: of its code; empty where that cannot be told.
-        fingerprint: tells it from others in the keys of caches that outlive the process: a hash of
-            the file's path, size and age, and of the functions.
-        addresses: where its functions are, by the names by which object code knows them.
+        file: of its code; empty if unknown.
+        fingerprint: its part in the keys of caches that outlive the process: a hash of the file's
+            path, size and age, and of the functions.
+        addresses: of its functions, by the names by which object code knows them.
         calls: the functions for ops that name one, by that name.
         ops: the functions for ops that compute something, by its definition.
         named: the keys of `calls` that are names of ops of `lx.ops`, by their definitions.
@@ -183,7 +183,7 @@ class Library:
             for function in addresses
         }
         self.addresses: Mapping[str, int] = {
-            natives[prototype].linked_name: at for prototype, at in addresses.items()
+            natives[prototype].linked_name: address for prototype, address in addresses.items()
         }
         table = {
             key: tuple(natives[prototype] for prototype in group) for key, group in read.items()
@@ -199,7 +199,7 @@ class Library:
         )
 
     def declared(self, name: str) -> tuple[NativeFunction, ...]:
-        """Its functions of a name that a module declares: as ops know them, or as it does."""
+        """Return its functions of a name that a module declares: a key, or a symbol."""
         natives = (
             native for group in (*self.calls.values(), *self.ops.values()) for native in group
         )
@@ -208,11 +208,11 @@ class Library:
 
     @property
     def is_closed(self) -> bool:
-        """Return whether new code does without it."""
+        """Return whether new code does not call it."""
         return self not in libraries.in_force()
 
     def close(self) -> None:
-        """Let new code do without it. What is compiled already keeps calling it."""
+        """Keep new code from calling it. Compiled code still does."""
         libraries.withdraw(self)
 
     def __enter__(self) -> Library:
@@ -249,14 +249,14 @@ class Library:
         for function in functions:
             names = [function.symbol]
             if not isinstance(function, Gemm):
-                # What upstream calls. Beside it the plain name is a function of another kind.
+                # Upstream calls this name. The plain one beside it has another calling convention.
                 names.insert(0, _INTERFACE + function.symbol)
             address = next(filter(None, (address_in(self._handle, name) for name in names)), None)
             if address is None:
                 raise UnresolvedSymbolError(
                     f"the library `{self.name}` has no function `{function.symbol}`",
                     where=str(self._handle._name or "this process"),
-                    expected=" or ".join(f"`{one}`" for one in names) + " among what it exports",
+                    expected=" or ".join(f"`{name}`" for name in names) + " among what it exports",
                     hint='look with `nm -D`; in C++ declare it extern "C"',
                 )
             addresses[function] = address
@@ -264,7 +264,7 @@ class Library:
 
 
 def in_force() -> tuple[Library, ...]:
-    """The libraries that new code calls, the latest first."""
+    """Return the libraries that new code calls, the latest first."""
     return tuple(
         registered for registered in libraries.in_force() if isinstance(registered, Library)
     )
@@ -277,26 +277,26 @@ def library(
 ) -> Library:
     """Register native functions in the place of ops.
 
-    An op that says `library_call = "f"` calls the function of the key "f", or that of `f` with its
-    types behind it, `f_sxsxf32_sxsxf32`; where no library has one, the op runs as ever. Where no op
-    of a module says "f" and `lx.ops` has an op of that name, `linalg.f` is meant. An op
-    that computes what a key of `lx.ops` says, by whatever name, calls that one's where it takes the
-    types at hand. Where several libraries have a function, the latest is called. Nothing is fused
-    into such an op. `kernel.explain()` tells which ops became calls. It holds for the whole
-    process, until `close()` or the end of a `with` block; other processes, those of `isolated=True`
-    among them, have libraries of their own.
+    An op with `library_call = "f"` calls the function of the key "f", or that of `f` with its types
+    behind it, `f_sxsxf32_sxsxf32`; without either in any library, the op is compiled as ever. If no
+    op of a module asks for "f" and `lx.ops` has an op of that name, the key stands for `linalg.f`.
+    An op that computes the same as an op among the keys, by whatever name, calls the function of
+    that key if it takes the op's types. Of several libraries with a function, the latest is called.
+    Nothing is fused into such an op. `kernel.explain()` names the ops that became calls. The
+    library is registered for the whole process, until `close()` or the end of a `with` block; other
+    processes, those of `isolated=True` among them, have libraries of their own.
 
     Args:
         name: of the library, for people and for code: letters, digits, `_`.
-        where: the file, or what `ctypes.CDLL` made of it.
-        functions: for each op its function, or several for several types: the symbol and what it
-            takes, as MLIR writes it, `add(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)`; the
-            module `prototype` says how that is passed. Keys are what `library_call` says, an op
-            such as `lx.ops.matmul`, or its name, "linalg.matmul". The function writes its outputs
-            alone, and may be called by several threads at once.
+        where: the file, or a `ctypes.CDLL`.
+        functions: for each op its function, or several for several types: the symbol and the types
+            as MLIR writes them, `add(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)`; the
+            module `prototype` has the calling convention. A key is the value of a `library_call`,
+            an op such as `lx.ops.matmul`, or its name, "linalg.matmul". The function writes its
+            outputs alone, and may be called by several threads at once.
 
     Raises:
-        UnresolvedSymbolError: the file or a function in it is not to be found.
+        UnresolvedSymbolError: the file, or a function in it, is not found.
         LibraryError: the name is taken, or a key or a function cannot be understood.
     """
     registered = Library(name, where, functions)
@@ -332,7 +332,7 @@ def _fingerprint(name: str, file: str, functions: Mapping[Key, tuple[Prototype, 
         status = os.stat(file)
         parts += [str(status.st_size), str(status.st_mtime_ns)]
     else:
-        parts.append(str(os.getpid()))  # of this process alone, for all that can be told
+        parts.append(str(os.getpid()))  # the code may be of this process alone
     parts += [f"{key}: {prototypes}" for key, prototypes in functions.items()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
@@ -346,12 +346,12 @@ def openblas(name: str = "openblas") -> Library:
         with lx.libraries.openblas():
             c = lx.ops.matmul(a, b)
 
-    It is that of the packages scipy-openblas64 or scipy-openblas32, where one is installed, else
-    the one inside NumPy's wheel. It works with its own threads, whatever `lx.threads` says: see
+    It is that of the packages scipy-openblas64 or scipy-openblas32, if one is installed, else the
+    one inside NumPy's wheel. It has its own threads, independent of `lx.threads`: see
     OPENBLAS_NUM_THREADS.
 
     Raises:
-        LibraryError: there is none, or the name is taken.
+        LibraryError: OpenBLAS is not found, or the name is taken.
     """
     for path in _files():
         functions = _products(path)
@@ -378,7 +378,7 @@ def _files() -> Iterator[Path]:
 
 
 def _products(path: Path) -> list[Gemm]:
-    """The matrix products of a file of OpenBLAS; none where it is no such file."""
+    """Return the matrix products of a file of OpenBLAS; none if it is another file."""
     try:
         handle = ctypes.CDLL(str(path))
     except OSError:

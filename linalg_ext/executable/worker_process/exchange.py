@@ -1,11 +1,11 @@
 """Plain data between a process and its worker processes: arrays, errors, limits, cache entries.
 
-Arrays lie in memory that two processes share: a file without a name. An array keeps its strides:
-what a view of a larger array looks like, its copy looks like too.
+Arrays lie in memory that two processes share: a file without a name. A copy of an array keeps its
+strides, even those of a view of a larger array.
 
-A worker process reads and writes no cache. It hands over what it would keep, and its parent puts
-all that belongs to one kernel into one entry. The files of the entry have other names than those of
-kernels: code that a worker process made runs in worker processes only.
+A worker process reads and writes no cache. It sends its entries to its parent, which puts all
+entries of a kernel into one. The files of that entry have other names than those of kernels: code
+that a worker process made runs in worker processes only.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ Array = np.ndarray[Any, Any]
 Plain = Any
 """A value that JSON can represent."""
 
-_ALIGNED = 64
+_ALIGNMENT = 64
 
 
 class SharedBlock:
-    """Memory that a file descriptor stands for.
+    """Memory behind a file descriptor.
 
     Attributes:
-        descriptor: to be handed to the other process, and closed here.
+        descriptor: it is sent to the other process, and closed in this one.
     """
 
     def __init__(self, descriptor: int) -> None:
         """Map all of a file, which from now on keeps its size in all processes."""
         self.descriptor = descriptor
         if hasattr(fcntl, "F_ADD_SEALS"):
-            # Without them the other process could take away memory that this one reads.
+            # Without seals the other process could take away memory that this one reads.
             fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
         self._memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
 
@@ -67,12 +67,12 @@ class SharedBlock:
         return array
 
     def close(self) -> None:
-        """Close the file; what is mapped stays as long as an array needs it."""
+        """Close the file; the mapping lives as long as its arrays."""
         os.close(self.descriptor)
 
 
-def taken(value: Any, name: str) -> Any:
-    """An argument as `share` takes it, arrays without a copy; an ArgumentError for all else."""
+def as_shareable(value: Any, name: str) -> Any:
+    """Return an argument as `share` takes it, arrays without a copy; or raise an ArgumentError."""
     if isinstance(value, list | tuple) or is_python_number(value):
         return value
     if isinstance(value, np.generic):
@@ -87,7 +87,7 @@ def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
     """Copy values into a new block: arrays, NumPy's scalars, Python's numbers and lists of them.
 
     Returns:
-        The block, and for each value what `received` makes of it again.
+        The block, and for each value the data from which `received` rebuilds it.
 
     Raises:
         ArgumentError, DTypeError: a value is none of these.
@@ -109,7 +109,7 @@ def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
                 "writable": bool(array.flags.writeable),
             }
             arrays.append((described, array))
-            size = -(-(size + high - low) // _ALIGNED) * _ALIGNED
+            size = -(-(size + high - low) // _ALIGNMENT) * _ALIGNMENT
         plain.append(described)
     block = SharedBlock(_file(max(size, 1)))
     for described, array in arrays:
@@ -118,7 +118,7 @@ def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
 
 
 def received(block: SharedBlock, plain: Sequence[Plain]) -> list[Any]:
-    """The values that `share` was given; arrays lie in the block."""
+    """Return the values that `share` sent; arrays lie in the block."""
     values: list[Any] = []
     for data in plain:
         if data["kind"] == "number":
@@ -127,11 +127,11 @@ def received(block: SharedBlock, plain: Sequence[Plain]) -> list[Any]:
             values.append(complex(*data["value"]))
         else:
             array = block.array(data)
-            values.append(_MADE_OF[data["kind"]](array))
+            values.append(_REBUILD[data["kind"]](array))
     return values
 
 
-_MADE_OF: dict[str, Callable[[Array], Any]] = {
+_REBUILD: dict[str, Callable[[Array], Any]] = {
     "array": lambda array: array,
     "scalar": lambda array: array[()],
     "list": lambda array: array.tolist(),
@@ -181,7 +181,7 @@ def _extent(array: Array) -> tuple[int, int]:
 
 
 def _dtype_text(dtype: DType) -> str:
-    # Those that were added to NumPy have no text of the array protocol's.
+    # Dtypes of other packages have no text in the array protocol.
     return dtype.name if dtype.isbuiltin == 2 else dtype.str
 
 
@@ -203,7 +203,7 @@ def _file(size: int) -> int:
 
 
 def error_data(error: BaseException) -> dict[str, Any]:
-    """An error as JSON can hold it."""
+    """Return an error as JSON."""
     if not isinstance(error, LinalgExtError):
         trace = "".join(traceback.format_exception(error)).splitlines()
         return {"class": None, "what": f"{type(error).__name__}: {error}", "notes": trace}
@@ -218,12 +218,12 @@ def error_data(error: BaseException) -> dict[str, Any]:
 
 
 def error_of(data: dict[str, Any]) -> LinalgExtError:
-    """The error again, of its own class."""
+    """Rebuild an error, of its own class."""
     kind = getattr(errors, data["class"] or "", None)
     if not (isinstance(kind, type) and issubclass(kind, LinalgExtError)):
         return CrashError(f"a worker process failed with {data['what']}", notes=data["notes"])
     if issubclass(kind, errors.RecognitionError):
-        kind = IRError  # what else it carries does not travel
+        kind = IRError  # its further attributes are not sent
     more = {"diagnostics" if issubclass(kind, IRError) else "notes": data["notes"]}
     return kind(
         data["what"],
@@ -235,11 +235,11 @@ def error_of(data: dict[str, Any]) -> LinalgExtError:
 
 
 _CONTENTS = "apart"
-"""The file with all that was handed over."""
+"""The file with the entries of a worker process."""
 
 
 def entries_data(entries: Sequence[tuple[Entry, str]]) -> tuple[list[dict[str, Any]], bytes]:
-    """Entries and their names as JSON and one block of bytes."""
+    """Return entries and their names as JSON and one block of bytes."""
     described = [
         {
             "key": entry.key,
@@ -256,7 +256,7 @@ def entries_of(described: Any, contents: bytes) -> list[tuple[Entry, str]]:
     """Return the entries that `entries_data` wrote.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is nothing of the kind.
+        ValueError, KeyError, TypeError, AttributeError: the data has another form.
     """
     entries, start = [], 0
     for data in described:
@@ -271,7 +271,7 @@ def entries_of(described: Any, contents: bytes) -> list[tuple[Entry, str]]:
 
 
 def kept_entries(key: str | None) -> list[tuple[Entry, str]]:
-    """Return the entries kept of the kernel of a key; none where they are of no use."""
+    """Return the entries kept for the kernel of a key; none if absent or damaged."""
     entry = kernel_cache.read(key)
     try:
         return [] if entry is None else entries_of(entry.record["kept"], entry.files[_CONTENTS])
@@ -280,7 +280,7 @@ def kept_entries(key: str | None) -> list[tuple[Entry, str]]:
 
 
 def keep_entries(key: str | None, entries: Sequence[tuple[Entry, str]]) -> None:
-    """Keep all that belongs to the kernel of a key, in the place of what is kept of it."""
+    """Keep all entries of the kernel of a key, in the place of earlier ones."""
     described, contents = entries_data(entries)
     kernel_cache.replace(
         key, f"{entries[0][1]}, isolated", {"kept": described}, {_CONTENTS: contents}
@@ -293,11 +293,11 @@ class Limits:
 
     Attributes:
         seconds: of the clock, for one compilation and for each call.
-        memory: in bytes: of data, beyond what the process has when it begins.
-        stack: in bytes, of the thread that compiles and runs.
+        memory: bytes of data, beyond those of the process when it begins.
+        stack: bytes of the stack of the thread that compiles and runs.
 
     Raises:
-        ArgumentError: one of them is no bound.
+        ArgumentError: a bound is no positive number, or too small or large.
     """
 
     seconds: float = 60.0
@@ -317,7 +317,7 @@ class Limits:
             raise ArgumentError(f"stack is {self.stack} bytes", expected=f"at least {_LEAST_STACK}")
 
     def named(self, error: LinalgExtError) -> LinalgExtError:
-        """Add the bound on memory to an error of the process, where memory was short; return it."""
+        """Add the bound on memory to an error of the process for want of memory; return it."""
         notes = error.diagnostics if isinstance(error, IRError) else error.notes
         if _OF_MEMORY.search("\n".join([error.what, *map(str, notes)])):
             limit = int(self.memory)
@@ -333,14 +333,14 @@ _OF_MEMORY = re.compile(r"bad_alloc|MemoryError|[Oo]ut of memory|no memory|alloc
 """Messages of a failed allocation; SIGKILL is among them, as the system ends a process by it."""
 
 _MOST = {"seconds": 10**9, "memory": 1 << 60, "stack": 1 << 60}
-"""More than these, and the system does not understand them."""
+"""The largest bounds that the system accepts."""
 
 _LEAST_STACK = 256 << 10
-"""Less than this, and Python itself does not run."""
+"""The least stack on which Python itself runs."""
 
 
 def apply_limits(limits: Limits) -> None:
-    """Bound this process from now on. There is no way back."""
+    """Bound this process for the rest of its life."""
     lower_limit(resource.RLIMIT_CORE, 0)
     lower_limit(resource.RLIMIT_STACK, int(limits.stack))
     lower_limit(resource.RLIMIT_DATA, _data() + int(limits.memory))

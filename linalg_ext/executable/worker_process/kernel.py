@@ -30,16 +30,16 @@ from linalg_ext.executable.arguments import (
     split_out,
 )
 from linalg_ext.executable.explanation import CompileTimes, Explanation, stage_of
-from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
+from linalg_ext.executable.foreign_arrays import call_on_foreign_arrays, has_foreign_arrays
 from linalg_ext.executable.kernel_data import explanation_of, signature_of
 from linalg_ext.executable.signature import ArrayType, Signature
 from linalg_ext.executable.worker_process import exchange
 from linalg_ext.executable.worker_process.exchange import (
     Limits,
     SharedBlock,
+    as_shareable,
     received,
     share,
-    taken,
 )
 from linalg_ext.runtime import helper_process, kernel_cache, processes
 from linalg_ext.runtime.dtypes import dtype_named
@@ -56,8 +56,8 @@ _COPIED = 1 << 20
 class IsolatedKernel:
     """An entry of a module, compiled and run in a worker process.
 
-    It is called as a `Kernel` is. What kills the process, or takes longer or more than the limits
-    allow, is a `CrashError` here; the next call starts another process.
+    It is called as a `Kernel` is. A call that kills the process, or exceeds the limits, is a
+    `CrashError` here; the next call starts another process.
     """
 
     signature: Signature
@@ -76,13 +76,13 @@ class IsolatedKernel:
         self._filename = filename
         self._options = dict(options)
         self._target = override()
-        # Its process may outlive the kernel by a moment.
-        self._own = Helper()
-        weakref.finalize(self, self._own.forget)
-        self._told: dict[str, Any] = {}
+        # The process may outlive the kernel by a moment.
+        self._process = Helper()
+        weakref.finalize(self, self._process.forget)
+        self._answers: dict[str, Any] = {}
         self._key: str | None = None
-        self._kept: list[tuple[Entry, str]] = []
-        with self._own.lock:
+        self._entries: list[tuple[Entry, str]] = []
+        with self._process.lock:
             about = self._compiled()
         self.signature = signature_of(about["signature"])
         self._times: dict[str, float] = about["times"]
@@ -97,10 +97,10 @@ class IsolatedKernel:
 
     @property
     def stages(self) -> Mapping[str, str]:
-        """The module at each point of the way down, as text, by the name of the stage."""
-        if "stages" not in self._told:
-            self._told["stages"] = self._request({"do": "stages"})["stages"]
-        return MappingProxyType(self._told["stages"])
+        """The module at each stage of the lowering, as text, by the name of the stage."""
+        if "stages" not in self._answers:
+            self._answers["stages"] = self._request({"do": "stages"})["stages"]
+        return MappingProxyType(self._answers["stages"])
 
     @property
     def times(self) -> Mapping[str, float]:
@@ -139,23 +139,23 @@ class IsolatedKernel:
     ) -> Any:
         """Run the entry in its process, on copies of the arguments in memory that it shares.
 
-        What the entry writes to its arguments is copied back when it came to its end.
+        Arguments that the entry writes are copied back at its end.
 
         Args:
             *args: arrays and numbers, as for a `Kernel`, of other libraries too.
-            out: what the result is copied to: an array, or a tuple with one, or None, for each.
-            threads: how many may work on this call.
+            out: the destination of the result: an array, or a tuple with one, or None, for each.
+            threads: the number of threads that may work on this call.
 
         Raises:
-            ArgumentError: of the kind that tells what is wrong, as a `Kernel` raises.
+            ArgumentError: an argument does not fit, as for a `Kernel`.
             ExecutionError: an assertion of the module failed.
             CrashError: the process died, or took longer than the limits allow.
         """
         if unknown:
             refuse_keywords(self.signature, unknown)
-        if has_guests(args, out):
-            return call_with_guests(self, args, self._name, out, threads)
-        values = [taken(value, self._name(number)) for number, value in enumerate(args)]
+        if has_foreign_arrays(args, out):
+            return call_on_foreign_arrays(self, args, self._name, out, threads)
+        values = [as_shareable(value, self._name(number)) for number, value in enumerate(args)]
         # In the other process each argument has memory of its own.
         check_aliasing(self._written, values)
         outs = [None] * len(self._slots) if out is None else split_out(out, self._slots, values)
@@ -163,7 +163,7 @@ class IsolatedKernel:
             threads = current_threads()
         block, plain = share(values)
         try:
-            with self._own.lock:
+            with self._process.lock:
                 request = {"do": "call", "arguments": plain, "threads": threads}
                 child = self._started()
                 _, results = self._ask(child, request, block)
@@ -177,7 +177,7 @@ class IsolatedKernel:
         for slot, array in zip(self._slots, outs, strict=True):
             result = results[slot.position]
             if array is None:
-                results[slot.position] = _kept(result)
+                results[slot.position] = _own_copy(result)
             else:
                 slot.check_shape(array, np.shape(result))
                 results[slot.position] = slot.finish(np.asarray(result), array)
@@ -186,13 +186,13 @@ class IsolatedKernel:
         return tuple(results) if results else None
 
     def times_of_calls(self, *args: Any, threads: int = 1, seconds: float) -> list[float]:
-        """The seconds of each call within some seconds in its process, on copied arguments."""
-        values = [taken(value, self._name(number)) for number, value in enumerate(args)]
+        """Measure calls in its process for some seconds, on copied arguments; see `Kernel`'s."""
+        values = [as_shareable(value, self._name(number)) for number, value in enumerate(args)]
         check_aliasing(self._written, values)
         block, plain = share(values)
         request = {"do": "measure", "arguments": plain, "threads": threads, "for": seconds}
         try:
-            with self._own.lock:
+            with self._process.lock:
                 answer, _ = self._ask(self._started(), request, block)
         finally:
             block.close()
@@ -200,35 +200,35 @@ class IsolatedKernel:
 
     def close(self) -> None:
         """End the process; the next call starts another."""
-        self._own.stop()
+        self._process.stop()
 
     def __repr__(self) -> str:
-        if "text" not in self._told:
-            self._told["text"] = self._request({"do": "text"})["text"]
+        if "text" not in self._answers:
+            self._answers["text"] = self._request({"do": "text"})["text"]
         seconds, memory = self.limits.seconds, int(self.limits.memory) >> 20
-        return f"{self._told['text']}\nisolated  within {seconds:g} s and {memory} MiB a call"
+        return f"{self._answers['text']}\nisolated  within {seconds:g} s and {memory} MiB a call"
 
     def __reduce__(self) -> NoReturn:
         refuse_pickling("an isolated kernel", "send the module's text, and compile it there")
 
     def _compiled(self) -> dict[str, Any]:
-        """Start a process with the kernel in it, compiled or as it is kept; what it tells of it."""
+        """Start a process with the kernel, compiled or kept; returns its description of it."""
         self._key = self._key_now()
-        self._kept = exchange.kept_entries(self._key)
-        if self._kept:
-            described, contents = exchange.entries_data(self._kept)
+        self._entries = exchange.kept_entries(self._key)
+        if self._entries:
+            described, contents = exchange.entries_data(self._entries)
             about = self._begin({"do": "load", "kept": described}, contents)
             if "signature" in about:
                 return about
-        self._kept = []
+        self._entries = []
         payload = self._source
         if isinstance(payload, str):
-            # What UTF-8 cannot express is refused there, as it is here.
+            # The other process refuses surrogates, as this one does.
             payload = payload.encode(errors="surrogatepass")
         return self._begin({"do": "compile"}, payload)
 
     def _key_now(self) -> str | None:
-        """The key that the kernel is kept under; None where it is not kept."""
+        """Return the key that the kernel is kept under; None if it is not kept."""
         stamps = [kernel_cache.file_stamp(library) for library in self._options["libraries"]]
         if None in stamps:
             return None
@@ -237,12 +237,12 @@ class IsolatedKernel:
             "isolated", self._source, self._filename, options, stamps, sorted(imports())
         )
 
-    def _begin(self, told: Mapping[str, Any], payload: bytes) -> dict[str, Any]:
-        """Start a process, and have it make the kernel; what it tells."""
-        self._own.end()
-        child, _ = self._own.living(lambda: processes.fork(compiles=told["do"] == "compile"))
+    def _begin(self, task: Mapping[str, Any], payload: bytes) -> dict[str, Any]:
+        """Start a process that compiles or loads the kernel; returns its answer."""
+        self._process.end()
+        child, _ = self._process.living(lambda: processes.fork(compiles=task["do"] == "compile"))
         request = {
-            **told,
+            **task,
             "imports": imports(),
             "folder": os.getcwd(),
             "path": [os.path.abspath(path) for path in sys.path],
@@ -255,21 +255,21 @@ class IsolatedKernel:
         try:
             return self._ask(child, request, payload=payload)[0]
         except BaseException:
-            self._own.end()
+            self._process.end()
             raise
 
     def _started(self) -> Child:
-        """The process, with the module compiled in it."""
-        child = self._own.child
+        """Return the process with the compiled module, started if need be."""
+        child = self._process.child
         if child is None or not child.is_there():
             self._compiled()
-            child = self._own.child
+            child = self._process.child
         if child is None:
             raise AssertionError("the started worker process is gone")
         return child
 
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
-        with self._own.lock:
+        with self._process.lock:
             return self._ask(self._started(), request)[0]
 
     def _ask(
@@ -280,34 +280,34 @@ class IsolatedKernel:
         *,
         payload: bytes = b"",
     ) -> tuple[dict[str, Any], list[Any]]:
-        """Send a request and wait for the answer, and for the results that come with it."""
+        """Send a request, and return the answer with its results."""
         seconds = self.limits.seconds
-        what = "the kernel" if block is not None else "the compilation"
+        work = "the kernel" if block is not None else "the compilation"
 
         late = CrashError(
-            f"{what} did not come to an end within {seconds:g} s",
+            f"{work} did not come to an end within {seconds:g} s",
             hint="the worker process is ended; allow more with Limits(seconds=...)",
         )
         try:
-            with self._own.asking(child, seconds, what, "in a worker process", late):
+            with self._process.asking(child, seconds, work, "in a worker process", late):
                 helper_process.send(child.channel, {**request, "seconds": seconds}, payload)
                 if block is not None:
                     socket.send_fds(child.channel, [b"."], [block.descriptor])
                 answer, contents = helper_process.receive(child.channel)
-                fresh = exchange.entries_of(answer["kept"], contents)
+                new_entries = exchange.entries_of(answer["kept"], contents)
                 error = exchange.error_of(answer["error"]) if "error" in answer else None
                 results = self._received(child, answer) if "results" in answer else []
         except CrashError as death:
             raise self.limits.named(death) from None
         except _NONSENSE as fault:
             raise CrashError(
-                f"{what} left its worker process with an answer that cannot be read",
+                f"{work} left its worker process with an answer that cannot be read",
                 where=f"{type(fault).__name__}: {fault}",
                 hint="the worker process is ended: native code wrote outside of its arrays",
             ) from None
-        if fresh:
-            self._kept += fresh
-            exchange.keep_entries(self._key, self._kept)
+        if new_entries:
+            self._entries += new_entries
+            exchange.keep_entries(self._key, self._entries)
         if error is not None:
             if isinstance(error, ArgumentError | ExecutionError):
                 error.where = caller_location()
@@ -340,11 +340,11 @@ def isolate(
 ) -> IsolatedKernel:
     """Compile a module, as text or bytecode, in a worker process; needs no MLIR in this one.
 
-    `limits` are of the process, `filename` is what diagnostics call the text, the others are those
-    of `compile`.
+    `limits` are of the process, `filename` is the name of the text in diagnostics; all else is as
+    for `compile`.
 
     Raises:
-        CrashError: the compilation died there, or took longer or more than the limits allow.
+        CrashError: the compilation died, or exceeded the limits.
     """
     names = None
     if result_dtypes is not None:
@@ -358,7 +358,7 @@ def isolate(
     return IsolatedKernel(source, more, limits, filename=filename)
 
 
-def _kept(result: Any) -> Any:
-    """A result for the caller: what is small is copied out of its pages."""
+def _own_copy(result: Any) -> Any:
+    """Return a result for the caller; a small array is copied out of the shared pages."""
     small = isinstance(result, np.ndarray) and result.nbytes < _COPIED
     return result.copy() if small else result

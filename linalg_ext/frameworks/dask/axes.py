@@ -25,7 +25,7 @@ class FunctionAxes:
     """The dimensions of a function.
 
     Attributes:
-        arguments, results: for each of them the dimension of each axis; () for what is no tensor.
+        arguments, results: for each of them the dimension of each axis; () if it is no tensor.
         whole: the dimensions that must be whole, and why.
     """
 
@@ -36,7 +36,7 @@ class FunctionAxes:
 
 def axes_of(function: ir.Operation) -> FunctionAxes:
     """Return the dimensions of a `func.func` with one block, of tensors."""
-    return _Reader(function).found()
+    return _Reader(function).axes()
 
 
 class _Reader:
@@ -50,9 +50,9 @@ class _Reader:
         for op in blocks[0].operations:
             self._read(op.operation)
         if len(blocks) > 1:
-            self._keep_all(self._arguments, "the function has branches")
+            self._keep_all_whole(self._arguments, "the function has branches")
 
-    def found(self) -> FunctionAxes:
+    def axes(self) -> FunctionAxes:
         names: dict[Node, str] = {}
 
         def named(values: Sequence[ir.Value]) -> tuple[tuple[str, ...], ...]:
@@ -67,14 +67,14 @@ class _Reader:
         for node, why in self._whole.items():
             if (name := names.get(self._root(node))) is not None:
                 whole.setdefault(name, why)
-        return FunctionAxes(arguments, tuple(map(_each_once, results)), whole)
+        return FunctionAxes(arguments, tuple(map(_distinct, results)), whole)
 
     def _check_repeated(self) -> None:
         """Keep whole a dimension that a tensor has twice: blocks off the diagonal would be lost."""
         for value in list(self._numbers):
             nodes = self._axes(value)
             roots = [self._root(node) for node in nodes]
-            self._keep(
+            self._keep_whole(
                 (r for r in roots if roots.count(r) > 1),
                 "two axes of an array run along the dimension",
             )
@@ -90,18 +90,22 @@ class _Reader:
             node = parent
         return node
 
-    def _tie(self, one: Node, other: Node) -> None:
-        one, other = self._root(one), self._root(other)
-        if one != other:
-            self._parents[other] = one
+    def _tie(self, first: Node, second: Node) -> None:
+        first, second = self._root(first), self._root(second)
+        if first != second:
+            self._parents[second] = first
 
-    def _keep(self, nodes: Iterable[Node], why: str) -> None:
+    def _tie_values(self, first: ir.Value, second: ir.Value) -> None:
+        for first_axis, second_axis in zip(self._axes(first), self._axes(second), strict=True):
+            self._tie(first_axis, second_axis)
+
+    def _keep_whole(self, nodes: Iterable[Node], why: str) -> None:
         for node in nodes:
             self._whole.setdefault(node, why)
 
-    def _keep_all(self, values: Iterable[ir.Value], why: str) -> None:
+    def _keep_all_whole(self, values: Iterable[ir.Value], why: str) -> None:
         for value in values:
-            self._keep(self._axes(value), why)
+            self._keep_whole(self._axes(value), why)
 
     def _read(self, op: ir.Operation) -> None:
         self._check_elements(op)
@@ -113,10 +117,10 @@ class _Reader:
             self._read_elementwise(op)
         else:
             values = [*op.operands, *op.results]
-            self._keep_all(values, f"{op.name} may need all of it")
+            self._keep_all_whole(values, f"{op.name} may need all of it")
 
     def _read_empty(self, op: ir.Operation) -> None:
-        """Leave its axes tied to nothing: they are new."""
+        """Tie no axes: those of the result are new."""
 
     def _read_return(self, op: ir.Operation) -> None:
         self._returned = list(op.operands)
@@ -126,13 +130,13 @@ class _Reader:
 
         A gather, for example, reads its operand anywhere.
         """
-        for inner in _nested(op):
-            self._keep_all(inner.operands, f"{inner.name} in {op.name} reads it anywhere")
+        for inner in _inner_ops(op):
+            self._keep_all_whole(inner.operands, f"{inner.name} in {op.name} reads it anywhere")
             if inner.name == "linalg.index" and (maps := _maps(op)):
                 dim = AffineDim(f"d{ir.IntegerAttr(inner.attributes['dim']).value}")
                 for value, map in zip(op.operands, maps, strict=False):
                     nodes = zip(self._axes(value), map.results, strict=False)
-                    self._keep(
+                    self._keep_whole(
                         (n for n, i in nodes if i == dim),
                         "an op counts positions along the dimension",
                     )
@@ -140,21 +144,20 @@ class _Reader:
     def _read_dim(self, op: ir.Operation) -> None:
         users = {use.owner.operation.name for use in op.results[0].uses}
         if users - {"tensor.empty"}:
-            self._keep_all([op.operands[0]], "the function computes with the size")
+            self._keep_all_whole([op.operands[0]], "the function computes with the size")
 
     def _read_constant(self, op: ir.Operation) -> None:
         value = op.attributes["value"]
         if not (isinstance(value, ir.DenseElementsAttr) and value.is_splat):
-            self._keep_all(op.results, "the dimension meets an array of constants")
+            self._keep_all_whole(op.results, "the dimension meets an array of constants")
 
     def _read_slice(self, op: ir.Operation) -> None:
-        """A slice of all of an axis ties it; of less, the axis must be whole."""
+        """Tie axes of which the slice has all; keep the others whole."""
         is_insert = op.name == "tensor.insert_slice"
         large = op.operands[1] if is_insert else op.operands[0]
         small = op.operands[0] if is_insert else op.results[0]
         if is_insert:
-            for one, other in zip(self._axes(large), self._axes(op.results[0]), strict=True):
-                self._tie(one, other)
+            self._tie_values(large, op.results[0])
         offsets, sizes, strides = (
             list(ir.DenseI64ArrayAttr(op.attributes[name]))
             for name in ("static_offsets", "static_sizes", "static_strides")
@@ -166,16 +169,17 @@ class _Reader:
             for offset, size, stride, extent in zip(offsets, sizes, strides, shape, strict=True)
         ]
         if len(inner) == len(is_whole):
-            for one, other, all_of_it in zip(self._axes(large), inner, is_whole, strict=True):
-                if all_of_it:
-                    self._tie(one, other)
+            for outer_axis, axis, is_all in zip(self._axes(large), inner, is_whole, strict=True):
+                if is_all:
+                    self._tie(outer_axis, axis)
                 else:
-                    self._keep((one, other), "a part of the dimension is taken, or put in")
+                    reason = "a part of the dimension is taken, or put in"
+                    self._keep_whole((outer_axis, axis), reason)
         else:
-            self._keep_all([large, small], "a part of the dimension is taken, or put in")
+            self._keep_all_whole([large, small], "a part of the dimension is taken, or put in")
 
     def _read_reshape(self, op: ir.Operation) -> None:
-        """Axes of size 1 come and go; others are kept, or must be whole."""
+        """Tie axes that only gain or lose axes of size 1; keep the others whole."""
         is_collapse = op.name == "tensor.collapse_shape"
         wide, narrow = op.operands[0], op.results[0]
         if not is_collapse:
@@ -187,7 +191,7 @@ class _Reader:
             if len(longer) == 1:
                 self._tie(wide_axes[longer[0]], node)
             elif longer:
-                self._keep(
+                self._keep_whole(
                     (node, *(wide_axes[axis] for axis in group)), "the dimension is reshaped"
                 )
 
@@ -204,25 +208,23 @@ class _Reader:
                 if isinstance(index, AffineDim):
                     self._tie(owner.setdefault(index.name, node), node)
                     if not all(index.name in dims for dims in written):
-                        self._keep((node,), f"{op.name} reduces over the dimension")
+                        self._keep_whole((node,), f"{op.name} reduces over the dimension")
         for value, map in zip(values, maps, strict=True):
             for node, index in zip(self._axes(value), map.results, strict=False):
                 if not isinstance(index, AffineDim | AffineConst):
-                    others = [owner[dim] for dim in index.dims if dim in owner]
-                    self._keep((node, *others), f"{op.name} reads the dimension at {index}")
+                    loops = [owner[dim] for dim in index.dims if dim in owner]
+                    self._keep_whole((node, *loops), f"{op.name} reads the dimension at {index}")
         for destination, result in zip(destinations, op.results, strict=False):
-            for one, other in zip(self._axes(destination), self._axes(result), strict=True):
-                self._tie(one, other)
+            self._tie_values(destination, result)
 
     def _read_elementwise(self, op: ir.Operation) -> None:
         values = [value for value in (*op.operands, *op.results) if self._axes(value)]
         shapes = {tuple(ir.ShapedType(value.type).shape) for value in values}
         if len(shapes) > 1:
-            self._keep_all(values, f"{op.name} has operands of several shapes")
+            self._keep_all_whole(values, f"{op.name} has operands of several shapes")
             return
         for value in values[1:]:
-            for one, other in zip(self._axes(values[0]), self._axes(value), strict=True):
-                self._tie(one, other)
+            self._tie_values(values[0], value)
 
 
 _READERS: Mapping[str, Callable[[_Reader, ir.Operation], None]] = {
@@ -237,8 +239,8 @@ _READERS: Mapping[str, Callable[[_Reader, ir.Operation], None]] = {
 }
 
 
-def _each_once(dims: tuple[str, ...]) -> tuple[str, ...]:
-    """The dimensions of a result, those that it has again (they are whole) by other names."""
+def _distinct(dims: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the dimensions of a result, with other names for repeated ones, which are whole."""
     return tuple(
         dim if dim not in dims[:axis] else f"{dim}, axis {axis}" for axis, dim in enumerate(dims)
     )
@@ -248,46 +250,49 @@ def _maps(op: ir.Operation) -> list[Any]:
     return indexing_maps(op) if op.name.startswith("linalg.") else []
 
 
-def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
+def _inner_ops(op: ir.Operation) -> Iterator[ir.Operation]:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
                 yield inner.operation
-                yield from _nested(inner.operation)
+                yield from _inner_ops(inner.operation)
 
 
 def same_but_for_sizes(
-    one: ir.Operation, other: ir.Operation, *, ignore_maps: bool = False
+    left: ir.Operation, right: ir.Operation, *, ignore_maps: bool = False
 ) -> bool:
-    """Return whether two functions do the same, but for how long their tensors are.
+    """Return whether two functions are the same, apart from the sizes of their tensors.
 
-    A size that a function computes with is a number in it: at other sizes it is another.
+    A size that a function computes with is a constant in it, which differs at other sizes.
 
     Args:
         one, other: the functions.
         ignore_maps: whether indexing maps may differ.
     """
     ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES
-    pairs = zip(_nested(one), _nested(other), strict=False)
-    same_length = sum(1 for _ in _nested(one)) == sum(1 for _ in _nested(other))
-    return same_length and all(_is_alike(left, right, ignored) for left, right in pairs)
+    pairs = zip(_inner_ops(left), _inner_ops(right), strict=False)
+    same_length = sum(1 for _ in _inner_ops(left)) == sum(1 for _ in _inner_ops(right))
+    return same_length and all(_is_alike(left_op, right_op, ignored) for left_op, right_op in pairs)
 
 
 _SIZES = frozenset({"static_sizes", "static_output_shape"})
-"""Attributes that state how long a result is, and nothing else."""
+"""Attributes that state the sizes of a result, and nothing else."""
 
 
-def _is_alike(one: ir.Operation, other: ir.Operation, ignored: frozenset[str]) -> bool:
-    mine, its = dict(one.attributes.items()), dict(other.attributes.items())
-    if one.name != other.name or mine.keys() != its.keys():
+def _is_alike(left: ir.Operation, right: ir.Operation, ignored: frozenset[str]) -> bool:
+    left_attributes, right_attributes = (
+        dict(left.attributes.items()),
+        dict(right.attributes.items()),
+    )
+    if left.name != right.name or left_attributes.keys() != right_attributes.keys():
         return False
-    for name, attribute in mine.items():
-        if name in ignored or str(attribute) == str(its[name]):
+    for name, attribute in left_attributes.items():
+        if name in ignored or str(attribute) == str(right_attributes[name]):
             continue
-        splat = [_splat(value) for value in (attribute, its[name])]
+        splat = [_splat(value) for value in (attribute, right_attributes[name])]
         if splat[0] is None or splat[0] != splat[1]:
             return False
-    return len(one.operands) == len(other.operands)
+    return len(left.operands) == len(right.operands)
 
 
 def _splat(attribute: ir.Attribute) -> str | None:

@@ -33,16 +33,16 @@ AnyArray = Any
 
 
 def known_array(value: Any, name: str) -> AnyArray:
-    """Return an operand as a dask array, or as one of NumPy's where it is here already.
+    """Return an operand as a dask array, or as one of NumPy's if it is in memory.
 
     Args:
-        value: what was given.
-        name: what errors call it: `matmul: A`.
+        value: an argument of a call.
+        name: its name in errors: `matmul: A`.
 
     Raises:
         ShapeError: the sizes of its chunks are not known.
-        ArgumentTypeError: a collection of dask's that is no array.
-        ArgumentError: it makes no array, or none of elements that MLIR knows.
+        ArgumentTypeError: it is a collection of dask's other than an array.
+        ArgumentError: it is no array, or has elements of a type that MLIR lacks.
     """
     if not is_dask(value):
         return as_array(value, name)
@@ -69,11 +69,11 @@ def known_array(value: Any, name: str) -> AnyArray:
     return value
 
 
-def refuse_out(name: str, out: Any, what: str = "an operand") -> None:
-    """Raise where there is an `out=`: what dask's graph gives is new."""
+def refuse_out(name: str, out: Any, argument_kind: str = "an operand") -> None:
+    """Raise if there is an `out=`: results of dask's graph are new."""
     if out is not None:
         raise ArgumentError(
-            f"{name}: out= where {what} is a dask array",
+            f"{name}: out= where {argument_kind} is a dask array",
             where=caller_location(),
             hint="leave it out; dask.array.store(result, target) writes it to memory or a file",
         )
@@ -107,13 +107,13 @@ much of an operand.
 
 
 @dataclass(frozen=True)
-class Given:
+class BlockedOperand:
     """An operand.
 
     Attributes:
-        array: dask's, or one that is here already.
+        array: dask's, or one of NumPy's.
         dims: the dimension of each axis.
-        name: what errors call it.
+        name: its name in errors.
     """
 
     array: AnyArray
@@ -127,11 +127,11 @@ class Given:
 
 
 def fitting_chunks(
-    inputs: Sequence[Given], whole: Mapping[str, str], reduced: frozenset[str]
+    inputs: Sequence[BlockedOperand], whole: Mapping[str, str], reduced: frozenset[str]
 ) -> dict[str, Chunks]:
     """Return the chunks of each dimension of the operands.
 
-    Where operands are cut differently, the largest of them decides: cutting at everybody's borders
+    If operands are cut differently, the largest of them decides: cutting at the borders of all
     would make blocks of many shapes, and each shape is a kernel.
 
     Args:
@@ -143,55 +143,61 @@ def fitting_chunks(
         ShapeError: whole dimensions would make a block too large.
     """
     chunks: dict[str, Chunks] = {}
-    # Of equals the first: the order that the user wrote.
-    by_size = sorted(inputs, key=lambda given: (not given.is_chunked, -given.array.nbytes))
-    for given in by_size:
-        own = given.array.chunks if given.is_chunked else _new_chunks(given, chunks)
-        for dim, sizes, size in zip(given.dims, own, given.array.shape, strict=True):
+    # Operands of one size stay in the order that the user wrote.
+    by_size = sorted(inputs, key=lambda operand: (not operand.is_chunked, -operand.array.nbytes))
+    for operand in by_size:
+        own = operand.array.chunks if operand.is_chunked else _new_chunks(operand, chunks)
+        for dim, sizes, size in zip(operand.dims, own, operand.array.shape, strict=True):
             cut = tuple(part for part in sizes if part) or (0,)
             chunks.setdefault(dim, (size,) if dim in whole else cut)
-    for given in inputs:
-        _check_whole(given, chunks, whole)
+    for operand in inputs:
+        _check_whole(operand, chunks, whole)
     return _with_panels(inputs, chunks, reduced - whole.keys())
 
 
-def in_chunks(given: Given, chunks: Mapping[str, Chunks]) -> AnyArray:
+def in_chunks(operand: BlockedOperand, chunks: Mapping[str, Chunks]) -> AnyArray:
     """Return an operand as a dask array with these chunks."""
-    wanted = tuple(chunks[dim] for dim in given.dims)
-    if not given.is_chunked:
-        return da.from_array(given.array, chunks=wanted, asarray=False)
-    return given.array if given.array.chunks == wanted else given.array.rechunk(wanted)
-
-
-def _new_chunks(given: Given, chunks: Mapping[str, Chunks]) -> tuple[Chunks, ...]:
-    """For an array that is here already: as the dask arrays are, else as dask would choose."""
-    wanted = tuple(chunks.get(dim, "auto") for dim in given.dims)
-    found: tuple[Chunks, ...] = da.core.normalize_chunks(
-        wanted, given.array.shape, dtype=given.array.dtype
+    chunks_of_axes = tuple(chunks[dim] for dim in operand.dims)
+    if not operand.is_chunked:
+        return da.from_array(operand.array, chunks=chunks_of_axes, asarray=False)
+    return (
+        operand.array
+        if operand.array.chunks == chunks_of_axes
+        else operand.array.rechunk(chunks_of_axes)
     )
-    return found
 
 
-def _check_whole(given: Given, chunks: Mapping[str, Chunks], whole: Mapping[str, str]) -> None:
+def _new_chunks(operand: BlockedOperand, chunks: Mapping[str, Chunks]) -> tuple[Chunks, ...]:
+    """Return chunks for an array of NumPy's: those of dask arrays, or else dask's choice."""
+    requested = tuple(chunks.get(dim, "auto") for dim in operand.dims)
+    normalized: tuple[Chunks, ...] = da.core.normalize_chunks(
+        requested, operand.array.shape, dtype=operand.array.dtype
+    )
+    return normalized
+
+
+def _check_whole(
+    operand: BlockedOperand, chunks: Mapping[str, Chunks], whole: Mapping[str, str]
+) -> None:
     """Raise where blocks would be merged into one that is too large."""
-    if not given.is_chunked:
+    if not operand.is_chunked:
         return
     merged = [
         axis
-        for axis, (dim, sizes) in enumerate(zip(given.dims, given.array.chunks, strict=True))
+        for axis, (dim, sizes) in enumerate(zip(operand.dims, operand.array.chunks, strict=True))
         if dim in whole and len(sizes) > 1
     ]
-    size = block_bytes(given, chunks)
+    size = block_bytes(operand, chunks)
     limit = parse_bytes(dask.config.get("array.chunk-size", "128MiB"))
     if not merged or size <= limit:
         return
-    reasons = dict.fromkeys(whole[given.dims[axis]] for axis in merged)
-    free = [a for a, dim in enumerate(given.dims) if dim not in whole and max(chunks[dim]) > 1]
+    reasons = dict.fromkeys(whole[operand.dims[axis]] for axis in merged)
+    free = [a for a, dim in enumerate(operand.dims) if dim not in whole and max(chunks[dim]) > 1]
     hint = f"allow it: dask.config.set({{'array.chunk-size': '{-(-size >> 20)}MiB'}})"
     if free:
         hint = f"give it smaller chunks along axis {', '.join(map(str, free))}, or {hint}"
     raise ShapeError(
-        f"{given.name} would be in blocks of {bytes_text(size)}: its axis "
+        f"{operand.name} would be in blocks of {bytes_text(size)}: its axis "
         f"{', '.join(map(str, merged))} must be in one chunk",
         where=caller_location(),
         expected=f"blocks of {bytes_text(limit)} at most, dask's array.chunk-size",
@@ -200,20 +206,20 @@ def _check_whole(given: Given, chunks: Mapping[str, Chunks], whole: Mapping[str,
     )
 
 
-def block_bytes(given: Given, chunks: Mapping[str, Chunks]) -> int:
+def block_bytes(operand: BlockedOperand, chunks: Mapping[str, Chunks]) -> int:
     """Return the size of the largest block of an operand, in bytes."""
-    elements = math.prod(max(chunks[dim]) for dim in dict.fromkeys(given.dims))
-    return int(elements * given.array.dtype.itemsize)
+    elements = math.prod(max(chunks[dim]) for dim in dict.fromkeys(operand.dims))
+    return int(elements * operand.array.dtype.itemsize)
 
 
 def _with_panels(
-    inputs: Sequence[Given], chunks: dict[str, Chunks], reduced: frozenset[str]
+    inputs: Sequence[BlockedOperand], chunks: dict[str, Chunks], reduced: frozenset[str]
 ) -> dict[str, Chunks]:
-    """Neighbours merged along reduced dimensions, where each block is read by many tasks."""
+    """Merge neighbours along reduced dimensions if each block is read by many tasks."""
     dims = frozenset(chunks)
 
-    def is_reused(given: Given) -> bool:
-        return any(len(chunks[dim]) > 1 for dim in dims - set(given.dims))
+    def is_reused(operand: BlockedOperand) -> bool:
+        return any(len(chunks[dim]) > 1 for dim in dims - set(operand.dims))
 
     if not all(map(is_reused, inputs)):
         return chunks
@@ -223,7 +229,7 @@ def _with_panels(
             return chunks
         longest = max(cut, key=lambda dim: len(chunks[dim]))
         merged = {**chunks, longest: tuple(_in_pairs(chunks[longest]))}
-        if any(block_bytes(given, merged) > PANEL_BYTES for given in inputs):
+        if any(block_bytes(operand, merged) > PANEL_BYTES for operand in inputs):
             return chunks
         chunks = merged
 
@@ -234,15 +240,15 @@ def _in_pairs(sizes: Chunks) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BlockedResult:
     """A result.
 
     Attributes:
         dims: the dimension of each axis, each once.
         shape: its shape.
         dtype: its dtype.
-        combine: the function by which dimensions that it lacks are reduced over; None for none.
-        init: what is combined with it at last.
+        combine: the function that reduces over dimensions that it lacks; None if there are none.
+        init: an array that is combined with it in the end.
     """
 
     dims: tuple[str, ...]
@@ -252,19 +258,19 @@ class Wanted:
     init: AnyArray | None = None
 
 
-def in_blocks(
+def apply_to_blocks(
     function: Callable[..., Any],
     name: str,
-    inputs: Sequence[Given],
-    outputs: Sequence[Wanted],
+    inputs: Sequence[BlockedOperand],
+    outputs: Sequence[BlockedResult],
     whole: Mapping[str, str],
 ) -> tuple[AnyArray, ...]:
-    """Dask arrays of what a function gives for each block; nothing runs.
+    """Return dask arrays of the results of a function on each block; nothing runs.
 
     Args:
-        function: takes a block of each input and gives one result, or a tuple of them; it can be
+        function: takes a block of each input and returns one result, or a tuple of them; it can be
             pickled.
-        name: what the tasks are called.
+        name: the name of the tasks.
         inputs: the operands.
         outputs: the results. A dimension that one lacks is reduced over.
         whole: dimensions that must be in one chunk, and why.
@@ -273,9 +279,9 @@ def in_blocks(
         ShapeError: whole dimensions would make a block too large.
     """
     kept = frozenset.intersection(*(frozenset(output.dims) for output in outputs))
-    reduced = frozenset(dim for given in inputs for dim in given.dims) - kept
+    reduced = frozenset(dim for operand in inputs for dim in operand.dims) - kept
     chunks = fitting_chunks(inputs, whole, reduced)
-    # Sizes that no operand has, as that of the windows' positions, are whole.
+    # Dimensions that no operand has, such as the positions of windows, are whole.
     for output in outputs:
         for dim, size in zip(output.dims, output.shape, strict=True):
             chunks.setdefault(dim, (size,))
@@ -292,7 +298,7 @@ def in_blocks(
 @dataclass(frozen=True)
 class _Grid:
     name: str
-    inputs: tuple[Given, ...]
+    inputs: tuple[BlockedOperand, ...]
     chunks: Mapping[str, Chunks]
 
     @property
@@ -300,22 +306,24 @@ class _Grid:
         """Return the dimensions that are in more than one chunk."""
         return tuple(dim for dim, sizes in self.chunks.items() if len(sizes) > 1)
 
-    def partial(self, output: Wanted) -> tuple[str, ...]:
+    def partial(self, output: BlockedResult) -> tuple[str, ...]:
         """Return the dimensions that a result is in parts along, and has not itself."""
         return tuple(dim for dim in self.cut if dim not in output.dims)
 
-    def blocks(self, function: Callable[..., Any], output: Wanted) -> AnyArray:
-        """The only result: its dimensions, then one of a part each for those reduced over."""
+    def blocks(self, function: Callable[..., Any], output: BlockedResult) -> AnyArray:
+        """Return the only result: its dimensions, then one of a part each for reduced ones."""
         partial = self.partial(output)
-        made = _OnBlocks(function, len(partial))
-        return self._blockwise(made, self.name, (*output.dims, *partial), partial, output.dtype)
+        on_blocks = _OnBlocks(function, len(partial))
+        return self._blockwise(
+            on_blocks, self.name, (*output.dims, *partial), partial, output.dtype
+        )
 
     def packed(self, function: Callable[..., Any]) -> AnyArray:
         """Return all results of each block, as tuples."""
-        made = _OnBlocks(function, 0)
-        return self._blockwise(made, self.name, self.cut, (), np.dtype(object))
+        on_blocks = _OnBlocks(function, 0)
+        return self._blockwise(on_blocks, self.name, self.cut, (), np.dtype(object))
 
-    def part(self, packed: AnyArray, number: int, output: Wanted) -> AnyArray:
+    def part(self, packed: AnyArray, number: int, output: BlockedResult) -> AnyArray:
         """One of the results."""
         partial = self.partial(output)
         return _blockwise(
@@ -328,7 +336,7 @@ class _Grid:
             output.dtype,
         )
 
-    def finished(self, blocks: AnyArray, output: Wanted) -> AnyArray:
+    def finished(self, blocks: AnyArray, output: BlockedResult) -> AnyArray:
         """Return a result, its parts combined."""
         rank = len(output.dims)
         function = output.combine
@@ -338,7 +346,7 @@ class _Grid:
             blocks = combined(blocks, tuple(range(rank, blocks.ndim)), function, self.name)
         if output.init is None:
             return blocks
-        init = in_chunks(Given(output.init, output.dims, "init"), self.chunks)
+        init = in_chunks(BlockedOperand(output.init, output.dims, "init"), self.chunks)
         operands = [(init, output.dims), (blocks, output.dims)]
         name = f"{self.name}-init"
         return _blockwise(Combine(function), name, output.dims, operands, {}, (), output.dtype)
@@ -351,9 +359,9 @@ class _Grid:
         partial: tuple[str, ...],
         dtype: DType,
     ) -> AnyArray:
-        operands = [(in_chunks(given, self.chunks), given.dims) for given in self.inputs]
-        had = {dim for given in self.inputs for dim in given.dims}
-        new = {dim: self.chunks[dim][0] for dim in dims if dim not in had}
+        operands = [(in_chunks(operand, self.chunks), operand.dims) for operand in self.inputs]
+        operand_dims = {dim for operand in self.inputs for dim in operand.dims}
+        new = {dim: self.chunks[dim][0] for dim in dims if dim not in operand_dims}
         return _blockwise(function, name, dims, operands, new, partial, dtype)
 
 
@@ -385,14 +393,14 @@ class _OnBlocks:
 
     Attributes:
         function: of arrays.
-        partial: how many axes of length 1 its result gets, last.
+        partial: the number of axes of length 1 that its result gets, last.
     """
 
     function: Callable[..., Any]
     partial: int
 
     def __call__(self, *blocks: Any) -> Any:
-        # Where a dimension is not in the result, dask gives lists of blocks: here of one each.
+        # Dask gives lists of blocks along dimensions that the result lacks: here of one each.
         arrays = [_only(block) for block in blocks]
         return _with_axes(self.function(*arrays), self.partial)
 
@@ -436,14 +444,14 @@ class Combine:
 
     def __call__(self, *arrays: Array) -> Array:
         """Return the arrays, of one shape and dtype, combined."""
-        first, *others = arrays
-        if not others:
+        first, *rest = arrays
+        if not rest:
             return first
-        # The operands may be another task's too: only what is made here is written to.
-        total = apply_function(self.function, (first, others[0]))
+        # Other tasks may read the operands: only new arrays are written.
+        total = apply_function(self.function, (first, rest[0]))
         in_place = _IN_PLACE.get(self.function.name)
         with np.errstate(all="ignore"):
-            for array in others[1:]:
+            for array in rest[1:]:
                 if in_place is not None and total.ndim:
                     in_place(total, array, out=total)
                 else:
@@ -463,13 +471,13 @@ class _Node:
 
 
 def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
-    """Partial results along some axes, combined into one; the axes are gone.
+    """Combine partial results along some axes, which the result lacks.
 
     Args:
         partial: the results; a block has one along each of the axes.
-        axes: which.
-        function: combines them.
-        name: what the tasks are called.
+        axes: the axes.
+        function: the function that combines them.
+        name: the name of the tasks.
     """
     node = _Node(Combine(function))
     return da.reduction(

@@ -18,9 +18,9 @@ from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.blocks import (
     AnyArray,
     Array,
-    Given,
-    Wanted,
-    in_blocks,
+    BlockedOperand,
+    BlockedResult,
+    apply_to_blocks,
     known_array,
     refuse_out,
     threads_of_blocks,
@@ -41,7 +41,7 @@ def einsum_on_dask(
     """Return an einsum of dask arrays, and arrays beside them; nothing runs.
 
     Args:
-        request: what is asked.
+        request: the subscripts and options.
         operands: the arrays.
         out: refused.
         threads: of the call on each block; 1 by default.
@@ -58,7 +58,7 @@ def einsum_on_dask(
             where=caller_location(),
             hint="tune an einsum of arrays as large as a block: workers of this machine find it",
         )
-    each = threads_of_blocks(threads)
+    threads_of_call = threads_of_blocks(threads)
     arrays = [known_array(value, f"einsum: operand {n}") for n, value in enumerate(operands)]
     shapes = [array.shape for array in arrays]
     contraction = request.subscripts.bind(shapes)
@@ -74,7 +74,7 @@ def einsum_on_dask(
     )
 
     def apply(group: list[_Value], step: Step) -> _Value:
-        return _Value(_contracted(request.kind, dtypes, group, step, each, backend))
+        return _Value(_contracted(request.kind, dtypes, group, step, threads_of_call, backend))
 
     values = [_Value(array, f"einsum: operand {n}") for n, array in enumerate(arrays)]
     labels = with_broadcasts(contraction.inputs, shapes)
@@ -88,7 +88,7 @@ def einsum_on_dask(
 
 @dataclass(frozen=True)
 class _Value:
-    """An operand of the einsum, by its name; or what a step gave, which has none."""
+    """An operand of the einsum, by its name; or the result of a step, without one."""
 
     array: AnyArray
     name: str = ""
@@ -97,7 +97,7 @@ class _Value:
 def _contracted(
     kind: Semiring, dtypes: Dtypes, group: Sequence[_Value], step: Step, threads: int, backend: str
 ) -> AnyArray:
-    # An axis of size 1 that others stretch is one by itself: nothing is cut along it.
+    # An axis of size 1 that is broadcast is a dimension of its own, along which nothing is cut.
     dims = [
         tuple(f"{n}:{axis}" if label == BROADCAST else label for axis, label in enumerate(own))
         for n, own in enumerate(step.inputs)
@@ -110,15 +110,15 @@ def _contracted(
         for value, own in zip(group, dims, strict=True)
         for dim, size in zip(own, value.array.shape, strict=True)
     }
-    given = tuple(bool(value.name) for value in group)
-    on_block = _OnBlock(text, kind, dtypes, given, threads, backend)
+    is_operand = tuple(bool(value.name) for value in group)
+    on_block = _OnBlock(text, kind, dtypes, is_operand, threads, backend)
     inputs = [
-        Given(value.array, own, value.name or "einsum: an intermediate")
+        BlockedOperand(value.array, own, value.name or "einsum: an intermediate")
         for value, own in zip(group, dims, strict=True)
     ]
     shape = tuple(sizes[label] for label in step.output)
-    wanted = Wanted(step.output, shape, dtypes.compute, kind.add)
-    return in_blocks(on_block, "einsum", inputs, [wanted], {})[0]
+    result = BlockedResult(step.output, shape, dtypes.compute, kind.add)
+    return apply_to_blocks(on_block, "einsum", inputs, [result], {})[0]
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,20 @@ class _OnBlock:
     text: str
     kind: Semiring
     dtypes: Dtypes
-    given: tuple[bool, ...]
+    is_operand: tuple[bool, ...]
     threads: int
     backend: str
 
     def __call__(self, *blocks: Array) -> Any:
         compute = self.dtypes.compute
-        said: dict[str, Any] = {"kind": self.kind, "threads": self.threads, "backend": self.backend}
-        if all(self.given) and {block.dtype for block in blocks} == {self.dtypes.operands}:
+        options: dict[str, Any] = {
+            "kind": self.kind,
+            "threads": self.threads,
+            "backend": self.backend,
+        }
+        if all(self.is_operand) and {block.dtype for block in blocks} == {self.dtypes.operands}:
             if compute == self.dtypes.operands:
-                return einsum(self.text, *blocks, **said)
+                return einsum(self.text, *blocks, **options)
             # Narrow elements can be read as they are.
             return einsum(
                 self.text,
@@ -153,10 +157,10 @@ class _OnBlock:
                 dtype=compute,
                 compute_type=compute,
                 casting="unsafe",
-                **said,
+                **options,
             )
         converted = [
-            self.dtypes.converted(block) if own else block
-            for block, own in zip(blocks, self.given, strict=True)
+            self.dtypes.converted(block) if is_operand else block
+            for block, is_operand in zip(blocks, self.is_operand, strict=True)
         ]
-        return einsum(self.text, *converted, **said)
+        return einsum(self.text, *converted, **options)

@@ -1,8 +1,9 @@
 """Jitted functions and compiled kernels on dask arrays: a call on each block.
 
-A jitted function is traced once for the whole arrays, to learn which axes can be split. What it
-computes with a size would be another number for a block: so it is traced at each size of the blocks
-too, and an axis whose size makes a difference is not split. A kernel is split along its open axes.
+A jitted function is traced once for the whole arrays, which shows the axes that can be split. A
+number that it computes from a size would differ for a block: so it is traced at each size of the
+blocks, too, and an axis whose size makes a difference is not split. A kernel is split along its
+open axes.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
 from linalg_ext.frameworks.dask.blocks import (
-    Given,
-    Wanted,
-    in_blocks,
+    BlockedOperand,
+    BlockedResult,
+    apply_to_blocks,
     known_array,
     refuse_out,
     threads_of_blocks,
@@ -58,21 +59,21 @@ def jitted_on_dask(
     name = function.__name__
     refuse_out(name, out, "an argument")
     call = _Call(function, arguments, named)
-    learned = _learned(function, call)
+    learned = _traced_axes(function, call)
     axes = learned.axes
     inputs = [
-        Given(array, dims, f"{name}: argument {number}")
+        BlockedOperand(array, dims, f"{name}: argument {number}")
         for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
     ]
     on_block = _OnBlock(
         function, call.structure, call.places, call.constants, threads_of_blocks(threads)
     )
-    results = in_blocks(on_block, name, inputs, learned.wanted, axes.whole)
+    results = apply_to_blocks(on_block, name, inputs, learned.blocked_results, axes.whole)
     return unflatten(learned.results, results)
 
 
 def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
-    """The axes, those whole that not every result has: a block of it would be given many times."""
+    """Return the axes; those that a result lacks are whole, or blocks of it would be repeated."""
     dims = {dim for own in (*axes.arguments, *axes.results) for dim in own}
     lone = {dim for dim in dims if not all(dim in own for own in axes.results)}
     return replace(
@@ -87,7 +88,7 @@ class _OnBlock:
     Attributes:
         function: the function.
         structure: of its positional and its named arguments.
-        places: which of their leaves are arrays.
+        places: the indices of the leaves that are arrays.
         constants: the other leaves.
         threads: of a call.
     """
@@ -110,7 +111,7 @@ class _OnBlock:
 
 
 @dataclass(frozen=True)
-class _Learned:
+class _TracedAxes:
     """Facts about a function that its traces show.
 
     Attributes:
@@ -120,27 +121,27 @@ class _Learned:
     """
 
     axes: FunctionAxes
-    wanted: tuple[Wanted, ...]
+    blocked_results: tuple[BlockedResult, ...]
     results: Structure
 
 
-_known: WeakKeyDictionary[JitFunction[..., Any], dict[Hashable, _Learned]] = WeakKeyDictionary()
+_traces: WeakKeyDictionary[JitFunction[..., Any], dict[Hashable, _TracedAxes]] = WeakKeyDictionary()
 
 
-def _learned(function: JitFunction[..., Any], call: _Call) -> _Learned:
+def _traced_axes(function: JitFunction[..., Any], call: _Call) -> _TracedAxes:
     """Return the facts about a call, from the memo of traces where it has a like call."""
-    known = _known.setdefault(function, {})
+    known = _traces.setdefault(function, {})
     try:
-        found = known.get(call.key)
+        learned = known.get(call.key)
     except TypeError:  # an argument without a hash: a trace refuses it by its name
         return call.traced()
-    if found is None:
-        found = known[call.key] = call.traced()
-    return found
+    if learned is None:
+        learned = known[call.key] = call.traced()
+    return learned
 
 
 class _Call:
-    """A call: its arguments, and what the function does at the shapes of their arrays.
+    """A call: its arguments, and the traces of the function at the shapes of their arrays.
 
     Attributes:
         arrays: those of its arguments.
@@ -150,12 +151,12 @@ class _Call:
     def __init__(
         self, function: JitFunction[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> None:
-        # With no size open: what is asked is whether sizes make a difference.
+        # No size is open, as the traces show whether sizes make a difference.
         self._function = JitFunction(
             function.__wrapped__, static_argnames=function.options["static_argnames"]
         )
-        given = [list(arguments), dict(named)]
-        self._leaves, self.structure = flatten(given, constants=True)
+        call_arguments = [list(arguments), dict(named)]
+        self._leaves, self.structure = flatten(call_arguments, constants=True)
         self.places = tuple(place for place, x in enumerate(self._leaves) if _is_array(x))
         self.constants = tuple(leaf for leaf in self._leaves if not _is_array(leaf))
         self.arrays = [
@@ -170,23 +171,23 @@ class _Call:
         constants = tuple((type(constant), constant) for constant in self.constants)
         return self.structure, self.places, constants, cut
 
-    def traced(self) -> _Learned:
+    def traced(self) -> _TracedAxes:
         """Trace the function at the shapes of the arrays and of their blocks."""
         self._whole, axes = self._at([array.shape for array in self.arrays])
         axes = self._split(with_common_axes(axes))
         types = [ir.ShapedType(type_) for type_ in _entry(self._whole).type.results]
-        wanted = tuple(
-            Wanted(dims, tuple(type_.shape), dtype)
+        blocked_results = tuple(
+            BlockedResult(dims, tuple(type_.shape), dtype)
             for dims, type_, dtype in zip(axes.results, types, self._whole.dtypes, strict=True)
         )
-        return _Learned(axes, wanted, self._whole.results)
+        return _TracedAxes(axes, blocked_results, self._whole.results)
 
     def _split(self, axes: FunctionAxes) -> FunctionAxes:
-        """Return the axes, those whole whose size makes a difference to what the function does."""
+        """Return the axes; those whose size makes a difference to the function are whole."""
         cut = self._cut(axes)
         if self._is_uniform(axes, cut):
             return axes
-        # Seldom: so each by itself.
+        # This is rare, so each dimension is tried by itself.
         why = "at another size of it the function does something else"
         kept = {dim: sizes for dim, sizes in cut.items() if self._is_uniform(axes, {dim: sizes})}
         if not self._is_uniform(axes, kept):
@@ -194,32 +195,32 @@ class _Call:
         return replace(axes, whole={**dict.fromkeys(cut.keys() - kept.keys(), why), **axes.whole})
 
     def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Lowered, FunctionAxes]:
-        """The function at some shapes of the arrays, and its axes: for the arguments, these."""
+        """Trace the function at some shapes of the arrays; return its axes, too."""
         specs = [ShapeDtype(s, a.dtype) for s, a in zip(shapes, self.arrays, strict=True)]
         leaves = list(self._leaves)
         for place, spec in zip(self.places, specs, strict=True):
             leaves[place] = spec
         arguments, named = unflatten(self.structure, leaves)
         traced = self._function.lower(*arguments, **named)
-        found = axes_of(_entry(traced).operation)
+        axes = axes_of(_entry(traced).operation)
         # Numbers are arguments of the traced function too.
-        order = [id(given) for given in traced.call.arrays]
-        own = tuple(found.arguments[order.index(id(spec))] for spec in specs)
-        return traced, replace(found, arguments=own)
+        order = [id(array) for array in traced.call.arrays]
+        own = tuple(axes.arguments[order.index(id(spec))] for spec in specs)
+        return traced, replace(axes, arguments=own)
 
     def _cut(self, axes: FunctionAxes) -> dict[str, tuple[int, ...]]:
-        """For each dimension that would be split the sizes of its blocks."""
-        found: dict[str, tuple[int, ...]] = {}
+        """Return for each dimension that would be split the sizes of its blocks."""
+        chunks: dict[str, tuple[int, ...]] = {}
         for array, dims in zip(self.arrays, axes.arguments, strict=True):
             for dim, sizes in zip(dims, getattr(array, "chunks", ()), strict=False):
                 if dim not in axes.whole and len(sizes) > 1:
-                    found[dim] = (*found.get(dim, ()), *sizes)
-        return found
+                    chunks[dim] = (*chunks.get(dim, ()), *sizes)
+        return chunks
 
     def _is_uniform(self, axes: FunctionAxes, cut: Mapping[str, tuple[int, ...]]) -> bool:
-        """Return whether the function does the same to blocks of all these sizes.
+        """Return whether the function is the same for blocks of all these sizes.
 
-        Each size is one more trace; its kernel costs many times as much where the blocks are.
+        Each size is one more trace; the workers' kernel for it costs many times as much.
         """
         largest = {dim: max(sizes) for dim, sizes in cut.items()}
         trials = [{**largest, dim: size} for dim, sizes in cut.items() for size in set(sizes)]
@@ -232,12 +233,12 @@ class _Call:
             for array, dims in zip(self.arrays, axes.arguments, strict=True)
         ]
         try:
-            traced, found = self._at(shapes)
+            traced, axes_ = self._at(shapes)
         except Exception:  # the user's own check of a size, for example
             return False
-        # Of size 1 an axis may be read as one that others stretch: its map says so, nothing else.
+        # An axis of size 1 may be read as a broadcast one, which its indexing map alone shows.
         has_ones = 1 in sizes.values()
-        same_axes = has_ones or with_common_axes(found) == axes
+        same_axes = has_ones or with_common_axes(axes_) == axes
         both = _entry(self._whole).operation, _entry(traced).operation
         return same_axes and same_but_for_sizes(*both, ignore_maps=has_ones)
 
@@ -283,7 +284,7 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
             continue
         array = known_array(value, f"`{name}`: {parameter}")
         _check(name, parameter, array)
-        inputs.append(Given(array, dims, f"`{name}`: {parameter}"))
+        inputs.append(BlockedOperand(array, dims, f"`{name}`: {parameter}"))
         for dim, size in zip(dims, array.shape, strict=True):
             if sizes.setdefault(dim, size) != size:
                 raise ShapeError(
@@ -291,14 +292,14 @@ def kernel_on_dask(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: 
                     f"{sizes[dim]} where it has {size}",
                     where=caller_location(),
                 )
-    wanted = [
-        Wanted(dims, _shape(kernel, number, dims, sizes), result.dtype)
+    blocked_results = [
+        BlockedResult(dims, _shape(kernel, number, dims, sizes), result.dtype)
         for number, (result, dims) in enumerate(
             zip(kernel.signature.results, axes.results, strict=True)
         )
     ]
     on_block = _KernelOnBlock(kernel, tuple(constants), threads_of_blocks(threads))
-    results = in_blocks(on_block, name, inputs, wanted, axes.whole)
+    results = apply_to_blocks(on_block, name, inputs, blocked_results, axes.whole)
     return results[0] if len(results) == 1 else results
 
 
@@ -318,7 +319,7 @@ class _KernelOnBlock:
 
 
 def _open_axes(kernel: Kernel) -> FunctionAxes:
-    """Return the axes of a kernel, those whole that it is compiled for one size of.
+    """Return the axes of a kernel; those of a size that is compiled into it are whole.
 
     Raises:
         ArgumentError: it writes to its arguments, or its module is gone.

@@ -1,4 +1,4 @@
-"""An op called on dask arrays: its kernel on each block, as its definition lets it come apart."""
+"""An op called on dask arrays: its kernel on each block, split as its definition allows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.executable.arguments import is_python_number
 from linalg_ext.frameworks.dask.blocks import (
-    Given,
-    Wanted,
-    in_blocks,
+    BlockedOperand,
+    BlockedResult,
+    apply_to_blocks,
     known_array,
     refuse_out,
     threads_of_blocks,
@@ -69,7 +69,9 @@ def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str
 
 def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     call = _Call(op, operands, keywords)
-    results = in_blocks(call.on_block(), op.op_name, call.given(), call.wanted(), call.whole)
+    results = apply_to_blocks(
+        call.on_block(), op.op_name, call.operands(), call.results(), call.whole
+    )
     results = tuple(
         result if result.dtype == dtype else result.astype(dtype)
         for result, dtype in zip(results, call.result_dtypes, strict=True)
@@ -93,13 +95,13 @@ class _OnBlock:
             inputs.insert(place, number)
         keywords = dict(self.keywords)
         if self.inits:
-            given = dict(zip(self.inits, blocks[-len(self.inits) :], strict=True))
-            keywords["init"] = tuple(given.get(o.name) for o in self.op.definition.outputs)
+            by_output = dict(zip(self.inits, blocks[-len(self.inits) :], strict=True))
+            keywords["init"] = tuple(by_output.get(o.name) for o in self.op.definition.outputs)
         return self.op(*inputs, threads=self.threads, **keywords)
 
 
 class _Call:
-    """A call, checked as a whole: its operands, shapes and dtypes, and how it comes apart."""
+    """A call, checked as a whole: its operands, shapes and dtypes, and its splitting."""
 
     def __init__(
         self, op: StructuredOp, operands: tuple[Any, ...], keywords: Mapping[str, Any]
@@ -115,8 +117,8 @@ class _Call:
             natural, "compute_type", rest.pop("compute_type", None)
         )
         self._on_blocks = dict(rest)
-        said = take_operand_maps(natural, rest)
-        given = split_inputs(natural, operands, rest)
+        maps = take_operand_maps(natural, rest)
+        operands = split_inputs(natural, operands, rest)
         self._on_blocks = {
             key: value
             for key, value in self._on_blocks.items()
@@ -127,7 +129,7 @@ class _Call:
         )
         self._inputs = {
             operand.name: _operand(name, operand, value)
-            for operand, value in zip(natural.inputs, given, strict=True)
+            for operand, value in zip(natural.inputs, operands, strict=True)
         }
         inits = {key: known_array(value, f"{name}: init of {key}") for key, value in init.items()}
         deciding = {key: getattr(value, "dtype", value) for key, value in self._inputs.items()}
@@ -142,8 +144,8 @@ class _Call:
         known_shapes = {key: value.shape for key, value in inits.items()}
         every = {**given_shapes, **known_shapes}
         ranks = {key: len(shape) for key, shape in every.items()}
-        self._definition = with_operand_maps(natural, said, ranks)
-        with inverses_named(natural, said, every, attributes.symbols):
+        self._definition = with_operand_maps(natural, maps, ranks)
+        with inverses_named(natural, maps, every, attributes.symbols):
             self._shapes = resolve_shapes(self._definition, given_shapes, known_shapes, attributes)
         self._needs_init = not _follow(self._definition, given_shapes, attributes)
         self._apart = split(self._definition, self._shapes, attributes)
@@ -188,35 +190,33 @@ class _Call:
         return self._compute_type if self._compute_type and self._is_in_parts else dtype
 
     def _starts_on_blocks(self, output: str) -> bool:
-        """Return whether each block starts from its part of `init`: nothing of it is in other
-        blocks.
-        """
+        """Return whether each block starts from its part of `init`, which no other block has."""
         return self._apart.combine[output] is None or not self._is_in_parts
 
-    def given(self) -> list[Given]:
-        """Return the operands, and what each block starts from."""
+    def operands(self) -> list[BlockedOperand]:
+        """Return the operands, and the arrays that blocks start from."""
         name, axes = self._definition.name, self._apart.axes
-        found = [
-            Given(value, axes.get(key, ()), f"{name}: {key}")
+        operands = [
+            BlockedOperand(value, axes.get(key, ()), f"{name}: {key}")
             for key, value in self._inputs.items()
             if not is_python_number(value)
         ]
-        return found + [
-            Given(value, axes[key], f"{name}: init of {key}")
+        return operands + [
+            BlockedOperand(value, axes[key], f"{name}: init of {key}")
             for key, value in self._inits.items()
             if self._starts_on_blocks(key)
         ]
 
-    def wanted(self) -> list[Wanted]:
+    def results(self) -> list[BlockedResult]:
         """Return the results."""
-        found = []
+        results = []
         for output in self._definition.outputs:
             dtype = self._dtype_of_blocks(self._dtypes[str(output.type_var)])
             init = None
             if output.name in self._inits and not self._starts_on_blocks(output.name):
                 init = self._inits[output.name].astype(dtype)
-            found.append(
-                Wanted(
+            results.append(
+                BlockedResult(
                     self._apart.axes[output.name],
                     self._shapes[output.name],
                     dtype,
@@ -224,10 +224,10 @@ class _Call:
                     init,
                 )
             )
-        return found
+        return results
 
     def on_block(self) -> _OnBlock:
-        """The op as it is called on blocks."""
+        """Return the op as it is called on blocks."""
         op = self._op
         if self._apart.sizes:
             op = op_of(with_numbers(op.definition, self._apart.sizes))
@@ -308,10 +308,10 @@ def split(
         ranked = at_rank(definition, max(map(len, shapes.values())))
         axes = {name: ranked.dims[: len(shape)] for name, shape in shapes.items()}
         return Splitting({}, axes, {}, {output.name: None for output in definition.outputs})
-    found = _Rules(definition, attributes)
+    rules = _Rules(definition, attributes)
     known = symbol_sizes(definition, shapes, {})
-    sizes = {symbol: known[AffineSymbol(symbol)] for symbol in sorted(found.replaced)}
-    return Splitting(sizes, found.axes, found.whole, found.combine)
+    sizes = {symbol: known[AffineSymbol(symbol)] for symbol in sorted(rules.replaced)}
+    return Splitting(sizes, rules.axes, rules.whole, rules.combine)
 
 
 def with_numbers(definition: OpDefinition, sizes: Mapping[str, int]) -> OpDefinition:
@@ -345,7 +345,7 @@ class _Rules:
             for assignment in definition.assignments
         }
 
-    def _keep(self, dims: Iterable[str], why: str) -> None:
+    def _keep_whole(self, dims: Iterable[str], why: str) -> None:
         for dim in dims:
             self.whole.setdefault(dim, why)
 
@@ -356,31 +356,31 @@ class _Rules:
             return first.name
         shown = " and ".join(f"`{index}`" for index in dict.fromkeys(indices))
         own = f"{name}, axis {axis}"
-        self._keep((own,), f"the op indexes it by {shown}")
+        self._keep_whole((own,), f"the op indexes it by {shown}")
         for index in indices:
-            self._keep(index.dims, f"the op indexes {name} by {shown}")
+            self._keep_whole(index.dims, f"the op indexes {name} by {shown}")
         return own
 
     def _dims_of_symbols(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        dims_of_symbols: dict[str, set[str]] = {}
         for name, axes in self.axes.items():
             for expr, dim in zip(self.definition.operand(name).shape, axes, strict=False):
                 for symbol in expr.symbols:
-                    found.setdefault(symbol, set()).add(dim)
-        return found
+                    dims_of_symbols.setdefault(symbol, set()).add(dim)
+        return dims_of_symbols
 
     def _check_symbols(self) -> None:
-        """A size that is part of an index or of a declared size is that of the whole."""
+        """Keep whole the dimensions whose sizes indices or declared sizes are computed from."""
         for symbol, dims in self._by_symbol.items():
             if len(dims) > 1:
-                self._keep(dims, "the op declares it to be as long as another one")
+                self._keep_whole(dims, "the op declares it to be as long as another one")
             if symbol in self._bound:
-                self._keep(dims, f"the attribute {symbol} says how long it is")
+                self._keep_whole(dims, f"the attribute {symbol} says how long it is")
         for name, axes in self.axes.items():
             declared = self.definition.operand(name).shape
             for expr, dim in zip(declared, axes, strict=False):
                 if not _is_symbol(expr):
-                    self._keep((dim,), f"the op declares it to be {expr} long")
+                    self._keep_whole((dim,), f"the op declares it to be {expr} long")
                     self._keep_symbols(expr.symbols, f"the op declares a size as {expr}")
             for indices in self.definition.accesses[name]:
                 for index in indices:
@@ -388,14 +388,14 @@ class _Rules:
 
     def _keep_symbols(self, symbols: tuple[str, ...], why: str) -> None:
         for symbol in symbols:
-            self._keep(self._by_symbol.get(symbol, set()), why)
+            self._keep_whole(self._by_symbol.get(symbol, set()), why)
 
     def _check_values(self) -> frozenset[str]:
-        """Keep whole whose position counts; the symbols whose sizes may become numbers."""
+        """Keep whole the dimensions that the op counts along; return symbols to make numbers."""
         expressions = list(self.definition.expressions())
         indices = [expr for expr in expressions if isinstance(expr, Index)]
         for index in indices:
-            self._keep((index.dim,), f"the op computes with the position along {index.dim}")
+            self._keep_whole((index.dim,), f"the op computes with the position along {index.dim}")
         sizes = [expr for expr in expressions if isinstance(expr, Size)]
         cast = [
             expr.args[0]
@@ -410,31 +410,33 @@ class _Rules:
             if sum(size == other for other in cast) == sum(size == other for other in sizes):
                 replaced.add(size.symbol)
             else:
-                self._keep(dims, f"the op computes with {size}")
+                self._keep_whole(dims, f"the op computes with {size}")
         return frozenset(replaced)
 
     def _combination(self, assignment: Assignment, attributes: CallAttributes) -> Function | None:
         reduction = assignment.reduction
         name = assignment.target.operand
         left = [dim for dim in self.definition.dims if dim not in domain_of(assignment)]
-        self._keep(left, f"{name} is not computed along it")
+        self._keep_whole(left, f"{name} is not computed along it")
         if reduction is None:
             return None
         chosen = reduction.attribute
         function = attributes.functions[chosen] if chosen else reduction.function
-        others = {a.target.operand for a in self.definition.assignments}
-        others.discard(assignment.target.operand)
+        other_outputs = {a.target.operand for a in self.definition.assignments}
+        other_outputs.discard(assignment.target.operand)
         reads = {e.operand for e in assignment.value.walk() if isinstance(e, Access)}
         if function is None:
-            self._keep(reduction.dims, "the op folds over it, which no function of pairs says")
-        elif others & reads:
-            self._keep(reduction.dims, f"{name} depends on other outputs")
+            self._keep_whole(
+                reduction.dims, "the op folds over it, which no function of pairs says"
+            )
+        elif other_outputs & reads:
+            self._keep_whole(reduction.dims, f"{name} depends on other outputs")
         elif any(
             not are_independent(assignment, other)
             for other in self.definition.assignments
             if other is not assignment
         ):
-            self._keep(reduction.dims, f"other outputs depend on {name}")
+            self._keep_whole(reduction.dims, f"other outputs depend on {name}")
         return function
 
 

@@ -1,7 +1,7 @@
 """Functions, branches and loops of ONNX as their nodes, under names of their own.
 
-Functions are those of the model, and those that ONNX defines ops by. If, Loop and Scan are written
-where the model tells which branch is taken, and how many steps there are.
+Functions are those of the model, and those by which ONNX defines ops. If, Loop and Scan are written
+if the model decides the branch, or the number of steps.
 """
 
 from __future__ import annotations
@@ -10,70 +10,70 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.onnx.writing import Known, Unwritten, Writer, put
+from linalg_ext.frameworks.onnx.writing import Known, Unwritten, Writer, opset_of, put
 from linalg_ext.frameworks.requirements import onnx
 
 
 def inlined(
-    body: Any, given: Mapping[str, str], prefix: str, attributes: Mapping[str, Any] | None = None
+    body: Any, values: Mapping[str, str], prefix: str, attributes: Mapping[str, Any] | None = None
 ) -> tuple[list[Any], list[str]]:
     """Return the nodes of a body, and the names of its results.
 
     Args:
         body: a graph, or a function.
-        given: for each of its inputs, the value that it is.
-        prefix: what the names of its own values begin with.
-        attributes: of a call of a function, by name: what its nodes refer to.
+        values: for each of its inputs, the name of the value.
+        prefix: that of the names of its own values.
+        attributes: of a call of a function, by the names by which its nodes refer to them.
     """
-    names = dict(given)
+    names = dict(values)
     nodes: list[Any] = []
-    for each in getattr(body, "initializer", ()):
-        names[each.name] = prefix + each.name
-        nodes.append(onnx().helper.make_node("Constant", [], [names[each.name]], value=each))
+    for item in getattr(body, "initializer", ()):
+        names[item.name] = prefix + item.name
+        nodes.append(onnx().helper.make_node("Constant", [], [names[item.name]], value=item))
     for node in body.node:
         names.update({name: prefix + name for name in node.output if name})
         nodes.append(_renamed(node, names, attributes))
-    results = [each if isinstance(each, str) else each.name for each in body.output]
+    results = [item if isinstance(item, str) else item.name for item in body.output]
     return nodes, [names.get(name, name) for name in results]
 
 
 def _renamed(node: Any, names: Mapping[str, str], attributes: Mapping[str, Any] | None) -> Any:
-    found = onnx().NodeProto()
-    found.CopyFrom(node)
-    put(found.input, [names.get(name, name) for name in node.input])
-    put(found.output, [names.get(name, name) for name in node.output])
+    renamed = onnx().NodeProto()
+    renamed.CopyFrom(node)
+    put(renamed.input, [names.get(name, name) for name in node.input])
+    put(renamed.output, [names.get(name, name) for name in node.output])
     if attributes is not None:
-        _put_attributes(found, attributes)
-    for attribute in found.attribute:
+        _put_attributes(renamed, attributes)
+    for attribute in renamed.attribute:
         for graph in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
             _rename_within(graph, names, attributes)
-    return found
+    return renamed
 
 
 def _rename_within(
     graph: Any, names: Mapping[str, str], attributes: Mapping[str, Any] | None
 ) -> None:
-    """Rename what a graph reads of what is around it; its own values keep their names."""
-    own = {each.name for each in (*graph.input, *graph.initializer)}
+    """Rename the values of outer graphs that a graph reads; its own keep their names."""
+    own = {value.name for value in (*graph.input, *graph.initializer)}
     own |= {name for node in graph.node for name in node.output}
     outer = {name: new for name, new in names.items() if name not in own}
     renamed = [_renamed(node, outer, attributes) for node in graph.node]
     put(graph.node, renamed)
-    for each in graph.output:
-        each.name = outer.get(each.name, each.name)
+    for value in graph.output:
+        value.name = outer.get(value.name, value.name)
 
 
 def _put_attributes(node: Any, attributes: Mapping[str, Any]) -> None:
-    """Put what a call says in the place of what a function's node refers to."""
+    """Replace the attributes that a function's node refers to by those of the call."""
     kept = []
     for attribute in node.attribute:
         if not attribute.ref_attr_name:
             kept.append(attribute)
         elif attribute.ref_attr_name in attributes:
-            said = onnx().AttributeProto()
-            said.CopyFrom(attributes[attribute.ref_attr_name])
-            said.name = attribute.name
-            kept.append(said)
+            value = onnx().AttributeProto()
+            value.CopyFrom(attributes[attribute.ref_attr_name])
+            value.name = attribute.name
+            kept.append(value)
     put(node.attribute, kept)
 
 
@@ -87,17 +87,17 @@ _BY_DEFINITION = frozenset(
         *("SwiGLU", "Swish", "ThresholdedRelu", "CausalConvWithState", "CastLike"),
     }
 )
-"""Ops of ONNX that torch-mlir has no way for, or not for all of, and ONNX defines by others."""
+"""Ops of ONNX that torch-mlir lacks, or supports in part, and that ONNX defines by others."""
 
 
 def call_of_function(model: Any, node: Any, known: Known, prefix: str) -> list[Any] | None:
-    """Return the nodes of the function that a node calls; None where it calls none."""
+    """Return the nodes of the function that a node calls; None if it calls none."""
     own = next(
         (
-            each
-            for each in model.functions
-            if (each.domain, each.name) == (node.domain, node.op_type)
-            and getattr(each, "overload", "") == getattr(node, "overload", "")
+            function
+            for function in model.functions
+            if (function.domain, function.name) == (node.domain, node.op_type)
+            and getattr(function, "overload", "") == getattr(node, "overload", "")
         ),
         None,
     )
@@ -109,20 +109,20 @@ def call_of_function(model: Any, node: Any, known: Known, prefix: str) -> list[A
 
 
 def _defaults(function: Any, node: Any, known: Known) -> dict[str, Any]:
-    """Return the attributes that a node says nothing of: of ONNX's own ops, or of the model's."""
+    """Return the default attributes of a function: of ONNX's own ops, or of the model's."""
     if node.domain not in ("", "ai.onnx"):
-        return {each.name: each for each in getattr(function, "attribute_proto", ())}
+        return {proto.name: proto for proto in getattr(function, "attribute_proto", ())}
     defs = importlib.import_module("onnx.defs")
     schema = defs.get_schema(node.op_type, known.opset, "")
-    found = {name: each.default_value for name, each in schema.attributes.items()}
-    return {name: value for name, value in found.items() if value.name}
+    defaults = {name: attribute.default_value for name, attribute in schema.attributes.items()}
+    return {name: value for name, value in defaults.items() if value.name}
 
 
 def _called(function: Any, node: Any, prefix: str, defaults: Mapping[str, Any]) -> list[Any]:
-    given = dict.fromkeys(function.input, "")
-    given.update(zip(function.input, node.input, strict=False))
-    said = {**defaults} | {each.name: each for each in node.attribute}
-    nodes, results = inlined(function, given, prefix, said)
+    values = dict.fromkeys(function.input, "")
+    values.update(zip(function.input, node.input, strict=False))
+    attributes = {**defaults} | {attribute.name: attribute for attribute in node.attribute}
+    nodes, results = inlined(function, values, prefix, attributes)
     nodes += [
         onnx().helper.make_node("Identity", [result], [name])
         for result, name in zip(results, node.output, strict=False)
@@ -134,41 +134,35 @@ def _called(function: Any, node: Any, prefix: str, defaults: Mapping[str, Any]) 
 def _is_of_opsets(function: Any, model: Any) -> bool:
     """Return whether the ops of a function mean the same in the opset of the model."""
     defs = importlib.import_module("onnx.defs")
-    versions = {each.domain: each.version for each in model.opset_import}
-    own = {each.domain: each.version for each in function.opset_import}
+    versions = opset_of(function), opset_of(model)
     for node in _nodes(function):
-        domain = node.domain
-        if domain in ("", "ai.onnx"):
-            found = (each.get("", each.get("ai.onnx", 0)) for each in (own, versions))
+        if node.domain in ("", "ai.onnx"):
             try:
-                schemas = [defs.get_schema(node.op_type, version, "") for version in found]
+                own, models = (defs.get_schema(node.op_type, version, "") for version in versions)
             except defs.SchemaError:
                 return False
-            if schemas[0].since_version != schemas[1].since_version:
+            if own.since_version != models.since_version:
                 return False
     return True
 
 
 def _nodes(body: Any) -> list[Any]:
-    found = list(body.node)
+    nodes = list(body.node)
     for node in body.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                found += _nodes(attribute.g)
-    return found
+                nodes += _nodes(attribute.g)
+    return nodes
 
 
 def _definition(node: Any, known: Known) -> Any:
-    """Return ONNX's function of a node, in the newest version that the opset of its model knows.
-
-    None where ONNX has none.
-    """
+    """Return ONNX's function of a node in the newest version for the model's opset, or None."""
     defs = importlib.import_module("onnx.defs")
     try:
         schema = defs.get_schema(node.op_type, known.opset, "")
     except defs.SchemaError:
         return None
-    written = _written(schema, node, known)
+    written = _serialized_function(schema, node, known)
     if not written:
         return None
     function = onnx().FunctionProto()
@@ -176,12 +170,12 @@ def _definition(node: Any, known: Known) -> Any:
     return function
 
 
-def _written(schema: Any, node: Any, known: Known) -> bytes:
-    plain = [each for each in schema.function_opset_versions if each <= known.opset]
+def _serialized_function(schema: Any, node: Any, known: Known) -> bytes:
+    plain = [version for version in schema.function_opset_versions if version <= known.opset]
     if schema.has_function and plain:
         return bytes(schema.get_function_with_opset_version(max(plain)))
     versions = schema.context_dependent_function_opset_versions
-    fitting = [each for each in versions if each <= known.opset]
+    fitting = [version for version in versions if version <= known.opset]
     if not fitting:
         return b""
     types = [_type(known, name).SerializeToString() for name in node.input]
@@ -200,7 +194,7 @@ def _type(known: Known, name: str) -> Any:
 
 
 _MOST_STEPS = 256
-"""A loop of more would be a graph too large to compile."""
+"""Largest number of steps; the graph of a longer loop would be too large to compile."""
 
 _TOTAL = frozenset(
     {
@@ -209,16 +203,16 @@ _TOTAL = frozenset(
         *("Softmax", "Softplus", "Sqrt", "Sub", "Tanh", "Transpose", "Where"),
     }
 )
-"""Ops that have a result for all elements, wanted or not."""
+"""Ops that have a result for all operands, so that a branch may run that is not chosen."""
 
 
 def branch(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """`If`: the branch that is known to be taken, or a choice of what both give."""
+    """Write `If`: the chosen branch, if known, or else a choice of both branches' results."""
     if node.input[0] not in write.known.constants:
         _choice(write, node, attributes)
         return
-    taken = "then_branch" if write.known_array(node.input[0]).item() else "else_branch"
-    nodes, results = inlined(attributes[taken], {}, f"{write.prefix}/")
+    name_of_branch = "then_branch" if write.known_array(node.input[0]).item() else "else_branch"
+    nodes, results = inlined(attributes[name_of_branch], {}, f"{write.prefix}/")
     write.nodes += nodes
     for result, name in zip(results, node.output, strict=True):
         if name:
@@ -231,22 +225,22 @@ def _choice(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     The results must have known sizes.
     """
     branches = [attributes[name] for name in ("then_branch", "else_branch")]
-    if not all(each.op_type in _TOTAL for body in branches for each in body.node):
+    if not all(inner.op_type in _TOTAL for body in branches for inner in body.node):
         raise Unwritten
     for name in node.output:
         write.sizes(name)
     condition = write("Reshape", node.input[0], write.integers(1))
-    found = []
+    results_of_branches = []
     for body, side in zip(branches, ("then", "else"), strict=True):
         nodes, results = inlined(body, {}, f"{write.prefix}/{side}/")
         write.nodes += nodes
-        found.append(results)
-    for name, one, other in zip(node.output, *found, strict=True):
-        write("Where", condition, one, other, gives=name)
+        results_of_branches.append(results)
+    for name, then_result, else_result in zip(node.output, *results_of_branches, strict=True):
+        write("Where", condition, then_result, else_result, gives=name)
 
 
 def loop(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """`Loop`, of a trip count that is known, and a condition that stays true."""
+    """Write a `Loop` of a known trip count, with a condition that stays true."""
     count, condition, *carried = node.input
     body = attributes["body"]
     steps = int(write.known_array(count).item()) if count else -1
@@ -257,42 +251,45 @@ def loop(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     stacks: list[list[str]] = []
     for step in range(steps):
         true = write.constant(True)
-        inputs = [write.constant(step), true, *carried]
-        given = dict(zip((each.name for each in body.input), inputs, strict=True))
-        nodes, (_, *results) = inlined(body, given, f"{write.prefix}/{step}/")
-        write.nodes += nodes
-        carried, made = results[: len(carried)], results[len(carried) :]
-        stacks.append(made)
-    _finish(write, node.output, carried, stacks, [0] * len(stacks[0]), _ranks(body, len(carried)))
+        _, *results = _run_step(write, body, [write.constant(step), true, *carried], step)
+        carried, scanned = results[: len(carried)], results[len(carried) :]
+        stacks.append(scanned)
+    ranks = _ranks(body.output[len(carried) + 1 :])
+    _finish(write, node.output, carried, stacks, [0] * len(stacks[0]), ranks)
 
 
-def _ranks(body: Any, carried: int) -> list[int | None]:
-    """Return the rank of each scan output without the axis of the steps; None where not known."""
-    found = []
-    for each in body.output[carried + 1 :]:
-        tensor = each.type.tensor_type
-        found.append(len(tensor.shape.dim) if tensor.HasField("shape") else None)
-    return found
+def _run_step(write: Writer, body: Any, inputs: Sequence[str], step: int) -> list[str]:
+    """Write the nodes of one step of a loop; returns its results."""
+    values = dict(zip((value.name for value in body.input), inputs, strict=True))
+    nodes, results = inlined(body, values, f"{write.prefix}/{step}/")
+    write.nodes += nodes
+    return results
+
+
+def _ranks(outputs: Sequence[Any]) -> list[int | None]:
+    """Return the rank of each scan output without the axis of the steps; None if unknown."""
+    tensors = [output.type.tensor_type for output in outputs]
+    return [len(t.shape.dim) if t.HasField("shape") else None for t in tensors]
 
 
 def _goes_on(body: Any) -> bool:
-    """Return whether the condition that a body gives is true at each step."""
-    known = {body.input[1].name}
-    for each in body.initializer:
-        if onnx().numpy_helper.to_array(each).all():
-            known.add(each.name)
+    """Return whether the condition of a body is true after each step."""
+    true_values = {body.input[1].name}
+    for initializer in body.initializer:
+        if onnx().numpy_helper.to_array(initializer).all():
+            true_values.add(initializer.name)
     for node in body.node:
-        if node.op_type == "Identity" and node.input[0] in known:
-            known.add(node.output[0])
+        if node.op_type == "Identity" and node.input[0] in true_values:
+            true_values.add(node.output[0])
         if node.op_type == "Constant" and node.attribute[0].name == "value":
             value = onnx().numpy_helper.to_array(node.attribute[0].t)
             if value.dtype == bool and value.all():
-                known.add(node.output[0])
-    return body.output[0].name in known
+                true_values.add(node.output[0])
+    return body.output[0].name in true_values
 
 
 def scan(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """`Scan` since opset 9, over inputs of known lengths."""
+    """Write a `Scan` of opset 9 or later, over inputs of known lengths."""
     if write.known.opset < 9:
         raise Unwritten
     count, body = attributes["num_scan_inputs"], attributes["body"]
@@ -308,11 +305,9 @@ def scan(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
             write("Gather", row, write.constant(steps - 1 - step if is_back else step), axis=axis)
             for row, axis, is_back in zip(rows, axes, backwards, strict=True)
         ]
-        given = dict(zip((each.name for each in body.input), [*carried, *parts], strict=True))
-        nodes, results = inlined(body, given, f"{write.prefix}/{step}/")
-        write.nodes += nodes
-        carried, made = results[: len(carried)], results[len(carried) :]
-        stacks.append(made)
+        results = _run_step(write, body, [*carried, *parts], step)
+        carried, scanned = results[: len(carried)], results[len(carried) :]
+        stacks.append(scanned)
     outputs = len(body.output) - len(carried)
     into = attributes.get("scan_output_axes") or [0] * outputs
     reverse = attributes.get("scan_output_directions") or [0] * outputs
@@ -321,10 +316,7 @@ def scan(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         for place in range(outputs)
     ]
     ordered = [list(row) for row in zip(*stacked, strict=True)] or [[] for _ in stacks]
-    ranks = [
-        len(each.type.tensor_type.shape.dim) if each.type.tensor_type.HasField("shape") else None
-        for each in body.output[len(carried) :]
-    ]
+    ranks = _ranks(body.output[len(carried) :])
     _finish(write, node.output, carried, ordered, into, ranks)
 
 
@@ -344,7 +336,7 @@ def _finish(
         carried: its state after the last step.
         stacks: for each step, its scan outputs.
         axes: the axis along which each scan output is joined.
-        ranks: the rank of each scan output, where it is known.
+        ranks: the rank of each scan output, if known.
     """
     for result, name in zip(carried, names, strict=False):
         if name:

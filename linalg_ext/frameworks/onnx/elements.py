@@ -19,7 +19,7 @@ def _softsign(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _cast(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Floats to bytes by wider integers: torch-mlir would take the bounds of signed bytes."""
+    """Write casts of floats to bytes by wider integers: torch-mlir clips to signed bytes."""
     types = onnx().TensorProto
     (x,) = node.input
     floats = types.FLOAT, types.FLOAT16, types.BFLOAT16, types.DOUBLE
@@ -29,20 +29,20 @@ def _cast(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _matmul(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Return a vector with a stack of matrices, as a matrix of one row, or column."""
+    """Write the product of a vector and a stack of matrices with a matrix of one row, or column."""
     a, b = node.input
     ranks = write.ranks[a], write.ranks[b]
     if min(ranks) != 1 or max(ranks) < 3 or write.known.opset < 13:
         return
-    place = 0 if ranks[0] == 1 else -1
-    axis = write.integers(place)
-    pair = (write("Unsqueeze", a, axis), b) if place == 0 else (a, write("Unsqueeze", b, axis))
-    found = write("MatMul", *pair)
-    write("Squeeze", found, write.integers(-2 if place == 0 else -1), gives=node.output[0])
+    if ranks[0] == 1:
+        a, lost = write("Unsqueeze", a, write.integers(0)), -2
+    else:
+        b, lost = write("Unsqueeze", b, write.integers(-1)), -1
+    write("Squeeze", write("MatMul", a, b), write.integers(lost), gives=node.output[0])
 
 
 def _dropout(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Outside of training all elements stay."""
+    """Write the identity, as `Dropout` is outside of training."""
     x, training = node.input[0], at(node.input, 2)
     if write.known.opset < 7:
         raise Unwritten
@@ -53,12 +53,12 @@ def _dropout(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         kind = onnx().TensorProto.BOOL if write.known.opset >= 10 else write.kinds[x]
         whole = write("Equal", x, x)
         never = write("Not", whole)
-        ones = write("Or", whole, never)
-        write("Cast", ones, gives=node.output[1], to=kind)
+        mask = write("Or", whole, never)
+        write("Cast", mask, gives=node.output[1], to=kind)
 
 
 def _squeeze(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """`Squeeze` and `Unsqueeze` by axes that are attributes, as they were before opset 13."""
+    """Write `Squeeze` and `Unsqueeze` of opsets before 13, whose axes are attributes."""
     shape = write.known.shapes.get(node.output[0])
     if "axes" not in attributes or shape is None or sum(size is None for size in shape) > 1:
         raise Unwritten
@@ -67,7 +67,7 @@ def _squeeze(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _normalized(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """`LpNormalization`: rows of zeros stay zeros."""
+    """Write `LpNormalization`: rows of zeros stay zeros."""
     if write.known.opset < 13:
         raise Unwritten
     (x,) = node.input
@@ -99,7 +99,7 @@ _WIDENED = _BY_BITS | frozenset(
 
 
 def widened(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Return a node on unsigned integers, on signed ones that hold them, and back again."""
+    """Write a node on unsigned integers as one on wider signed integers, with casts around it."""
     types = onnx().TensorProto
     wide = {
         types.UINT8: types.INT32,
@@ -107,10 +107,10 @@ def widened(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         types.UINT32: types.INT64,
         types.UINT64: types.INT64,
     }
-    found = [write.kinds[name] for name in node.input if name and write.kinds[name] in wide]
-    if not found or node.op_type not in _WIDENED:
+    narrow = [write.kinds[name] for name in node.input if name and write.kinds[name] in wide]
+    if not narrow or node.op_type not in _WIDENED:
         return
-    if types.UINT64 in found and node.op_type not in _BY_BITS:
+    if types.UINT64 in narrow and node.op_type not in _BY_BITS:
         return
     inputs = [
         write("Cast", name, to=wide[write.kinds[name]])
@@ -118,17 +118,17 @@ def widened(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         else name
         for name in node.input
     ]
-    # What comes out of it has the type of what goes in, but for conditions and places.
+    # Results have the type of the operands, except for conditions and indices.
     back = [bool(name and write.kinds.get(name) in wide) for name in node.output]
     names = ["" if is_back else name for name, is_back in zip(node.output, back, strict=True)]
-    made = write.several(node.op_type, inputs, names, **attributes)
-    for name, result, is_back in zip(node.output, made, back, strict=True):
+    results = write.several(node.op_type, inputs, names, **attributes)
+    for name, result, is_back in zip(node.output, results, back, strict=True):
         if is_back:
             write("Cast", result, gives=name, to=write.kinds[name])
 
 
 def _matmul_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Zero points are those of rows, and of columns."""
+    """Write an integer product, with zero points of rows and of columns."""
     a, b, *zeros = node.input
     _product(write, a, at(zeros, 0), b, at(zeros, 1), node.output[0])
 
@@ -159,7 +159,7 @@ def _product(write: Writer, a: str, a_zero: str, b: str, b_zero: str, gives: str
 
 
 def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[str, str]:
-    """Return the operands of a convolution minus their zero points; its padding is then 0, too."""
+    """Return the operands of a convolution minus their zero points, so that padding is 0."""
     filters = write.along(w_zero, 0, write.ranks[w]) if w_zero else ""
     return write.wide(x, x_zero), write.wide(w, filters)
 
@@ -167,12 +167,12 @@ def _centred(write: Writer, x: str, x_zero: str, w: str, w_zero: str) -> tuple[s
 def _convolved(
     write: Writer, x: str, w: str, bias: str, attributes: Mapping[str, Any], gives: str = ""
 ) -> str:
-    """Return a convolution of integers, which torch-mlir pads on both sides alike, if at all."""
+    """Write a convolution of integers; torch-mlir supports only equal padding on both sides."""
     pads = list(attributes.get("pads", ()))
     half = len(pads) // 2
     if pads[:half] != pads[half:]:
         edges = write.constant(np.array([0, 0, *pads[:half], 0, 0, *pads[half:]], np.int64))
-        # It pads floats alone: these are of 9 bits, which floats hold.
+        # torch-mlir pads floats alone, which hold these integers of 9 bits.
         x = write("Pad", write("Cast", x, to=onnx().TensorProto.FLOAT), edges)
         x = write("Cast", x, to=onnx().TensorProto.INT32)
         attributes = {**attributes, "pads": [0] * len(pads)}
@@ -187,27 +187,27 @@ def _of_rows(write: Writer, value: str) -> str:
 def _scaled(
     write: Writer, sums: str, scales: Sequence[str], quantum: Sequence[str], gives: str
 ) -> None:
-    """Sums of integers as the numbers that they stand for, quantized."""
-    found = write("Cast", sums, to=onnx().TensorProto.FLOAT)
+    """Write sums of integers as quantized numbers of their scale."""
+    value = write("Cast", sums, to=onnx().TensorProto.FLOAT)
     for scale in scales:
-        found = write("Mul", found, scale)
-    write("QuantizeLinear", found, *quantum, gives=gives)
+        value = write("Mul", value, scale)
+    write("QuantizeLinear", value, *quantum, gives=gives)
 
 
 def _quantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
-    """Along an axis: to the nearest integer within the type's bounds; the even one of two."""
+    """Write quantization along an axis: the nearest integer within bounds, ties to even."""
     x, scale, *zeros = node.input
     zero = at(zeros, 0)
     if write.ranks[scale] != 1 or not zero or write.dtype(zero).kind not in "iu":
         return
     rank, axis = write.ranks[x], attributes.get("axis", 1)
     bounds = np.iinfo(write.dtype(zero))
-    found = write("Round", write("Div", x, write.along(scale, axis, rank)))
+    value = write("Round", write("Div", x, write.along(scale, axis, rank)))
     shift = write("Cast", write.along(zero, axis, rank), to=write.kinds[x])
-    found = write("Max", write("Add", found, shift), write.number(bounds.min, x))
-    found = write("Min", found, write.number(bounds.max, x))
-    found = write("Cast", found, to=onnx().TensorProto.INT32)
-    write("Cast", found, gives=node.output[0], to=write.kinds[zero])
+    value = write("Max", write("Add", value, shift), write.number(bounds.min, x))
+    value = write("Min", value, write.number(bounds.max, x))
+    value = write("Cast", value, to=onnx().TensorProto.INT32)
+    write("Cast", value, gives=node.output[0], to=write.kinds[zero])
 
 
 def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
@@ -216,9 +216,9 @@ def _dequantize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
     if write.ranks[scale] != 1 or write.dtype(x).kind not in "iu":
         return
     rank, axis = write.ranks[x], attributes.get("axis", 1)
-    found = write.wide(x, write.along(zero, axis, rank) if zero else "")
-    found = write("Cast", found, to=write.kinds[scale])
-    write("Mul", found, write.along(scale, axis, rank), gives=node.output[0])
+    value = write.wide(x, write.along(zero, axis, rank) if zero else "")
+    value = write("Cast", value, to=write.kinds[scale])
+    write("Mul", value, write.along(scale, axis, rank), gives=node.output[0])
 
 
 def _transposed(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
@@ -230,12 +230,16 @@ def _transposed(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None
     if channels[1] is None or filters[1] is None:
         return
     own = {name: value for name, value in attributes.items() if name != "group"}
-    given, made = channels[1] // groups, filters[1]
+    in_channels, out_channels = channels[1] // groups, filters[1]
     parts = []
     for number in range(groups):
-        first, last = number * given, (number + 1) * given
+        first, last = number * in_channels, (number + 1) * in_channels
         pair = write.sliced(x, 1, first, last), write.sliced(w, 0, first, last)
-        term = [write.sliced(bias, 0, number * made, (number + 1) * made)] if bias else []
+        term = (
+            [write.sliced(bias, 0, number * out_channels, (number + 1) * out_channels)]
+            if bias
+            else []
+        )
         parts.append(write("ConvTranspose", *pair, *term, **own))
     write("Concat", *parts, gives=node.output[0], axis=1)
 

@@ -44,10 +44,10 @@ def from_onnx(
         A function of arrays. One result comes by itself, several as a tuple.
 
     Raises:
-        MissingExtraError, BindingsError: ONNX, or torch-mlir, is not there or does not fit.
+        MissingExtraError, BindingsError: ONNX, or torch-mlir, is not installed or does not fit.
         ArgumentError: there is no such file.
-        ModelError: it holds no model, the model breaks a rule of ONNX, or a node of it does not
-            come through; names the node.
+        ModelError: the file has no model, the model breaks a rule of ONNX, or a node of it cannot
+            be lowered; names the node.
     """
     require_torch_mlir("models of ONNX")
     return OnnxModel(prepared(model), checked, opt_level)
@@ -58,18 +58,19 @@ class OnnxModel:
 
     Attributes:
         inputs: the names of its inputs, in order.
-        outputs: those of its results.
-        weights: the arrays that it holds, by name; what is written to them the next call sees.
-        kernel: what runs; its last arguments are the weights.
+        outputs: the names of its results.
+        weights: its arrays, by name; the next call reads changes to them.
+        kernel: the compiled code; its last arguments are the weights.
     """
 
     def __init__(self, model: Prepared, checked: bool | None, opt_level: int | None) -> None:
         """Made by `from_onnx`."""
         self.inputs = model.inputs
-        self.outputs = tuple(each.name for each in model.proto.graph.output)
+        outputs = model.proto.graph.output
+        self.outputs = tuple(output.name for output in outputs)
         self.weights: Mapping[str, np.ndarray[Any, Any]] = MappingProxyType(dict(model.weights))
         dtype_of = onnx().helper.tensor_dtype_to_np_dtype
-        kinds = [each.type.tensor_type.elem_type for each in model.proto.graph.output]
+        kinds = [output.type.tensor_type.elem_type for output in outputs]
         self.kernel: Kernel = _compiled(
             model.proto,
             checked=Options.current().checked if checked is None else checked,
@@ -86,7 +87,7 @@ class OnnxModel:
         """Run the model and return its results.
 
         Raises:
-            ArityError: an input is missing, or there is one too many.
+            ArityError: an input is missing, or there are too many.
             ArgumentError: an input differs from the declaration of the model.
         """
         return self.kernel(*self._ordered(arrays, named), *self.weights.values())
@@ -95,15 +96,15 @@ class OnnxModel:
         expected = f"{', '.join(self.inputs) or 'none'}"
         if len(arrays) > len(self.inputs):
             raise ArityError(f"{len(arrays)} inputs for a model", expected=expected)
-        given = dict(zip(self.inputs, arrays, strict=False))
+        by_name = dict(zip(self.inputs, arrays, strict=False))
         for name, value in named.items():
-            if name in given or name not in self.inputs:
-                what = "is given twice" if name in given else "is no input of the model"
-                raise ArgumentError(f"{name} {what}", expected=expected)
-            given[name] = value
-        if missing := [name for name in self.inputs if name not in given]:
+            if name in by_name or name not in self.inputs:
+                fault = "is given twice" if name in by_name else "is no input of the model"
+                raise ArgumentError(f"{name} {fault}", expected=expected)
+            by_name[name] = value
+        if missing := [name for name in self.inputs if name not in by_name]:
             raise ArityError(f"input {missing[0]} of the model is missing", expected=expected)
-        return [given[name] for name in self.inputs]
+        return [by_name[name] for name in self.inputs]
 
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(self.inputs), ", ".join(self.outputs)
@@ -115,9 +116,9 @@ class OnnxModel:
 
 
 def _compiled(proto: Any, **options: Any) -> Kernel:
-    """Return the kernel of a prepared model, whose key is all of it, and what will import it."""
+    """Return the kernel of a prepared model; the key has the whole model and its importer."""
 
-    # Only here what loads MLIR: a model that is kept does without.
+    # A model from the disk cache does without MLIR, which these imports load.
     def module() -> Module:
         from linalg_ext.frameworks.onnx.importing import imported
 
@@ -143,8 +144,8 @@ class Prepared:
 
     Attributes:
         proto: of ONNX, whose inputs are those of the model, then its weights.
-        inputs: the names of those that a caller gives.
-        weights: the others, by their names.
+        inputs: the names of those that callers pass.
+        weights: the arrays of the weights, by their names.
     """
 
     proto: Any
@@ -153,11 +154,11 @@ class Prepared:
 
 
 def prepared(source: Any) -> Prepared:
-    """Return a model that was loaded, or is to be, as it is imported.
+    """Load a model, if need be, and rewrite it for the importer.
 
     Raises:
         ArgumentError: `source` is no model, and no file.
-        ModelError: it holds no model, or one that breaks a rule of ONNX.
+        ModelError: the file has no model, or the model breaks a rule of ONNX.
     """
     model = _loaded(source)
     try:
@@ -172,7 +173,7 @@ def prepared(source: Any) -> Prepared:
         ) from error
     model = newer(model)
     for number, node in enumerate(model.graph.node):
-        # So that each op can be found again, whatever refuses it.
+        # Errors about any op name the node.
         node.name = f"{number}: {node.name or node.op_type}"
         node.doc_string = f"{node.op_type} -> {', '.join(node.output)}"
     try:
@@ -184,25 +185,26 @@ def prepared(source: Any) -> Prepared:
             hint="export it in another opset (onnx.version_converter), with its shapes inferred",
         ) from error
     graph = model.graph
-    initial = {each.name: each for each in graph.initializer}
-    inputs = tuple(each.name for each in graph.input if each.name not in initial)
-    weights = {n: _array(each) for n, each in initial.items() if is_weight(each)}
-    declared = [each for each in graph.input if each.name in inputs]
-    constants = [each for each in graph.initializer if each.name not in weights]
-    made = [
-        onnx().helper.make_tensor_value_info(n, initial[n].data_type, list(initial[n].dims))
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    declared = [value for value in graph.input if value.name not in tensors]
+    to_array = onnx().numpy_helper.to_array
+    # Each copy has memory of its own, which can be written.
+    weights = {name: np.array(to_array(t)) for name, t in tensors.items() if is_weight(t)}
+    constants = [tensor for name, tensor in tensors.items() if name not in weights]
+    arguments = [
+        onnx().helper.make_tensor_value_info(n, tensors[n].data_type, list(tensors[n].dims))
         for n in weights
     ]
-    put(graph.input, [*declared, *made])
+    put(graph.input, [*declared, *arguments])
     put(graph.initializer, constants)
-    return Prepared(model, inputs, weights)
+    return Prepared(model, tuple(value.name for value in declared), weights)
 
 
 def _refusals() -> tuple[type[Exception], ...]:
     """Return the exception types that ONNX raises for a model that breaks one of its rules."""
-    found = onnx()
-    known = found.checker.ValidationError, found.shape_inference.InferenceError
-    return (ValueError, RuntimeError, *known)
+    package = onnx()
+    own = package.checker.ValidationError, package.shape_inference.InferenceError
+    return (ValueError, RuntimeError, *own)
 
 
 def _loaded(source: Any) -> Any:
@@ -224,19 +226,14 @@ def _loaded(source: Any) -> Any:
 
 def _read(load: Any, name: str) -> Any:
     try:
-        found = load()
+        model = load()
     except Exception as error:
-        # Protobuf has errors of its own, and of each of its implementations others.
+        # Protobuf has errors of its own, which differ among its implementations.
         raise ModelError(f"{name}: no model of ONNX can be read from it: {error}") from error
-    if not found.graph.node and not found.graph.output:
+    if not model.graph.node and not model.graph.output:
         raise ModelError(f"{name}: there is no model of ONNX in it")
-    return found
+    return model
 
 
 def _name_of(source: Any) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "the model"
-
-
-def _array(initializer: Any) -> Array:
-    found = onnx().numpy_helper.to_array(initializer)
-    return np.array(found)  # its own memory, which can be written to

@@ -1,8 +1,8 @@
 """LSTM, GRU and RNN: a product for all inputs, and a loop over the steps of the state.
 
-One direction of a layer becomes one node of our own, until the model is a module; there it is a
-call of a function that is traced. Sequences of their own lengths, peepholes, clipping and other
-activations are a matter of the step alone, which is written once, in NumPy.
+One direction of a layer becomes one node of this library's, and in the module a call of a traced
+function. Sequences of different lengths, peepholes, clipping and other activations concern the step
+alone, which is written once, in NumPy.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ _ACTIVATIONS: Mapping[str, tuple[Activation, Sequence[float]]] = {
     "Tanh": (np.tanh, ()),
     "ThresholdedRelu": (lambda x, alpha: np.where(x > alpha, x, 0), (1.0,)),
 }
-"""By their names in ONNX; with the defaults of their parameters alpha and beta."""
+"""Activations by their names in ONNX, with the defaults of their parameters alpha and beta."""
 
-_USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
+_DEFAULT_ACTIVATIONS = {
+    "LSTM": ["Sigmoid", "Tanh", "Tanh"],
+    "GRU": ["Sigmoid", "Tanh"],
+    "RNN": ["Tanh"],
+}
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,13 @@ class Recurrence:
 
     Attributes:
         op: LSTM, GRU or RNN.
-        is_backward: True where the last step comes first.
+        is_backward: True if the last step comes first.
         operands: names of the operands behind the weights: `rows_bias`, `bias` (of the product
             with the state, if that is reset), `peepholes`, `lengths`, `hidden`, `cell`.
         activations: the name of each, and its parameters.
-        clip: the limit of what activations take, or None.
-        input_forget: True where the forget gate of an LSTM is what the input gate leaves.
-        linear_before_reset: True where the reset gate of a GRU comes after the product.
+        clip: the limit of the operands of activations, or None.
+        input_forget: True if the forget gate of an LSTM is 1 minus the input gate.
+        linear_before_reset: True if the reset gate of a GRU comes after the product.
     """
 
     op: str
@@ -79,22 +83,24 @@ class Recurrence:
         """
         from linalg_ext.tracing.functions.creation import zeros
 
-        given = dict(zip(self.operands, operands, strict=True))
+        optional = dict(zip(self.operands, operands, strict=True))
         rows = x @ inputs.T
-        rows = rows + given["rows_bias"] if "rows_bias" in given else rows
+        rows = rows + optional["rows_bias"] if "rows_bias" in optional else rows
         names = ("hidden", "cell") if self.op == "LSTM" else ("hidden",)
         zero = zeros((rows.shape[1], weights.shape[0]), rows.dtype)
         cell = {"LSTM": self._lstm, "GRU": self._gru, "RNN": self._rnn}[self.op]
 
         def advance(place: Any, row: Any, state: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-            new = cell(row, weights, given, state)
-            if (lengths := given.get("lengths")) is None:
+            new = cell(row, weights, optional, state)
+            if (lengths := optional.get("lengths")) is None:
                 return new[0], new
             runs = (lengths > place)[:, None]
             kept = [np.where(runs, part, old) for part, old in zip(new, state, strict=True)]
             return np.where(runs, new[0], 0), kept
 
-        return over_rows(advance, self.is_backward, rows, [given.get(name, zero) for name in names])
+        return over_rows(
+            advance, self.is_backward, rows, [optional.get(name, zero) for name in names]
+        )
 
     def _activate(self, place: int, value: Any) -> Any:
         name, parameters = self.activations[place]
@@ -102,14 +108,14 @@ class Recurrence:
             value = np.clip(value, -self.clip, self.clip)
         return _ACTIVATIONS[name][0](value, *parameters)
 
-    def _rnn(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
+    def _rnn(self, row: Any, weights: Any, optional: Any, state: Sequence[Any]) -> Sequence[Any]:
         return [self._activate(0, row + state[0] @ weights)]
 
-    def _gru(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
+    def _gru(self, row: Any, weights: Any, optional: Any, state: Sequence[Any]) -> Sequence[Any]:
         (hidden,) = state
         # Gate by gate, so that each product ends in its activation.
         rows, factors = parts(row, 3), parts(weights, 3)
-        biases = parts(given["bias"][None], 3) if "bias" in given else [0, 0, 0]
+        biases = parts(optional["bias"][None], 3) if "bias" in optional else [0, 0, 0]
         update, reset = (
             self._activate(0, rows[gate] + _affine(hidden, factors[gate], biases[gate]))
             for gate in (0, 1)
@@ -121,21 +127,21 @@ class Recurrence:
         candidate = self._activate(1, rows[2] + past)
         return [(1 - update) * candidate + update * hidden]
 
-    def _lstm(self, row: Any, weights: Any, given: Any, state: Sequence[Any]) -> Sequence[Any]:
+    def _lstm(self, row: Any, weights: Any, optional: Any, state: Sequence[Any]) -> Sequence[Any]:
         hidden, cell = state
         # Gate by gate, so that each product ends in its activation.
         pairs = zip(parts(row, 4), parts(weights, 4), strict=True)
         input_gate, output_gate, forget_gate, candidate = (
             own + hidden @ factor for own, factor in pairs
         )
-        if "peepholes" in given:
-            to_input, to_output, to_forget = parts(given["peepholes"][None], 3)
+        if "peepholes" in optional:
+            to_input, to_output, to_forget = parts(optional["peepholes"][None], 3)
             input_gate, forget_gate = input_gate + to_input * cell, forget_gate + to_forget * cell
         input_gate = self._activate(0, input_gate)
         forget_gate = 1 - input_gate if self.input_forget else self._activate(0, forget_gate)
         cell = forget_gate * cell + input_gate * self._activate(1, candidate)
         output_gate = self._activate(
-            0, output_gate + to_output * cell if "peepholes" in given else output_gate
+            0, output_gate + to_output * cell if "peepholes" in optional else output_gate
         )
         name, parameters = self.activations[2]
         return [output_gate * _ACTIVATIONS[name][0](cell, *parameters), cell]
@@ -147,7 +153,7 @@ def _affine(hidden: Any, factors: Any, bias: Any) -> Any:
 
 
 def recurrence_of(text: str) -> Recurrence:
-    """Return the layer that the attribute `cell` of a node says."""
+    """Return the layer of the attribute `cell` of a node."""
     return Recurrence(**json.loads(text))
 
 
@@ -166,7 +172,9 @@ def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     directions = []
     for number, is_backward in enumerate(ways):
         state = [_of_direction(write, part, number) for part in first]
-        directions.append(_written(write, node, attributes, x, state, number, is_backward, sizes))
+        directions.append(
+            _write_direction(write, node, attributes, x, state, number, is_backward, sizes)
+        )
     perms = [[2, 0, 1, 3], [1, 0, 2], [1, 0, 2]]
     for place, name in enumerate(node.output):
         if not name:
@@ -181,7 +189,7 @@ def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
             write("Identity", joined, gives=name)
 
 
-def _written(
+def _write_direction(
     write: Writer,
     node: Any,
     attributes: Mapping[str, Any],
@@ -212,7 +220,7 @@ def _written(
     inputs, weights = (
         squeezed(_of_direction(write, node.input[place], number)) for place in (1, 2)
     )
-    # Transposed once, where the loop would read columns at each step.
+    # One transpose saves the loop from reading columns at each step.
     weights = write("Transpose", weights, perm=[1, 0])
     operands: dict[str, str] = {}
     if bias := at(node.input, 3):
@@ -252,27 +260,27 @@ def _written(
 
 
 def _of_direction(write: Writer, value: str, number: int) -> str:
-    """Return the part of a direction of what all have, whose first axis is theirs."""
+    """Return the part of a direction; directions are the first axis of a value."""
     return write.sliced(value, 0, number, number + 1) if value else ""
 
 
 def _activations(
     op: str, attributes: Mapping[str, Any], number: int
 ) -> list[tuple[str, list[float]]]:
-    """Return those of a direction: parameters are listed for those alone that have any."""
-    every = attributes.get("activations") or _USUAL[op] * (number + 1)
+    """Return the activations of a direction; only those with parameters have them listed."""
+    every = attributes.get("activations") or _DEFAULT_ACTIVATIONS[op] * (number + 1)
     names = [name.decode() if isinstance(name, bytes) else name for name in every]
     known = {name.lower(): name for name in _ACTIVATIONS}
     if any(name.lower() not in known for name in names):
         raise Unwritten
     listed = [list(attributes.get(f"activation_{key}") or []) for key in ("alpha", "beta")]
-    found = []
+    functions = []
     for name in (known[name.lower()] for name in names):
         defaults = _ACTIVATIONS[name][1]
         pairs = zip(defaults, listed, strict=False)
-        found.append((name, [values.pop(0) if values else usual for usual, values in pairs]))
-    count = len(_USUAL[op])
-    return found[number * count : (number + 1) * count]
+        functions.append((name, [values.pop(0) if values else usual for usual, values in pairs]))
+    count = len(_DEFAULT_ACTIVATIONS[op])
+    return functions[number * count : (number + 1) * count]
 
 
 REWRITES: Mapping[str, Rewrite] = MappingProxyType({"GRU": _layer, "LSTM": _layer, "RNN": _layer})

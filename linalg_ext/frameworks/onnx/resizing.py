@@ -1,7 +1,7 @@
-"""Resize, by the places that each element is made of, axis after axis.
+"""Resize, axis after axis, as sums of gathered elements.
 
-Along an axis of known sizes each element is a sum of few others, whose places and factors follow
-from the model alone: elements are gathered once for each, and added up.
+Along an axis of known sizes each element is a sum of a few others, whose positions and factors
+follow from the model alone: there is one gather for each term of the sum.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ def _resize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 def _changes(write: Writer, node: Any, axes: list[int]) -> list[tuple[int, int, float, int]]:
-    """For each axis that changes: its size, by what factor it changes, and its new size."""
+    """Return for each axis that changes its number, its size, the factor, and its new size."""
     shape = write.known.shapes[node.input[0]]
     scales, sizes = at(node.input, 2), at(node.input, 3)
-    found: list[tuple[int, int, float, int]] = []
-    for axis, wanted in zip(axes, write.known_array(sizes or scales), strict=True):
+    changes: list[tuple[int, int, float, int]] = []
+    for axis, requested in zip(axes, write.known_array(sizes or scales), strict=True):
         before = shape[axis]
-        if (not sizes and wanted == 1) or (sizes and before is not None and wanted == before):
+        if (not sizes and requested == 1) or (sizes and before is not None and requested == before):
             continue
         if before is None or before == 0:
             raise Unwritten
-        scale = int(wanted) / before if sizes else float(wanted)
-        after = int(wanted) if sizes else math.floor(before * scale)
+        scale = int(requested) / before if sizes else float(requested)
+        after = int(requested) if sizes else math.floor(before * scale)
         if after < 1:
             raise Unwritten
-        found.append((axis, before, scale, after))
-    return found
+        changes.append((axis, before, scale, after))
+    return changes
 
 
 def _resized(write: Writer, value: str, like: str, axis: int, places: Array, factors: Array) -> str:
-    """Sums of elements at places along an axis: one row of places, and factors, for each term."""
+    """Write sums of elements along an axis: a row of positions and factors for each term."""
     shape = np.ones(write.ranks[like], np.int64)
     shape[axis] = -1
     total = ""
@@ -76,7 +76,7 @@ def _resized(write: Writer, value: str, like: str, axis: int, places: Array, fac
 def _taps(
     attributes: Mapping[str, Any], before: int, scale: float, after: int
 ) -> tuple[Array, Array]:
-    """Return the places that each element is made of, and their factors: a row for each term."""
+    """Return the positions and factors of the terms of each element: a row for each term."""
     transformation = attributes.get("coordinate_transformation_mode", "half_pixel")
     mode = attributes.get("mode", "nearest")
     places, factors = [], []

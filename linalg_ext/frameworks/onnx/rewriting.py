@@ -1,9 +1,8 @@
-"""Nodes of ONNX written as others, where torch-mlir has no way for them.
+"""Nodes of ONNX that torch-mlir does not support, written as others.
 
-The rewrites run until nothing changes. Values that are known are computed, functions and branches
-that are known become their nodes, and loops of known lengths are unrolled. Other ops that
-torch-mlir lacks are written by ops of ONNX that every opset since 13 has; models of older opsets
-are converted first.
+The rewrites run until nothing changes. Known values are computed, functions and known branches
+become their nodes, and loops of known lengths are unrolled. Other ops that torch-mlir lacks are
+written by ops of ONNX that every opset since 13 has; models of older opsets are converted first.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from linalg_ext.frameworks.onnx.writing import (
 from linalg_ext.frameworks.requirements import onnx
 
 _MOST_ROUNDS = 16
-"""Functions of functions, and loops in loops, are no deeper."""
+"""Functions in functions, and loops in loops, are assumed to be no deeper."""
 
 _EARLY: Mapping[str, Rewrite] = MappingProxyType(
     {"If": control_flow.branch, "Loop": control_flow.loop, "Scan": control_flow.scan}
 )
-"""These know nothing of the types of their inputs."""
+"""Rewrites that do without the types of inputs."""
 
 _REWRITES: Mapping[str, Rewrite] = MappingProxyType(
     {
@@ -48,10 +47,7 @@ _REWRITES: Mapping[str, Rewrite] = MappingProxyType(
 
 
 def rewritten(model: Any) -> Any:
-    """Return a model, its shapes inferred, without nodes that do not come through as they are.
-
-    The model itself is changed.
-    """
+    """Rewrite the unsupported nodes of a model in place, and return it with inferred shapes."""
     for _ in range(_MOST_ROUNDS):
         known = known_of(model)
         graph = model.graph
@@ -61,7 +57,7 @@ def rewritten(model: Any) -> Any:
             break
         put(graph.node, written)
         _drop_unused(graph)
-        # What was known of values that are gone, or made otherwise, is inferred anew.
+        # Types are inferred again, because values were removed or replaced.
         put(graph.value_info, _own_results(graph))
         if graph.value_info and DOMAIN not in [opset.domain for opset in model.opset_import]:
             model.opset_import.append(onnx().helper.make_opsetid(DOMAIN, 1))
@@ -70,20 +66,20 @@ def rewritten(model: Any) -> Any:
 
 
 def _own_results(graph: Any) -> list[Any]:
-    """Return the types of what nodes of our own give, which ONNX cannot infer.
+    """Return the types of the results of this library's nodes, which ONNX cannot infer.
 
-    Such a node says its element type and the shape of its first result; the others lack the first
-    axis.
+    Attributes of such a node state the element type and the shape of its first result; its other
+    results lack the first axis.
     """
-    found = []
+    types = []
     for node in graph.node:
         if node.domain == DOMAIN:
             own = attributes_of(node)
             shape = [None if size < 0 else size for size in own["shape"]]
             for place, name in enumerate(node.output):
                 info = onnx().helper.make_tensor_value_info
-                found.append(info(name, own["kind"], shape[1:] if place else shape))
-    return found
+                types.append(info(name, own["kind"], shape[1:] if place else shape))
+    return types
 
 
 class _Round:
@@ -93,30 +89,26 @@ class _Round:
         self._known = Known(known.kinds, known.shapes, self._constants, known.opset)
 
     def nodes(self, nodes: Sequence[Any]) -> list[Any]:
-        """Return the nodes that stand for those of a graph."""
-        return [each for node in nodes for each in self._written(node)]
+        """Return the nodes in the place of those of a graph."""
+        return [new_node for node in nodes for new_node in self._replacement(node)]
 
-    def _written(self, node: Any) -> Sequence[Any]:
-        name = next((each for each in node.output if each), "")
-        if (found := compute(node, self._known)) is not None:
-            pairs = [each for each in zip(node.output, found, strict=False) if each[0]]
+    def _replacement(self, node: Any) -> Sequence[Any]:
+        name = next(filter(None, node.output), "")
+        if (arrays := compute(node, self._known)) is not None:
+            pairs = [pair for pair in zip(node.output, arrays, strict=False) if pair[0]]
             self._constants.update(pairs)
             return [node] if node.op_type == "Constant" else self._as_constants(node, pairs)
         prefix = f"{name}/{node.op_type}"
         nodes = self._by_rewrite(node, prefix)
         if nodes is None:
             nodes = call_of_function(self._model, node, self._known, f"{prefix}/")
-        for each in nodes or ():
-            each.name, each.doc_string = node.name, node.doc_string
-        return [node] if nodes is None else nodes
+        return [node] if nodes is None else _labelled(nodes, node)
 
     def _as_constants(self, node: Any, pairs: Sequence[tuple[str, Any]]) -> list[Any]:
         write = Writer("", self._known)
         for name, value in pairs:
             write.constant(value, gives=name)
-        for each in write.nodes:
-            each.name, each.doc_string = node.name, node.doc_string
-        return write.nodes
+        return _labelled(write.nodes, node)
 
     def _by_rewrite(self, node: Any, prefix: str) -> list[Any] | None:
         if node.domain not in ("", "ai.onnx"):
@@ -137,8 +129,15 @@ class _Round:
         return None
 
 
+def _labelled(nodes: list[Any], node: Any) -> list[Any]:
+    """Give new nodes the name and the text of the node that they replace."""
+    for new in nodes:
+        new.name, new.doc_string = node.name, node.doc_string
+    return nodes
+
+
 def _drop_unused(graph: Any) -> None:
-    used = {each.name for each in graph.output}
+    used = {output.name for output in graph.output}
     kept = []
     for node in reversed(list(graph.node)):
         if any(name in used for name in node.output):
@@ -149,54 +148,54 @@ def _drop_unused(graph: Any) -> None:
 
 def _read_within(node: Any) -> set[str]:
     """Return the names that the subgraphs of a node read, their own or those of outer graphs."""
-    found: set[str] = set()
+    names: set[str] = set()
     for attribute in node.attribute:
         graphs = [attribute.g] if attribute.HasField("g") else []
         for graph in (*graphs, *attribute.graphs):
-            found |= {each.name for each in graph.output}
-            for each in graph.node:
-                found |= set(each.input) | _read_within(each)
-    return found
+            names |= {output.name for output in graph.output}
+            for inner in graph.node:
+                names |= set(inner.input) | _read_within(inner)
+    return names
 
 
-_OLDEST = 13
+_OLDEST_OPSET = 13
 """Axes are inputs since then, and rewrites write them so."""
-_WANTED = 17
+_TARGET_OPSET = 17
 """The opset that older models are converted to: torch-mlir supports batch norms since 15."""
 
 
 def newer(model: Any) -> Any:
-    """A model in an opset that rewrites know; itself if in one, or if ONNX cannot convert it."""
-    own = [each for each in model.opset_import if each.domain in ("", "ai.onnx")]
-    if len(own) != 1 or own[0].version >= _OLDEST or model.functions:
+    """Convert a model to an opset that rewrites know, if it has an older one and ONNX can."""
+    own = [opset for opset in model.opset_import if opset.domain in ("", "ai.onnx")]
+    if len(own) != 1 or own[0].version >= _OLDEST_OPSET or model.functions:
         return model
     if any(node.op_type == "Scan" for node in model.graph.node) and own[0].version < 9:
-        return model  # its batches are gone since then, and ONNX leaves it as it is
+        return model  # later opsets have no batches of Scan, and ONNX does not convert them
     converter = importlib.import_module("onnx.version_converter")
     try:
-        found = converter.convert_version(_with_slopes(model, own[0].version), _WANTED)
-        found = onnx().shape_inference.infer_shapes(found, data_prop=True)
-        onnx().checker.check_model(found)
+        new_model = converter.convert_version(_with_slopes(model, own[0].version), _TARGET_OPSET)
+        new_model = onnx().shape_inference.infer_shapes(new_model, data_prop=True)
+        onnx().checker.check_model(new_model)
     except Exception:
-        # Of ops that it has no way for it raises errors of all kinds: they may come through as is.
+        # The converter raises errors of all kinds for some ops, which may be lowered as they are.
         return model
-    return found if _has_same_signature(model, found) else model
+    return new_model if _has_same_signature(model, new_model) else model
 
 
 def _with_slopes(model: Any, version: int) -> Any:
     """Return a model whose slopes of channels, of PRelu before opset 7, have the shape of channels.
 
     Raises:
-        ValueError: the rank of what they belong to is not known.
+        ValueError: the rank of the operand is not known.
     """
     nodes = [node for node in model.graph.node if node.op_type == "PRelu"]
     if version >= 7 or not nodes:
         return model
-    found = onnx().ModelProto()
-    found.CopyFrom(model)
-    known = known_of(found)
+    new_model = onnx().ModelProto()
+    new_model.CopyFrom(model)
+    known = known_of(new_model)
     written = []
-    for node in found.graph.node:
+    for node in new_model.graph.node:
         if node.op_type == "PRelu":
             x, slope = node.input
             rank, sizes = len(known.shapes.get(x, ())), known.sizes(slope)
@@ -207,10 +206,10 @@ def _with_slopes(model: Any, version: int) -> Any:
             node.input[1] = write("Reshape", slope, write.constant(shape))
             written += write.nodes
         written.append(node)
-    put(found.graph.node, written)
-    return found
+    put(new_model.graph.node, written)
+    return new_model
 
 
-def _has_same_signature(model: Any, found: Any) -> bool:
-    pairs = (model.graph.input, found.graph.input), (model.graph.output, found.graph.output)
+def _has_same_signature(model: Any, new_model: Any) -> bool:
+    pairs = (model.graph.input, new_model.graph.input), (model.graph.output, new_model.graph.output)
     return all([e.name for e in old] == [e.name for e in new] for old, new in pairs)

@@ -1,4 +1,4 @@
-"""Nodes that stand for another one, and the values of a model that are known beforehand."""
+"""Nodes that replace another one, and the values of a model that are known before a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linalg_ext.frameworks.requirements import onnx
 Array = np.ndarray[Any, Any]
 
 DOMAIN = "linalg_ext"
-"""The domain of nodes that this library computes; they say the type and shape of what they give."""
+"""The domain of this library's own nodes, whose attributes state the type and shape of results."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Known:
 
     Attributes:
         kinds: the number of ONNX's element type of each value.
-        shapes: the sizes of each value, None for one that is open; no entry where the rank is open.
-        constants: the values themselves, where they are known and small.
+        shapes: the sizes of each value, None for open ones; no entry if the rank is open.
+        constants: the arrays of small values that are known.
         opset: the version of ONNX's own ops.
     """
 
@@ -40,30 +40,28 @@ class Known:
         return {name: len(shape) for name, shape in self.shapes.items()}
 
     def sizes(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of a value, where all of it is known."""
-        shape = self.shapes.get(name)
-        if shape is None:
-            return None
-        found = tuple(size for size in shape if size is not None)
-        return found if len(found) == len(shape) else None
+        """Return the shape of a value, if all of it is known."""
+        shape = self.shapes.get(name, (None,))
+        known = tuple(size for size in shape if size is not None)
+        return known if len(known) == len(shape) else None
 
 
 class Unwritten(Exception):
-    """A node stays as it is: this way of writing it does not hold for it."""
+    """A rewrite does not apply to a node."""
 
 
 Rewrite = Callable[["Writer", Any, Mapping[str, Any]], None]
-"""Writes the nodes that stand for one, which is given with its attributes."""
+"""Writes the nodes that replace a node; it gets the node's attributes, too."""
 
 
 @dataclass
 class Writer:
-    """Writes the nodes that stand for one.
+    """Writes the nodes that replace a node.
 
     Attributes:
-        prefix: what the names of their values begin with.
+        prefix: that of the names of their values.
         known: of the graph's values.
-        nodes: what was written.
+        nodes: the nodes so far.
     """
 
     prefix: str
@@ -71,21 +69,21 @@ class Writer:
     nodes: list[Any] = field(default_factory=list)
 
     def __call__(self, op: str, *inputs: str, gives: str = "", **attributes: Any) -> str:
-        """Write a node, and name what it gives."""
+        """Write a node; returns the name of its result, by default a new one."""
         return self.several(op, inputs, [gives], **attributes)[0]
 
     def several(
         self, op: str, inputs: Sequence[str], gives: Sequence[str], **attributes: Any
     ) -> list[str]:
-        """Write a node, and name all that it gives; those without a name get one."""
+        """Write a node with several results; returns their names, new ones for empty ones."""
         names = [
             name or f"{self.prefix}/{len(self.nodes)}{f'.{place}' if place else ''}"
             for place, name in enumerate(gives)
         ]
-        given = list(inputs)
-        while given and not given[-1]:
-            given.pop()
-        self.nodes.append(onnx().helper.make_node(op, given, names, **attributes))
+        operands = list(inputs)
+        while operands and not operands[-1]:
+            operands.pop()
+        self.nodes.append(onnx().helper.make_node(op, operands, names, **attributes))
         return names
 
     @property
@@ -99,22 +97,22 @@ class Writer:
         return self.known.ranks
 
     def constant(self, value: Any, gives: str = "") -> str:
-        """Return an array."""
+        """Write an array as a constant."""
         array = onnx().numpy_helper.from_array(np.asarray(value))
         return self("Constant", gives=gives, value=array)
 
     def integers(self, *values: int) -> str:
-        """Return a vector of integers of 64 bits: sizes, axes, places."""
+        """Write a vector of integers of 64 bits: sizes, axes, indices."""
         return self.constant(np.array(values, np.int64))
 
     def number(self, value: float, like: str) -> str:
-        """Return a number of the element type of a value."""
+        """Write a number of the element type of a value."""
         return self.constant(np.array(value, self.dtype(like)))
 
     def dtype(self, value: str) -> np.dtype[Any]:
-        """NumPy's type of a value's elements."""
-        found: np.dtype[Any] = onnx().helper.tensor_dtype_to_np_dtype(self.kinds[value])
-        return found
+        """Return NumPy's type of a value's elements."""
+        dtype: np.dtype[Any] = onnx().helper.tensor_dtype_to_np_dtype(self.kinds[value])
+        return dtype
 
     def sizes(self, value: str) -> tuple[int, ...]:
         """Return the shape of a value of the graph.
@@ -122,10 +120,10 @@ class Writer:
         Raises:
             Unwritten: a size of it is open.
         """
-        found = self.known.sizes(value)
-        if found is None or math.prod(found) == 0:
+        sizes = self.known.sizes(value)
+        if sizes is None or math.prod(sizes) == 0:
             raise Unwritten
-        return found
+        return sizes
 
     def known_array(self, value: str) -> Array:
         """Return a value of the graph.
@@ -138,7 +136,7 @@ class Writer:
         return self.known.constants[value]
 
     def along(self, vector: str, axis: int, rank: int) -> str:
-        """Return a vector as a tensor that goes along one axis of others; a scalar as it is."""
+        """Write a vector as a tensor along one axis of a rank; a scalar stays as it is."""
         if self.ranks[vector] == 0:
             return vector
         shape = np.ones(rank, np.int64)
@@ -146,7 +144,7 @@ class Writer:
         return self("Reshape", vector, self.constant(shape))
 
     def sliced(self, value: str, axis: int, start: int, stop: int) -> str:
-        """Return a part along an axis."""
+        """Write a slice along an axis."""
         places = self.integers(start), self.integers(stop), self.integers(axis)
         return self("Slice", value, *places)
 
@@ -156,15 +154,13 @@ class Writer:
         return self("Slice", value, *ends, self.integers(axis), self.integers(-1))
 
     def wide(self, value: str, zero: str) -> str:
-        """Integers as 32-bit ones, less their zero point where there is one."""
-        found = self("Cast", value, to=onnx().TensorProto.INT32)
-        if not zero:
-            return found
-        return self("Sub", found, self("Cast", zero, to=onnx().TensorProto.INT32))
+        """Write integers as 32-bit ones, minus their zero point, if any."""
+        wide = self("Cast", value, to=onnx().TensorProto.INT32)
+        return self("Sub", wide, self.wide(zero, "")) if zero else wide
 
 
 def at(names: Sequence[str], place: int) -> str:
-    """Return the name of an input that may be left out; none is no name."""
+    """Return the name of an optional input; empty if it is absent."""
     return names[place] if place < len(names) else ""
 
 
@@ -176,14 +172,15 @@ def put(field: Any, values: Sequence[Any]) -> None:
 
 def attributes_of(node: Any) -> dict[str, Any]:
     """Return the attributes of a node: text as such."""
-    found = {a.name: onnx().helper.get_attribute_value(a) for a in node.attribute}
+    values = {a.name: onnx().helper.get_attribute_value(a) for a in node.attribute}
     return {
-        name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()
+        name: value.decode() if isinstance(value, bytes) else value
+        for name, value in values.items()
     }
 
 
 _MOST_ELEMENTS = 1024
-"""The greatest number of elements of a value that is computed beforehand."""
+"""The greatest number of elements of a value that is computed before a run."""
 
 _MOST_FLOATS = 16
 """The same for floats: those of more elements are weights."""
@@ -198,7 +195,7 @@ _COMPUTED = frozenset(
         *("ScatterElements", "Xor", "OneHot", "Trilu", "EyeLike", "CumSum"),
     }
 )
-"""Ops that compute sizes, places and conditions, and are the same on every machine."""
+"""Ops that compute sizes, indices and conditions, and are the same on every machine."""
 
 
 def known_of(model: Any) -> Known:
@@ -206,21 +203,21 @@ def known_of(model: Any) -> Known:
     graph = model.graph
     kinds: dict[str, int] = {}
     shapes: dict[str, tuple[int | None, ...]] = {}
-    for each in (*graph.value_info, *graph.input, *graph.output):
-        tensor = each.type.tensor_type
-        kinds[each.name] = tensor.elem_type
+    for value in (*graph.value_info, *graph.input, *graph.output):
+        tensor = value.type.tensor_type
+        kinds[value.name] = tensor.elem_type
         if tensor.HasField("shape"):
-            shapes[each.name] = tuple(
+            shapes[value.name] = tuple(
                 dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim
             )
     constants: dict[str, Array] = {}
-    for each in graph.initializer:
-        kinds[each.name], shapes[each.name] = each.data_type, tuple(each.dims)
-        if _is_small(each):
-            constants[each.name] = onnx().numpy_helper.to_array(each)
-    for each in graph.input:
-        # What a caller may give instead is not known.
-        constants.pop(each.name, None)
+    # A caller may replace an initializer that is an input, too.
+    inputs = {value.name for value in graph.input}
+    for tensor in graph.initializer:
+        kinds[tensor.name], shapes[tensor.name] = tensor.data_type, tuple(tensor.dims)
+        is_small = not is_weight(tensor) and math.prod(tensor.dims) <= _MOST_ELEMENTS
+        if is_small and tensor.name not in inputs:
+            constants[tensor.name] = onnx().numpy_helper.to_array(tensor)
     return Known(kinds, shapes, constants, opset_of(model))
 
 
@@ -237,12 +234,8 @@ def is_weight(initializer: Any) -> bool:
     return initializer.data_type in floats and math.prod(initializer.dims) > _MOST_FLOATS
 
 
-def _is_small(initializer: Any) -> bool:
-    return not is_weight(initializer) and math.prod(initializer.dims) <= _MOST_ELEMENTS
-
-
 def compute(node: Any, known: Known) -> list[Array] | None:
-    """Return the results of a node of a graph, where they are known; else None."""
+    """Return the results of a node, if they are known; else None."""
     if node.domain not in ("", "ai.onnx"):
         return None
     if node.op_type == "Constant":
@@ -273,8 +266,8 @@ def _of_shape(node: Any, known: Known) -> list[Array] | None:
     shape = known.shapes.get(node.input[0])
     if shape is None:
         return None
-    said = attributes_of(node)
-    part = shape[said.get("start", 0) : said.get("end", len(shape))]
+    attributes = attributes_of(node)
+    part = shape[attributes.get("start", 0) : attributes.get("end", len(shape))]
     if any(size is None for size in part):
         return None
     if node.op_type == "Size":
@@ -298,11 +291,11 @@ def _evaluated(node: Any, known: Known) -> list[Array] | None:
         model = helper.make_model(graph, opset_imports=opset)
         run = reference.ReferenceEvaluator(model).run
         with np.errstate(all="ignore"):
-            found = run(None, {name: known.constants[name] for name in names})
+            results = run(None, {name: known.constants[name] for name in names})
     except Exception:
-        # Whatever it has no answer for is left to the run.
+        # The run computes a node that the evaluator does not support.
         return None
-    arrays = [np.asarray(each) for each in found]
+    arrays = [np.asarray(result) for result in results]
     if any(a.size > _MOST_ELEMENTS or a.size == 0 or a.dtype == object for a in arrays):
         return None
     return arrays

@@ -1,7 +1,7 @@
-"""Attention as products and a softmax, which further down are found again and become one loop.
+"""Attention as products and a softmax, which later passes make one loop.
 
-PyTorch's own decompositions guard every softmax against rows of which nothing is seen. Where only
-what comes later is masked there is no such row.
+PyTorch's own decompositions guard every softmax against rows that are masked whole. A causal mask
+has no such row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def attention(
     scores = _scores(query, key, attn_mask, is_causal, scale)
     weights = torch().softmax(scores, -1)
     if attn_mask is not None:
-        # A row of which nothing is seen is no NaN, but zeros.
+        # A row that is masked whole has zeros, not NaN.
         sees_none = (scores == -math.inf).all(-1, keepdim=True)
         weights = torch().where(sees_none, 0.0, weights)
     return weights.to(value.dtype) @ value
@@ -47,7 +47,7 @@ def flash_attention(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """`aten._scaled_dot_product_flash_attention_for_cpu`: beside it what the way back needs."""
+    """`aten._scaled_dot_product_flash_attention_for_cpu`, with a result for the backward pass."""
     if dropout_p > 0.0:
         return NotImplemented
     key, value = _for_each_query(query, key), _for_each_query(query, value)
@@ -108,7 +108,7 @@ def encoder_layer(
     mask: Any = None,
     mask_type: int | None = None,
 ) -> Any:
-    """`aten._transformer_encoder_layer_fwd`, what an encoder layer is where nothing is trained."""
+    """`aten._transformer_encoder_layer_fwd`, an encoder layer in inference."""
     if mask is not None or src.ndim != 3:
         return NotImplemented
     functional = torch().nn.functional
@@ -146,7 +146,7 @@ def multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> Any:
-    """`aten._native_multi_head_attention`, where all three are one and no weights are asked for."""
+    """`aten._native_multi_head_attention` of self-attention without weights as a result."""
     if mask is not None or need_weights or query is not key or query is not value:
         return NotImplemented
     result = _self_attention(query, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias)
@@ -160,19 +160,19 @@ def _self_attention(
     batch, length, width = x.shape
     packed = functional.linear(x, qkv_weight, qkv_bias)
     packed = packed.view(batch, length, 3, heads, width // heads)
-    query, key, value = (each.transpose(1, 2) for each in packed.unbind(2))
+    query, key, value = (part.transpose(1, 2) for part in packed.unbind(2))
     joined = attention(query, key, value).transpose(1, 2).reshape(batch, length, width)
     return functional.linear(joined, weight, bias)
 
 
-def _for_each_query(query: Any, each: Any) -> Any:
-    """Keys, or values, that several heads of queries may share, once for each of those."""
-    shared = query.shape[-3] // each.shape[-3]
-    return each if shared == 1 else each.repeat_interleave(shared, -3)
+def _for_each_query(query: Any, keys: Any) -> Any:
+    """Repeat keys, or values, that several heads of queries share, once for each head."""
+    shared = query.shape[-3] // keys.shape[-3]
+    return keys if shared == 1 else keys.repeat_interleave(shared, -3)
 
 
 def _for_each_key(gradient: Any, heads: int) -> Any:
-    """Return the sum of the gradients of those that share a head of keys."""
+    """Sum the gradients of the heads of queries that share a head of keys."""
     if gradient.shape[-3] == heads:
         return gradient
     batch, _, length, width = gradient.shape

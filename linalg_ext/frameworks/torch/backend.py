@@ -1,9 +1,9 @@
 """`torch.compile(model, backend="linalg_ext")`: graphs that PyTorch traces, compiled here.
 
-PyTorch cuts a program where it cannot trace it, and makes the graphs of its gradients: both the way
-forward and the way back come here as graphs of ATen ops without effects. What does not come through
-runs in PyTorch, as it would have; `report` says what. Recurrent layers are traced, which PyTorch
-leaves out unless `torch._dynamo.config.allow_rnn` is set: it is, for the process.
+PyTorch cuts a program where it cannot trace it, and makes the graphs of its gradients: this backend
+gets the forward and the backward pass as graphs of ATen ops without effects. Ops that cannot be
+compiled run in PyTorch; `report` lists them. Recurrent layers are traced, because this module sets
+`torch._dynamo.config.allow_rnn` for the process.
 
     fast = torch.compile(model, backend="linalg_ext")
     fast(x)
@@ -18,7 +18,7 @@ from typing import Any
 
 from linalg_ext.errors import ArgumentError
 from linalg_ext.frameworks.requirements import require_torch_importer, torch
-from linalg_ext.frameworks.torch.compiled_graph import Options, Report, together
+from linalg_ext.frameworks.torch.compiled_graph import Options, Report, joined
 from linalg_ext.frameworks.torch.compiling import compile_graph
 from linalg_ext.frameworks.torch.decompositions import decompositions
 from linalg_ext.frameworks.torch.recurrent import keep_whole, trace_recurrent_layers
@@ -37,18 +37,18 @@ def linalg_ext(
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
 ) -> Any:
-    """The backend, which PyTorch calls with each graph; it is found by its name.
+    """Compile a graph: the backend, which PyTorch calls with each graph, and finds by its name.
 
     Args:
         graph_module: of torch.fx, as TorchDynamo traced it.
-        example_inputs: what it is called with.
+        example_inputs: the arguments of a call.
         options: as of `torch.compile`: `allow_fallback` (True), and `checked`, `opt_level` and
             `threads` as of `linalg_ext.compile` and of a call of a kernel.
-        mode: as of `torch.compile`: "default", or None; the others are of PyTorch's own backend.
+        mode: as of `torch.compile`: "default", or None; other modes are of PyTorch's own backend.
 
     Raises:
-        ArgumentError: an unknown option, or a mode.
-        ModelError: an op does not come through, and `allow_fallback` is False.
+        ArgumentError: an option or a mode is unknown.
+        ModelError: an op cannot be compiled, and `allow_fallback` is False.
     """
     require_torch_importer()
     if mode not in (None, "default"):
@@ -56,13 +56,13 @@ def linalg_ext(
             f"the backend linalg_ext has no mode {mode!r}",
             hint=f"leave it out, and say options={{...}} of {', '.join(_OPTIONS)}",
         )
-    given = dict(options or {})
-    if unknown := [name for name in given if name not in _OPTIONS]:
+    values = dict(options or {})
+    if unknown := [name for name in values if name not in _OPTIONS]:
         raise ArgumentError(
             f"the backend linalg_ext has no option {unknown[0]!r}",
             expected=f"one of {', '.join(_OPTIONS)}",
         )
-    chosen = Options(**{"allow_fallback": True, **given})
+    chosen = Options(**{"allow_fallback": True, **values})
 
     def compiled(module: Any, inputs: Sequence[Any]) -> Any:
         graph = compile_graph(module, chosen)
@@ -86,14 +86,16 @@ def report(*, clear: bool = False) -> Report:
     from torch._dynamo.utils import counters
 
     with _lock:
-        found = together(_reports, [(str(why), n) for why, n in counters["graph_break"].items()])
+        joined_report = joined(
+            _reports, [(str(why), n) for why, n in counters["graph_break"].items()]
+        )
         if clear:
             _reports.clear()
     if clear:
         counters["graph_break"].clear()
-    return found
+    return joined_report
 
 
 if "torch" in sys.modules:
-    # Before a model is traced: by then PyTorch has decided.
+    # PyTorch decides this before it traces a model.
     trace_recurrent_layers()

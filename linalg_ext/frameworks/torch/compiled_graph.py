@@ -49,12 +49,12 @@ class Options:
     packed: bool | Literal["unwatched"] = True
 
     def __post_init__(self) -> None:
-        """Before a model is traced, which may take long."""
-        for name, known in _KNOWN.items():
-            if not any(repr(getattr(self, name)) == repr(each) for each in known):
+        """Check the values before a model is traced, which may take long."""
+        for name, accepted in _CHOICES.items():
+            if not any(repr(getattr(self, name)) == repr(value) for value in accepted):
                 raise ArgumentError(
                     f"{name} is {getattr(self, name)!r}",
-                    expected=", ".join(map(repr, known)),
+                    expected=", ".join(map(repr, accepted)),
                 )
 
     @property
@@ -63,13 +63,13 @@ class Options:
         return Settings.current().checked if self.checked is None else self.checked
 
 
-_KNOWN: Mapping[str, tuple[object, ...]] = {
+_CHOICES: Mapping[str, tuple[object, ...]] = {
     "allow_fallback": (True, False),
     "checked": (True, False, None),
     "opt_level": (0, 1, 2, 3, None),
     "packed": (True, False, "unwatched"),
 }
-"""The values of options that have few."""
+"""The values of options that have a few."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class LeftToPyTorch:
 
     Attributes:
         op: as PyTorch names it: `aten.median.dim`.
-        where: the line of the model, where it is known.
-        reason: why it was not compiled.
-        count: how many nodes of the graph are it, at that line.
+        where: the line of the model, if known.
+        reason: the reason why it was not compiled.
+        count: the number of nodes of this op at that line.
     """
 
     op: str
@@ -128,7 +128,7 @@ class Report:
             head += f" of {self.graphs} graphs"
         lines = [head]
         if self.left:
-            lines += ["left to PyTorch:", *(f"  {each}" for each in self.left)]
+            lines += ["left to PyTorch:", *(f"  {op}" for op in self.left)]
         if self.breaks:
             lines += [
                 "graph breaks:",
@@ -139,8 +139,8 @@ class Report:
     __repr__ = __str__
 
 
-def together(reports: Sequence[Report], breaks: Sequence[tuple[str, int]] = ()) -> Report:
-    """Several reports as one."""
+def joined(reports: Sequence[Report], breaks: Sequence[tuple[str, int]] = ()) -> Report:
+    """Join several reports."""
     return Report(
         nodes=sum(report.nodes for report in reports),
         compiled=sum(report.compiled for report in reports),
@@ -173,10 +173,10 @@ class CompiledGraph:
     """A graph that has been compiled.
 
     Attributes:
-        run: takes the values of the placeholders, tensors or arrays in their memory, and gives
+        run: takes the values of the placeholders, tensors or arrays in their memory, and returns
             the list of results.
         pieces: its kernels.
-        report: what was compiled of it.
+        report: the ops that were compiled.
     """
 
     run: Callable[..., list[Any]]
@@ -185,19 +185,23 @@ class CompiledGraph:
 
     @property
     def shapes(self) -> Sequence[tuple[int | None, ...] | None]:
-        """The shapes that the kernel takes for the placeholders; empty for several kernels."""
+        """Return the kernel's shapes for the placeholders; empty for several kernels."""
         kernel = self.pieces[0].kernel if self.pieces and self.run is self.pieces[0] else None
-        types = [each.type for each in kernel.signature.parameters] if kernel is not None else []
+        types = (
+            [parameter.type for parameter in kernel.signature.parameters]
+            if kernel is not None
+            else []
+        )
         return [type_.shape if isinstance(type_, ArrayType) else None for type_ in types]
 
 
 class Piece:
-    """One kernel, and how tensors become its arguments and its results tensors.
+    """A kernel that is called on tensors.
 
     Attributes:
-        plan: which arguments and results.
-        kernel: what runs; None where there is nothing to compute.
-        key: what the kernel is kept under, if it is.
+        plan: its arguments and results.
+        kernel: the compiled code; None if there is nothing to compute.
+        key: of the kernel in the cache, if it is kept.
     """
 
     def __init__(
@@ -215,7 +219,7 @@ class Piece:
 
     def __call__(self, *values: Any) -> list[Any]:
         """Return the results for the values of the placeholders."""
-        found: Any = ()
+        results: Any = ()
         if self.kernel is not None:
             tensor = torch().Tensor
             arrays = [
@@ -224,47 +228,54 @@ class Piece:
             ]
             with lent(self._threads):
                 if self._threads is None:
-                    found = self.kernel(*arrays)  # native code takes this, and no keywords
+                    results = self.kernel(*arrays)  # native code answers calls without keywords
                 else:
-                    found = self.kernel(*arrays, threads=self._threads)
+                    results = self.kernel(*arrays, threads=self._threads)
             if self.plan.count == 1:
-                found = (found,)
-        return [_given(source, what, values, found) for source, what in self.plan.results]
+                results = (results,)
+        return [
+            _graph_result(source, position, values, results)
+            for source, position in self.plan.results
+        ]
 
 
-def _given(source: str, what: Any, values: Sequence[Any], found: Sequence[Any]) -> Any:
+def _graph_result(source: str, position: Any, values: Sequence[Any], results: Sequence[Any]) -> Any:
     match source:
         case "tensor":
-            return as_tensor(found[what])
+            return as_tensor(results[position])
         case "number":
-            return np.asarray(found[what]).item()
+            return np.asarray(results[position]).item()
         case "input":
-            return values[what]
-    return what
+            return values[position]
+    return position
 
 
 def lent(count: int | None) -> AbstractContextManager[None]:
-    """Have calls inside the `with` block shared by PyTorch's threads, where that has as many.
+    """Share calls inside the `with` block among PyTorch's threads, if it has as many.
 
     Args:
-        count: how many threads the calls may use; None for `lx.threads.current()`.
+        count: the number of threads of the calls; None for `lx.threads.current()`.
     """
-    wanted = count or threads.current()
-    if wanted < 2 or torch().get_num_threads() != wanted or not (team := _team()):
+    thread_count = count or threads.current()
+    if (
+        thread_count < 2
+        or torch().get_num_threads() != thread_count
+        or not (team := _openmp_team())
+    ):
         return nullcontext()
     return threads.lent(team)
 
 
 @functools.cache
-def _team() -> int:
+def _openmp_team() -> int:
     """Return the address of PyTorch's `GOMP_parallel`.
 
-    0 where PyTorch's threads are not OpenMP's, or the function is not found.
+    0 if PyTorch's threads are not OpenMP's, or the function is not found.
     """
     package = torch()
     if not package.backends.openmp.is_available():
         return 0
-    # Its own library, unless another was loaded for all before it.
+    # The function is that of PyTorch's own library, unless another one is loaded globally.
     for path in (None, Path(package.__file__).parent / "lib" / "libtorch_cpu.so"):
         try:
             library = ctypes.CDLL(None if path is None else str(path), os.RTLD_NOLOAD)

@@ -1,6 +1,6 @@
-"""A graph as something that is called: one kernel, or several with PyTorch's own ops in between.
+"""The compilation of a graph: to one kernel, or to several with PyTorch's own ops in between.
 
-A kernel is found on disk by all that its graph says; else the graph is imported and compiled.
+A kernel is loaded from the disk under the key of its graph, or else imported and compiled.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     """Compile a graph of ATen ops without effects.
 
     Args:
-        graph_module: its graph's placeholders are tensors and numbers, each with what it is like
+        graph_module: its graph's placeholders are tensors and numbers, each with an example value
             in `meta["val"]`.
-        options: how.
+        options: of the compilation.
 
     Raises:
-        ModelError: an op does not come through, and must not be left to PyTorch.
+        ModelError: an op cannot be compiled, and must not be left to PyTorch.
     """
     if not options.packed:
         graphs.mark_parameters(graph_module.graph, ())
@@ -60,9 +60,9 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
 
 def _error(refused: Refused, graph: Any) -> ModelError:
     node = next((node for node in graph.nodes if node.name == refused.node), None)
-    what = "the model" if node is None else f"{graphs.op_of(node)} of the model"
+    subject = "the model" if node is None else f"{graphs.op_of(node)} of the model"
     return ModelError(
-        f"{what} cannot be compiled: {refused.reason}",
+        f"{subject} cannot be compiled: {refused.reason}",
         where=None if node is None else graphs.line_of(node),
         hint="write it with other ops, or have PyTorch run that part: allow_fallback=True",
         notes=refused.notes,
@@ -70,32 +70,34 @@ def _error(refused: Refused, graph: Any) -> ModelError:
 
 
 def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledGraph:
-    """Return the graph with what does not come through left to PyTorch."""
+    """Compile a graph, with ops that cannot be compiled left to PyTorch."""
     graphs.mark_parameters(graph_module.graph, ())
     nodes = graphs.calls(graph_module.graph)
     left: dict[str, str] = {}
     refused: Refused | None = first
     while refused is not None:
-        known = _alike(nodes, refused, left)
-        if not known:
-            # The node at fault is not known: PyTorch runs all.
-            known = {node.name: refused.reason for node in nodes if node.name not in left}
-        left |= known
-        whole, parts, refused = _cut(graph_module, left, options)
+        refusals = _refused_alike(nodes, refused, left)
+        if not refusals:
+            # The node at fault is unknown, so PyTorch runs all nodes.
+            refusals = {node.name: refused.reason for node in nodes if node.name not in left}
+        left |= refusals
+        cut_graph, parts, refused = _cut(graph_module, left, options)
     inside = {node.name for part, _ in parts for node in graphs.calls(part.graph)}
     compiled = [node for node in nodes if node.name in inside]
     report = Report(len(nodes), len(compiled), len(parts), _grouped(nodes, left))
-    for each in report.left:
-        logger("fallbacks").info("left to PyTorch: %s", each)
+    for op in report.left:
+        logger("fallbacks").info("left to PyTorch: %s", op)
 
     def run(*values: Any) -> list[Any]:
         tensors = [as_tensor(v) if isinstance(v, np.ndarray) else v for v in values]
-        return list(whole(*tensors))
+        return list(cut_graph(*tensors))
 
     return CompiledGraph(run, tuple(piece for _, piece in parts), report)
 
 
-def _alike(nodes: Sequence[Any], refused: Refused, left: Mapping[str, str]) -> dict[str, str]:
+def _refused_alike(
+    nodes: Sequence[Any], refused: Refused, left: Mapping[str, str]
+) -> dict[str, str]:
     """Return the refused node and those like it: they would be refused, too."""
     guilty = next((node for node in nodes if node.name == refused.node), None)
     if guilty is None or guilty.name in left:
@@ -107,8 +109,8 @@ def _alike(nodes: Sequence[Any], refused: Refused, left: Mapping[str, str]) -> d
 def _kind(node: Any) -> Hashable:
     tensors = [
         tensor
-        for each in (*node.all_input_nodes, node)
-        for tensor in graphs.tensors_of(each.meta.get("val"))
+        for value_node in (*node.all_input_nodes, node)
+        for tensor in graphs.tensors_of(value_node.meta.get("val"))
     ]
     return node.target, tuple((tensor.dtype, tensor.ndim) for tensor in tensors)
 
@@ -116,9 +118,9 @@ def _kind(node: Any) -> Hashable:
 def _cut(
     graph_module: Any, left: Mapping[str, str], options: Options
 ) -> tuple[Any, list[tuple[Any, Piece]], Refused | None]:
-    """The graph with kernels in the place of what can be compiled; those parts, and the kernels.
+    """Return the graph with kernels for the parts that can be compiled, the parts and the kernels.
 
-    The last of what is returned says why one of them could not be made, if so.
+    The last result is the error of a part that cannot be compiled, if any.
     """
     from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
     from torch.fx.passes.operator_support import create_op_support
@@ -160,8 +162,8 @@ def _as_module(graph: Any, piece: Piece) -> Any:
 
     class Part(torch().nn.Module):  # type: ignore[misc]
         def forward(self, *values: Any) -> Any:
-            found = piece(*values)
-            return tuple(found) if gives_several else found[0]
+            results = piece(*values)
+            return tuple(results) if gives_several else results[0]
 
     return Part()
 
@@ -180,15 +182,15 @@ class PendingGraph:
     """A graph that was imported as linalg, and is not compiled yet.
 
     Attributes:
-        key: what its kernel is kept under, if at all.
-        plan: what goes into the kernel, and what comes out.
+        key: of its kernel in the cache, if it is kept.
+        plan: the arguments and results of the kernel.
     """
 
     def __init__(self, graph_module: Any, options: Options) -> None:
         """Look for the kernel of a graph; if absent, import the graph.
 
         Raises:
-            Refused: an op of it does not come through.
+            Refused: an op of it cannot be imported.
         """
         self._graph = graph_module.graph
         self._options = options
@@ -200,16 +202,16 @@ class PendingGraph:
         self._dtypes = [_dtype_of_node(node) for node in computed]
         if not computed:
             return
-        wanted = graphs.with_results(graph_module, computed)
-        self.key = key_of_graph(wanted, options, self._dtypes)
+        computing = graphs.with_results(graph_module, computed)
+        self.key = key_of_graph(computing, options, self._dtypes)
         self._kernel = disk_cache.find(self.key)
         if self._kernel is None:
             from linalg_ext.frameworks.torch.importing import imported
 
-            self._module = imported(wanted)
+            self._module = imported(computing)
 
     def compiled(self) -> Piece:
-        """Compile it.
+        """Compile the graph.
 
         Raises:
             Refused: the module cannot be compiled.
@@ -239,13 +241,13 @@ class PendingGraph:
 
 
 def _computed(graph: Any) -> list[Any]:
-    """Return the results that a kernel gives, each once."""
-    found = dict.fromkeys(
+    """Return the results that a kernel computes, each once."""
+    computed = dict.fromkeys(
         result
         for result in graphs.results(graph)
         if hasattr(result, "op") and result.op != "placeholder"
     )
-    return list(found)
+    return list(computed)
 
 
 def _plan(graph: Any, computed: list[Any]) -> Plan:

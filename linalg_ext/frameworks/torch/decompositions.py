@@ -1,4 +1,4 @@
-"""The ops that PyTorch itself is to write as others, before a graph is imported."""
+"""The ops that PyTorch decomposes into others before a graph is imported."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 
 def _first_of(way: Callable[..., Any], other: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Return a way to write an op, and where it knows none, another one."""
+    """Return a decomposition with another one for the operands that it does not implement."""
 
     def written(*operands: Any, **keywords: Any) -> Any:
-        found = way(*operands, **keywords)
-        if found is NotImplemented and other is not None:
+        result = way(*operands, **keywords)
+        if result is NotImplemented and other is not None:
             return other(*operands, **keywords)
-        return found
+        return result
 
     return written
 
@@ -122,7 +122,7 @@ _WRITTEN_BY_PYTORCH = (
     *("addmv", "linalg_matrix_norm", "fft_fftshift", "fft_ifftshift"),
     *_TRANSFORMS,
 )
-"""Ops that torch-mlir has no way for, and PyTorch has."""
+"""Ops that torch-mlir lacks, and PyTorch decomposes."""
 
 
 def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:

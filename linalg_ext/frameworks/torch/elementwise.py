@@ -1,8 +1,8 @@
 """Functions of elements, by ops that mean the same in torch-mlir as in PyTorch.
 
-Those of integers torch-mlir would compute by floats, or knows nothing of: integers beyond 2^24, or
-2^53, lose bits in floats. Of complex numbers it has hardly any: they are computed by their parts.
-Each function leaves the kinds of numbers that it is not for as they are.
+torch-mlir computes functions of integers by floats, or lacks them: integers beyond 2^24, or 2^53,
+lose bits in floats. It lacks most functions of complex numbers, which are computed by their parts.
+Each function returns NotImplemented for other kinds of numbers.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def hardtanh(x: Any, min_val: float = -1, max_val: float = 1) -> Any:
 
 
 def hardsigmoid(x: Any) -> Any:
-    """A sigmoid of straight lines."""
+    """Return a piecewise linear sigmoid."""
     return clamp(x + 3, 0, 6) / 6
 
 
-def converted(x: Any, *, dtype: Any = None, **others: Any) -> Any:
+def converted(x: Any, *, dtype: Any = None, **options: Any) -> Any:
     """`aten._to_copy`: floats as bytes, and real numbers as complex ones.
 
-    torch-mlir takes bytes for signed on the way, and dies of real numbers that become complex. What
-    does not fit into a byte gives its lowest bits.
+    torch-mlir takes bytes for signed on the way, and dies of real numbers that become complex. A
+    number that does not fit into a byte becomes its lowest bits.
     """
     if dtype is torch().uint8 and x.is_floating_point():
         return x.to(torch().int32).to(dtype)
@@ -55,18 +55,18 @@ def rrelu(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """Outside of training nothing is random: the slope is the one in the middle."""
+    """Return the function outside of training, where the slope is the mean one."""
     return NotImplemented if training else torch().where(x < 0, x * ((lower + upper) / 2), x)
 
 
-def rrelu_with_noise(x: Any, noise: Any, *others: Any) -> Any:
-    """`aten.rrelu_with_noise_functional`: nothing is written to the noise."""
-    found = rrelu(x, *others)
-    return found if found is NotImplemented else (found, noise)
+def rrelu_with_noise(x: Any, noise: Any, *options: Any) -> Any:
+    """`aten.rrelu_with_noise_functional`, which leaves the noise unchanged."""
+    result = rrelu(x, *options)
+    return result if result is NotImplemented else (result, noise)
 
 
 def extremum(comparison: str, x: Any, y: Any) -> Any:
-    """Return the larger of two, or the smaller; what is no number wins."""
+    """Return the larger of two (`gt`), or the smaller (`lt`); a NaN wins."""
     if not (x.is_floating_point() and y.is_floating_point()):
         return NotImplemented
     is_first = getattr(torch(), comparison)(x, y) | (x != x)
@@ -74,26 +74,26 @@ def extremum(comparison: str, x: Any, y: Any) -> Any:
 
 
 def hypot(x: Any, y: Any) -> Any:
-    """By the ratio of the two: squares of what is large, or tiny, are infinite, or nothing."""
+    """Return `sqrt(x^2 + y^2)` by the ratio of the two: squares overflow, or underflow."""
     x, y = x.abs(), y.abs()
-    # What is no number counts as the longer one: so it is in the result.
+    # A NaN counts as the longer one, so that the result is NaN.
     is_longer = (x > y) | (x != x)
     longer, shorter = torch().where(is_longer, x, y), torch().where(is_longer, y, x)
-    # Equal ones, of which the ratio may be 0/0 or inf/inf, have the ratio 1.
+    # Equal sides, whose ratio may be 0/0 or inf/inf, have the ratio 1.
     ratio = torch().where(longer == shorter, 1.0, shorter / longer)
-    found = longer * torch().sqrt(1.0 + ratio * ratio)
-    return torch().where((x == math.inf) | (y == math.inf), math.inf, found)
+    length = longer * torch().sqrt(1.0 + ratio * ratio)
+    return torch().where((x == math.inf) | (y == math.inf), math.inf, length)
 
 
 def isfinite(x: Any) -> Any:
-    """Return whether they are numbers, and not infinite."""
-    # Of what is not finite, the difference from itself is no number.
+    """Return whether elements are neither infinite nor NaN."""
+    # The difference of an infinity, or a NaN, from itself is NaN.
     return x - x == 0
 
 
 def reciprocal(x: Any) -> Any:
     """Return the reciprocal, infinite at zero; torch-mlir's own way treats zero as an error."""
-    # A number over a tensor is its reciprocal to PyTorch; over a tensor of one, a tensor goes.
+    # PyTorch would write `1 / x` as this reciprocal again.
     return NotImplemented if x.dtype.is_complex else torch().ones_like(x) / x
 
 
@@ -104,8 +104,8 @@ def absolute(x: Any) -> Any:
 
 def product(x: Any, y: Any) -> Any:
     """Return the product of complex numbers, by their parts; torch-mlir lowers that of others."""
-    parts = [_parts(each) for each in (x, y)]
-    if not any(len(each) == 2 for each in parts):
+    parts = [_parts(operand_parts) for operand_parts in (x, y)]
+    if not any(len(operand_parts) == 2 for operand_parts in parts):
         return NotImplemented
     (a, *b), (c, *d) = parts
     if not (b and d):
@@ -115,20 +115,19 @@ def product(x: Any, y: Any) -> Any:
 
 
 def _parts(x: Any) -> tuple[Any, ...]:
-    is_complex = x.dtype.is_complex if isinstance(x, torch().Tensor) else isinstance(x, complex)
-    return (x.real, x.imag) if is_complex else (x,)
+    return (x.real, x.imag) if _is_complex(x) else (x,)
 
 
 def signbit(x: Any) -> Any:
-    """Return whether they are negative, a zero too; a NaN is not here."""
+    """Return whether elements are negative, zeros included; the sign of a NaN is ignored."""
     if not x.is_floating_point():
         return x < 0
-    # Of the zero that is negative the reciprocal tells.
+    # The reciprocal of a negative zero is negative.
     return (x < 0) | ((x == 0) & (torch().ones_like(x) / x < 0))
 
 
 def copysign(x: Any, y: Any) -> Any:
-    """The size of one with the sign of the other, that of a zero too; a NaN has no sign here."""
+    """Return `x` with the sign of `y`, zeros included; the sign of a NaN is ignored."""
     x = x.to(torch().result_type(x, 1.0))
     if not isinstance(y, torch().Tensor):
         is_negative = math.copysign(1, y) < 0
@@ -137,13 +136,13 @@ def copysign(x: Any, y: Any) -> Any:
 
 
 def fmod(x: Any, y: Any) -> Any:
-    """Return the rest of a division towards zero: its sign is that of the dividend."""
+    """Return the remainder of a division towards zero, with the sign of the dividend."""
     dtype = torch().result_type(x, y)
     x = x.to(dtype)
     y = y.to(dtype) if isinstance(y, torch().Tensor) else torch().full_like(x, y)
     if dtype.is_floating_point:
         rest = torch().remainder(x.abs(), y.abs())
-        # A zero is its own rest, and keeps its sign.
+        # The remainder of a zero is the zero itself, with its sign.
         return torch().where((x == 0) & (y.abs() > 0), x, torch().where(x < 0, -rest, rest))
     rest = torch().remainder(x, y)
     return torch().where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
@@ -158,19 +157,19 @@ def number_of_two(comparison: str, x: Any, y: Any) -> Any:
 
 
 def negated(x: Any) -> Any:
-    """The least of all stays itself."""
+    """Return the negative of integers; the least integer stays itself."""
     return x * -1 if _is_whole(x) else NotImplemented
 
 
 def quotient(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
-    """`aten.div.Tensor_mode`: of integers down to the next one by the quotient towards zero."""
+    """`aten.div.Tensor_mode` of integers: the floor follows from the quotient towards zero."""
     if rounding_mode is None or not _are_whole(x, y):
         return NotImplemented
-    given = [each for each in (x, y) if isinstance(each, torch().Tensor)]
-    if rounding_mode == "trunc" and len(given) == 2:
+    tensors = [value for value in (x, y) if isinstance(value, torch().Tensor)]
+    if rounding_mode == "trunc" and len(tensors) == 2:
         return NotImplemented  # torch-mlir's own way is this one
-    like = torch().empty_like(given[0], dtype=torch().result_type(x, y))
-    x, y = (_tensor(each, like) for each in (x, y))
+    like = torch().empty_like(tensors[0], dtype=torch().result_type(x, y))
+    x, y = (_tensor(value, like) for value in (x, y))
     towards_zero = torch().ops.aten.div.Tensor_mode(x, y, rounding_mode="trunc")
     if rounding_mode == "trunc":
         return towards_zero
@@ -187,12 +186,12 @@ def power_of_number(x: Any, exponent: float) -> Any:
         return x.to(torch().result_type(x, exponent)).pow(exponent)
     if exponent < 0:
         return NotImplemented
-    found, square = torch().ones_like(x), x
+    result, square = torch().ones_like(x), x
     while exponent:
-        found = found * square if exponent & 1 else found
+        result = result * square if exponent & 1 else result
         exponent >>= 1
         square = square * square if exponent else square
-    return found
+    return result
 
 
 def power(x: Any, exponent: Any) -> Any:
@@ -200,14 +199,14 @@ def power(x: Any, exponent: Any) -> Any:
     if not _are_whole(x, exponent):
         return NotImplemented
     like = torch().empty_like(exponent, dtype=torch().result_type(x, exponent))
-    base, exponent = (_tensor(each, like) for each in (x, exponent))
-    found, square = torch().ones_like(base), base
+    base, exponent = (_tensor(value, like) for value in (x, exponent))
+    result, square = torch().ones_like(base), base
     for bit in range(torch().iinfo(like.dtype).bits - 1):
-        found = torch().where((exponent >> bit) & 1 != 0, found * square, found)
+        result = torch().where((exponent >> bit) & 1 != 0, result * square, result)
         square = square * square
-    # One over an integer is none, but for 1 and -1.
-    inverse = torch().where(base == 1, 1, torch().where(base == -1, found, 0))
-    return torch().where(exponent < 0, inverse, found)
+    # A negative power of an integer is 0, except for those of 1 and -1.
+    inverse = torch().where(base == 1, 1, torch().where(base == -1, result, 0))
+    return torch().where(exponent < 0, inverse, result)
 
 
 def with_number(op: str, x: Any, y: Any) -> Any:
@@ -231,8 +230,8 @@ def _tensor(value: Any, like: Any) -> Any:
 
 def _are_whole(*values: Any) -> bool:
     return all(
-        _is_whole(each) if isinstance(each, torch().Tensor) else type(each) is int
-        for each in values
+        _is_whole(value) if isinstance(value, torch().Tensor) else type(value) is int
+        for value in values
     )
 
 
@@ -243,7 +242,7 @@ def _is_whole(x: Any) -> bool:
 
 
 def ops() -> Mapping[Any, Callable[..., Any]]:
-    """By PyTorch's ops."""
+    """Return the functions of complex numbers, by PyTorch's ops."""
     aten = torch().ops.aten
     summed = aten.sum.default, aten.sum.dim_IntList, aten.mean.default, aten.mean.dim
     sums: dict[Any, Callable[..., Any]] = {op: functools.partial(_by_parts, op) for op in summed}
@@ -301,7 +300,7 @@ def _complex(real: Any, imaginary: Any) -> Any:
 
 
 def _complex_quotient(x: Any, y: Any) -> Any:
-    """Scaled by the larger part of the divisor, so that its square need not be a number."""
+    """Divide after scaling by the larger part of the divisor, whose square may overflow."""
     if not (_is_complex(x) or _is_complex(y)):
         return NotImplemented
     a, b = _both_parts(x)
@@ -318,7 +317,7 @@ def _complex_quotient(x: Any, y: Any) -> Any:
 
 
 def _scaled_part(x: Any, other: Any, largest: Any) -> Any:
-    """Return a part over the larger one: of one that alone is infinite, its sign."""
+    """Return a part over the larger one; the sign of a part that alone is infinite."""
     is_alone = (x.abs() == math.inf) & (other.abs() != math.inf)
     return torch().where(is_alone, x.sign(), x / largest)
 
@@ -343,7 +342,7 @@ def _exponential(x: Any) -> Any:
     if not _is_complex(x):
         return NotImplemented
     size, angle = x.real.exp(), x.imag
-    # Of a real number the sine is 0, whatever that is to be multiplied by.
+    # The sine of a real number is 0, even if its factor is infinite.
     imaginary = torch().where(angle == 0, angle, size * angle.sin())
     return torch().complex(size * angle.cos(), imaginary)
 

@@ -1,4 +1,4 @@
-"""A model exported by PyTorch, as a graph of ATen ops and what is to be known to call it."""
+"""A model exported by PyTorch, as a graph of ATen ops and its calling convention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linalg_ext.frameworks.kernels import line_of_error
 from linalg_ext.frameworks.requirements import torch
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.decompositions import decompositions
-from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
+from linalg_ext.frameworks.torch.program import ModelInput, ModelTensor, Program, state_of
 
 
 def exported(
@@ -23,15 +23,15 @@ def exported(
     dynamic_shapes: Any,
     strict: bool,
 ) -> tuple[Any, Program]:
-    """Export a model: its graph, and how that is called.
+    """Export a model: its graph, and its calling convention.
 
     Args:
-        model: a module, or an ExportedProgram, which needs none of the others.
+        model: a module, or an ExportedProgram, which needs no other argument.
         arguments, keywords, dynamic_shapes, strict: as of `torch.export.export`.
 
     Returns:
-        A graph whose placeholders are the tensors that the model holds, then those among its
-        inputs; and what is to be known of them.
+        A graph whose placeholders are the tensors of the model, then those among its inputs; and
+        the calling convention.
 
     Raises:
         ModelError: PyTorch cannot trace it.
@@ -39,9 +39,9 @@ def exported(
     export = torch().export
     try:
         with torch().no_grad(), quiet(), warnings.catch_warnings():
-            # Of PyTorch's modules about each other.
+            # Modules of PyTorch warn about each other.
             warnings.simplefilter("ignore", FutureWarning)
-            # Recurrent layers refresh a list of their own weights, to no effect here.
+            # Recurrent layers refresh a list of their own weights, which has no effect.
             warnings.filterwarnings("ignore", "The tensor attributes .* were assigned during")
             if isinstance(model, export.ExportedProgram):
                 traced = model
@@ -55,7 +55,7 @@ def exported(
                 )
             program = traced.run_decompositions(decompositions())
     except Exception as error:
-        # The exporter raises whatever it, or the model, meets.
+        # The exporter, or the model, raises errors of all kinds.
         raise untraceable(error) from error
     return program.graph_module, _program(program, model)
 
@@ -65,17 +65,17 @@ def _program(program: Any, holder: Any) -> Program:
     spec = program.graph_signature
     nodes = {node.name: node for node in graphs.placeholders(program.graph)}
     names = _names(program)
-    held: list[Held] = []
-    inputs: list[Expected] = []
+    tensors: list[ModelTensor] = []
+    inputs: list[ModelInput] = []
     order: list[str] = []
     for own in spec.input_specs:
         if own.kind == kinds.USER_INPUT:
-            inputs.append(_expected(names[len(inputs)], own.arg, nodes.get(own.arg.name)))
+            inputs.append(_model_input(names[len(inputs)], own.arg, nodes.get(own.arg.name)))
             if inputs[-1].is_tensor:
                 order.append(own.arg.name)
         elif own.target is not None:
             order.append(own.arg.name)
-            held.append(_held(own, program, holder))
+            tensors.append(_model_tensor(own, program, holder))
         else:
             raise ModelError(
                 f"the model has effects that go by their order ({own.kind.name} inputs)",
@@ -84,15 +84,15 @@ def _program(program: Any, holder: Any) -> Program:
             )
     places = {name: place for place, name in enumerate(order)}
     targets = {own.target: own.arg.name for own in spec.input_specs if own.target}
-    written = []
+    mutated = []
     for own in spec.output_specs:
         if own.kind.name.endswith("_MUTATION"):
-            written.append(places[targets.get(own.target, own.target)])
-    _mark_parameters(program.graph, zip(order, held, strict=False), written)
+            mutated.append(places[targets.get(own.target, own.target)])
+    _mark_parameters(program.graph, zip(order, tensors, strict=False), mutated)
     return Program(
-        held=tuple(held),
+        tensors=tuple(tensors),
         inputs=tuple(inputs),
-        written=tuple(written),
+        written=tuple(mutated),
         in_spec=program.call_spec.in_spec,
         out_spec=program.call_spec.out_spec,
         ranges={
@@ -102,22 +102,24 @@ def _program(program: Any, holder: Any) -> Program:
     )
 
 
-def _mark_parameters(graph: Any, held: Iterable[tuple[str, Held]], written: Sequence[int]) -> None:
-    """Mark what the model holds and neither writes to nor hands out."""
-    given = {result.name for result in graphs.results(graph) if hasattr(result, "op")}
+def _mark_parameters(
+    graph: Any, tensors: Iterable[tuple[str, ModelTensor]], mutated: Sequence[int]
+) -> None:
+    """Mark the tensors of the model that it neither writes nor returns."""
+    returned = {result.name for result in graphs.results(graph) if hasattr(result, "op")}
     kept = [
         name
-        for place, (name, own) in enumerate(held)
-        if place not in written and name not in given and not own.tensor.is_inference()
+        for place, (name, tensor) in enumerate(tensors)
+        if place not in mutated and name not in returned and not tensor.tensor.is_inference()
     ]
     graphs.mark_parameters(graph, kept)
 
 
-def _expected(name: str, argument: Any, node: Any) -> Expected:
-    """Return an input, by its placeholder, if it has one; that of a constant is taken away."""
+def _model_input(name: str, argument: Any, node: Any) -> ModelInput:
+    """Return an input, by its placeholder, if it has one; that of a constant is removed."""
     like = None if node is None else node.meta.get("val")
     if graphs.holds_tensors(like):
-        return Expected(name, like)
+        return ModelInput(name, like)
     if node is not None and node.users:
         raise ModelError(
             f"{name} is a number that is left open",
@@ -126,16 +128,16 @@ def _expected(name: str, argument: Any, node: Any) -> Expected:
         )
     if node is not None:
         node.graph.erase_node(node)
-    return Expected(name, getattr(argument, "value", None))
+    return ModelInput(name, getattr(argument, "value", None))
 
 
 def _first_effect(graph: Any) -> Any:
-    found = (node for node in graphs.calls(graph) if "with_effects" in graphs.op_of(node))
-    return next(map(graphs.line_of, found), None)
+    nodes = (node for node in graphs.calls(graph) if "with_effects" in graphs.op_of(node))
+    return next(map(graphs.line_of, nodes), None)
 
 
 def _bound(value: Any) -> int | None:
-    """Return a bound of a size as a number; None if the size is as good as unbounded."""
+    """Return a bound of a size as a number; None if it is 2^31 or more."""
     return int(value) if value.is_Integer and abs(int(value)) < 1 << 31 else None
 
 
@@ -144,26 +146,26 @@ def _names(program: Any) -> list[str]:
     spec = program.call_spec.in_spec
     order = program.module_call_graph[0].signature.forward_arg_names or ()
     numbers = pytree.tree_unflatten(list(range(spec.num_leaves)), spec)
-    found = [""] * spec.num_leaves
+    names = [""] * spec.num_leaves
     for path, number in pytree.tree_flatten_with_path(numbers)[0]:
         _, first, *rest = path
         name = str(getattr(first, "key", "")) or (
             order[first.idx] if first.idx < len(order) else f"argument {first.idx}"
         )
-        found[number] = name + "".join(map(str, rest))
-    return found
+        names[number] = name + "".join(map(str, rest))
+    return names
 
 
-def _held(own: Any, program: Any, holder: Any) -> Held:
-    found = state_of(holder, own.target)
-    if found is not None:
-        return found
+def _model_tensor(own: Any, program: Any, holder: Any) -> ModelTensor:
+    tensor = state_of(holder, own.target)
+    if tensor is not None:
+        return tensor
     stores: list[MutableMapping[str, Any]] = [program.state_dict, program.constants]
     owner = next(store for store in stores if own.target in store)
-    return Held(own.target, owner, own.target)
+    return ModelTensor(own.target, owner, own.target)
 
 
-_OTHERWISE = (
+_BY_RUNNING = (
     "see that model(*example_inputs) runs, and where the error that this one comes from points; "
     'torch.compile(model, backend="linalg_ext") compiles what lies between places that cannot be '
     "traced"
@@ -181,41 +183,41 @@ _BY_VALUES = (
     'torch.compile(model, backend="linalg_ext"), which compiles what lies before and after'
 )
 _LOUD = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes")
-"""Loggers that write a traceback of an error that is then raised."""
+"""Loggers that write the traceback of an error before it is raised."""
 
 
 def untraceable(error: Exception) -> ModelError:
     """Return an error of the exporter's, or of the model's own, as one of this library's."""
     text = str(error).strip()
     first, _, more = text.partition("\n")
-    found = [" ".join(line[4:].split()) for line in more.splitlines() if line[:4] == "  - "]
+    suggestions = [" ".join(line[4:].split()) for line in more.splitlines() if line[:4] == "  - "]
     return ModelError(
         f"torch.export cannot trace the model: {type(error).__name__}: {first}",
         where=line_of_error(error, [torch()]) or caller_location(),
-        hint=_cure_of(error, first),
-        notes=list(dict.fromkeys(found))[:2],
+        hint=_hint_for(error, first),
+        notes=list(dict.fromkeys(suggestions))[:2],
     )
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Return a scope in which PyTorch does not log what it raises as well."""
+    """Keep PyTorch from logging errors that it raises, in a `with` block."""
     loggers = [logging.getLogger(name) for name in _LOUD]
-    was = [each.disabled for each in loggers]
-    for each in loggers:
-        each.disabled = True
+    states = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
     finally:
-        for each, disabled in zip(loggers, was, strict=True):
-            each.disabled = disabled
+        for logger, disabled in zip(loggers, states, strict=True):
+            logger.disabled = disabled
 
 
-def _cure_of(error: Exception, text: str) -> str:
+def _hint_for(error: Exception, text: str) -> str:
     if text.startswith("Constraints violated"):
         return _BY_SIZES
     if "`dynamic_shapes`" in text:
         return _BY_INPUTS
     if "data-dependent" in text or "DataDependent" in type(error).__name__:
         return _BY_VALUES
-    return _OTHERWISE
+    return _BY_RUNNING

@@ -11,7 +11,7 @@ from linalg_ext.frameworks.requirements import torch
 Parts = tuple[Any, Any]
 
 _NOT_AT_ALL, _BY_ROOT = 0, 1
-"""PyTorch's codes of normalizations: none, and by the root. The third is by the count itself."""
+"""PyTorch's codes of normalizations: none, and by the root; the third is by the count itself."""
 
 
 def of_complex(x: Any, *, dim: Sequence[int], forward: bool) -> Any:
@@ -22,50 +22,50 @@ def of_complex(x: Any, *, dim: Sequence[int], forward: bool) -> Any:
 
 
 def of_real(x: Any, *, dim: Sequence[int], onesided: bool) -> Any:
-    """`prims.fft_r2c`: of real numbers; half of the last axis where that tells all."""
+    """`prims.fft_r2c`: of real numbers; with `onesided`, half of the symmetric last axis."""
     if not _are_known(x, dim):
         return NotImplemented
-    *others, last = dim
+    *rest, last = dim
     size = x.shape[last]
     cosines, sines = _waves(size, size // 2 + 1 if onesided else size, x.dtype, True)
     parts = _along(x, last, cosines), _along(x, last, sines)
-    return torch().complex(*_of_parts(parts, others, True))
+    return torch().complex(*_of_parts(parts, rest, True))
 
 
 def to_real(x: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
     """`prims.fft_c2r`: back from half of a spectrum whose other half is its mirror."""
     if not (_are_known(x, dim) and isinstance(last_dim_size, int)):
         return NotImplemented
-    *others, last = dim
+    *rest, last = dim
     count = last_dim_size // 2 + 1
-    parts = _of_parts((x.real, x.imag), others, False)
+    parts = _of_parts((x.real, x.imag), rest, False)
     real, imaginary = (part.narrow(last, 0, count) for part in parts)
     cosines, sines = _waves(last_dim_size, count, real.dtype, False)
-    # Each stands for its mirror, too, but the first, and the middle one where there is one.
+    # Each number stands for its mirror image, too, except the first, and the middle one if any.
     places = torch().arange(count)
     is_alone = (places == 0) | (2 * places == last_dim_size)
     weights = torch().where(is_alone, 1.0, 2.0).to(real.dtype)
-    cosines, sines = (each * weights for each in (cosines, sines))
+    cosines, sines = (wave * weights for wave in (cosines, sines))
     return _along(real, last, cosines.mT) - _along(imaginary, last, sines.mT)
 
 
 def normalized(transform: Callable[..., Any], kind: str) -> Callable[..., Any]:
-    """`aten._fft_c2c` and its like, which divide by a power of how many elements are transformed.
+    """`aten._fft_c2c` and its like, which divide by a power of the number of elements.
 
     Args:
-        transform: one of this module's.
-        kind: what its last argument is called.
+        transform: a function of this module.
+        kind: the name of its last argument.
     """
 
     def normal(x: Any, dim: Sequence[int], normalization: int, last: Any) -> Any:
-        found = transform(x, dim=dim, **{kind: last})
-        if found is NotImplemented or normalization == _NOT_AT_ALL:
-            return found
+        spectrum = transform(x, dim=dim, **{kind: last})
+        if spectrum is NotImplemented or normalization == _NOT_AT_ALL:
+            return spectrum
         sizes = [x.shape[axis] for axis in dim]
         if kind == "last_dim_size":
             sizes[-1] = last
         count = math.prod(sizes)
-        return found * (1 / (math.sqrt(count) if normalization == _BY_ROOT else count))
+        return spectrum * (1 / (math.sqrt(count) if normalization == _BY_ROOT else count))
 
     return normal
 
@@ -88,7 +88,7 @@ def _are_known(x: Any, dim: Sequence[int]) -> bool:
 
 
 def _waves(size: int, count: int, dtype: Any, forward: bool) -> tuple[Any, Any]:
-    """Return the parts of the roots of one, as matrices `size` x `count`."""
+    """Return the parts of the roots of unity, as matrices `size` x `count`."""
     turns = torch().arange(size).unsqueeze(1) * torch().arange(count) % size
     angles = turns.to(dtype) * ((-2 if forward else 2) * math.pi / size)
     return angles.cos(), angles.sin()

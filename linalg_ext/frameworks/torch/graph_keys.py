@@ -21,11 +21,11 @@ from linalg_ext.frameworks.torch.tensors import as_array
 
 
 def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> str | None:
-    """Return the key; None where nothing is kept, or the graph has in it what no key can tell.
+    """Return the key; None if nothing is kept, or a value in the graph has no key.
 
     Args:
-        graph_module: whose results are all computed in it.
-        options: how it is compiled.
+        graph_module: the graph, whose results are all computed in it.
+        options: of the compilation.
         dtypes: of its results.
     """
     if not disk_cache.is_keeping():
@@ -55,9 +55,9 @@ def _graph_data(graph_module: Any) -> list[Any]:
         if isinstance(value, torch().fx.Node):
             return "node", numbers[value]
         if isinstance(value, list | tuple):
-            return [as_data(each) for each in value]
+            return [as_data(item) for item in value]
         if isinstance(value, dict):
-            return {as_data(key): as_data(each) for key, each in value.items()}
+            return {as_data(key): as_data(item) for key, item in value.items()}
         if isinstance(value, slice):
             return "slice", as_data(value.start), as_data(value.stop), as_data(value.step)
         return attribute(value)
@@ -78,11 +78,11 @@ def _graph_data(graph_module: Any) -> list[Any]:
 def _target(graph_module: Any, node: Any) -> Any:
     target = node.target
     if node.op == "get_attr":
-        found = graph_module
+        value = graph_module
         for name in target.split("."):
-            found = getattr(found, name)
-        is_graph = isinstance(found, torch().fx.GraphModule)
-        return _graph_data(found) if is_graph else constant(found)
+            value = getattr(value, name)
+        is_graph = isinstance(value, torch().fx.GraphModule)
+        return _graph_data(value) if is_graph else constant(value)
     if node.op != "call_function":
         return ""  # inputs go by their order
     if isinstance(target, torch()._ops.OperatorBase):
@@ -95,7 +95,7 @@ def _target(graph_module: Any, node: Any) -> Any:
 def _like(value: Any) -> Any:
     """Return the form of a node's result, without its elements."""
     if isinstance(value, list | tuple):
-        return [_like(each) for each in value]
+        return [_like(item) for item in value]
     if isinstance(value, torch().Tensor):
         sizes = [str(size) for size in (*value.shape, *value.stride())]
         return str(value.dtype), str(value.layout), sizes
@@ -107,42 +107,42 @@ _MOST_BYTES = 1 << 26
 
 
 class NoKey(Exception):
-    """Something has no key: what is made of it is not kept."""
+    """A value has no key, so that results that depend on it are not kept."""
 
 
 def attribute(value: Any) -> Any:
     """Return an argument of an op that is no tensor as plain data.
 
     Raises:
-        NoKey: it is none of PyTorch's kinds.
+        NoKey: the value is of another kind.
     """
     if type(value) in (bool, int, float, str, type(None)):
         return value
     if type(value) is complex:
         return "complex", value.real, value.imag
-    found = torch()
-    kinds = found.dtype, found.device, found.layout, found.memory_format
+    package = torch()
+    kinds = package.dtype, package.device, package.layout, package.memory_format
     if isinstance(value, kinds):
         return type(value).__name__, str(value)
     raise NoKey
 
 
 def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
-    """Arguments of an op, or its results.
+    """Return arguments of an op, or its results, as plain data.
 
     Args:
         value: of any kind.
-        tensor: says what a tensor is.
+        tensor: returns the data of a tensor.
 
     Raises:
-        NoKey: there is something else among them.
+        NoKey: a value among them has no key.
     """
     if isinstance(value, torch().Tensor):
         return tensor(value)
     if isinstance(value, list | tuple):
-        return [tree(each, tensor) for each in value]
+        return [tree(item, tensor) for item in value]
     if isinstance(value, dict):
-        return {name: tree(each, tensor) for name, each in value.items()}
+        return {name: tree(item, tensor) for name, item in value.items()}
     return attribute(value)
 
 
@@ -170,7 +170,7 @@ def constant(tensor: Any) -> Any:
     if tensor.numel() * tensor.element_size() > _MOST_BYTES:
         raise NoKey
     try:
-        # Graphs are compiled, and models recorded, where ops give tensors without elements.
+        # Modes may be active in which ops return tensors without elements.
         with torch().utils._mode_utils.no_dispatch():
             return form(tensor), checksum(as_array(tensor, "a constant").tobytes())
     except LinalgExtError:

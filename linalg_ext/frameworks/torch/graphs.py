@@ -25,22 +25,22 @@ def placeholders(graph: Any) -> list[Any]:
 
 
 def mark_parameters(graph: Any, names: Collection[str]) -> None:
-    """Say which inputs are the same for many calls: those of the given names, and no others."""
+    """Mark the inputs of these names, and no others, as the same for many calls."""
     for node in placeholders(graph):
         node.meta[_PARAMETER] = node.name in names
 
 
 def parameters(graph: Any) -> list[int]:
-    """Return the places of the inputs that are the same for many calls."""
+    """Return the numbers of the inputs that are the same for many calls."""
     nodes = placeholders(graph)
-    return [place for place, node in enumerate(nodes) if node.meta.get(_PARAMETER)]
+    return [number for number, node in enumerate(nodes) if node.meta.get(_PARAMETER)]
 
 
 def results(graph: Any) -> list[Any]:
     """Return the results of a graph, in order: nodes, and constants."""
     (output,) = (node for node in graph.nodes if node.op == "output")
-    given = output.args[0]
-    return list(given) if isinstance(given, list | tuple) else [given]
+    returned = output.args[0]
+    return list(returned) if isinstance(returned, list | tuple) else [returned]
 
 
 def calls(graph: Any) -> list[Any]:
@@ -52,12 +52,12 @@ def op_of(node: Any) -> str:
     """Return PyTorch's name of the op of a node: `aten.median.dim`."""
     target = node.target
     name = getattr(target, "name", None)
-    found = name() if callable(name) else getattr(target, "__name__", str(target))
-    return str(found).replace("::", ".")
+    text = name() if callable(name) else getattr(target, "__name__", str(target))
+    return str(text).replace("::", ".")
 
 
 def line_of(node: Any) -> SourceLocation | None:
-    """The line that a node comes from: the user's own, where it can be told from PyTorch's."""
+    """Return the line that a node comes from: the innermost one outside of PyTorch."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     package = os.path.dirname(torch().__file__) + os.sep
     own = [frame for frame in frames if not frame[0].startswith(package) and frame[0][:1] != "<"]
@@ -84,27 +84,27 @@ def is_free(node: Any) -> bool:
 
 
 def holds_tensors(value: Any) -> bool:
-    """Return whether what a node gives is a tensor, or holds one."""
+    """Return whether the value of a node is a tensor, or contains one."""
     if isinstance(value, list | tuple):
         return any(map(holds_tensors, value))
     return isinstance(value, torch().Tensor)
 
 
 def tensors_of(value: Any) -> list[Any]:
-    """Return the tensors among what a node gives."""
+    """Return the tensors in the value of a node."""
     if isinstance(value, list | tuple):
-        return [tensor for each in value for tensor in tensors_of(each)]
+        return [tensor for item in value for tensor in tensors_of(item)]
     return [value] if isinstance(value, torch().Tensor) else []
 
 
-def with_results(module: Any, wanted: Sequence[Any]) -> Any:
-    """Return a graph module that gives these nodes of another one's graph."""
+def with_results(module: Any, nodes: Sequence[Any]) -> Any:
+    """Return a graph module whose results are these nodes of another one's graph."""
     fx = torch().fx
     graph = fx.Graph()
-    known: dict[Any, Any] = {}
-    graph.graph_copy(module.graph, known)
-    graph.output(tuple(known[node] for node in wanted))
-    # Only ops without effects: those whose results have no uses go.
+    copies: dict[Any, Any] = {}
+    graph.graph_copy(module.graph, copies)
+    graph.output(tuple(copies[node] for node in nodes))
+    # The graph has only ops without effects.
     graph.eliminate_dead_code()
     return fx.GraphModule(module, graph)
 
@@ -113,9 +113,9 @@ class Refused(Exception):
     """A graph cannot be compiled.
 
     Attributes:
-        node: the name of the node that is to blame, if one is known.
-        reason: why, in a few words.
-        notes: what upstream says of it.
+        node: the name of the node at fault, if known.
+        reason: the reason, in a few words.
+        notes: upstream's messages.
     """
 
     def __init__(self, node: str | None, reason: str, notes: Sequence[str] = ()) -> None:

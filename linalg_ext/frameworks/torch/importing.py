@@ -1,13 +1,11 @@
 """A graph of ATen ops as a module of linalg on tensors, through torch-mlir's importer and passes.
 
-The passes run in the guard process: what kills them is an error here. Every op of the module has
-the name of the node that it comes from in its location, so that whatever refuses it, there or
-further down, refuses that node.
+The passes run in the parser process, whose crash is an error here. Every op of the module has the
+name of its node in its location, so that an error about the op, in any pass, names that node.
 
-Recurrent layers become calls of functions that are linalg already, before torch-mlir sees them.
-Views with several open sizes become MLIR's own reshapes: torch-mlir takes all but one of the open
-sizes that it cannot tell apart for 1. PyTorch has told them apart while it traced: which belong
-together follows from their symbols.
+Recurrent layers become calls of functions in linalg before torch-mlir's passes. Views with several
+open sizes become MLIR's own reshapes: torch-mlir takes all but one of the open sizes that it cannot
+identify for 1. The symbols of PyTorch's tracing identify them.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as P
 from linalg_ext.transforms.ir_utils.walking import functions, operations
 from linalg_ext.transforms.legalization.legalize_exported import TORCH
 
-_KEEPING = frozenset(
+_SIGN_AGNOSTIC = frozenset(
     {
         *("_to_copy", "_unsafe_view", "alias", "cat", "clone", "convert_element_type", "copy"),
         *("expand", "flip", "index_select", "permute", "reshape", "select", "slice", "split"),
@@ -54,46 +52,46 @@ _KEEPING = frozenset(
 
 
 def imported(module: Any) -> Module:
-    """A graph module, whose results are all of nodes, as linalg on tensors: the function `main`.
+    """Return a graph module, whose results are all of nodes, as linalg: the function `main`.
 
     Raises:
-        Refused: an op of it does not come through.
+        Refused: an op of it cannot be lowered.
     """
-    _refuse_what_would_differ(module.graph)
+    _refuse_wrong_results(module.graph)
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
     write_traced(raw.ir, _layer)
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
-        done = parser_process.run_passes(raw.bytecode(), TORCH, allow_unregistered=False)
+        result = parser_process.run_passes(raw.bytecode(), TORCH, allow_unregistered=False)
     except CrashError as error:
         raise Refused(None, "torch-mlir's passes die of the graph", [error.what]) from error
-    if isinstance(done, parser_process.Refusal):
-        found = done.diagnostics
-        raise Refused(node_of(found, names), _reason(found), _notes(found))
-    made = Module.parse(done.bytecode, trusted=True, legalize=False, context=new_context())
-    return _packed(made, graphs.parameters(module.graph))
+    if isinstance(result, parser_process.Refusal):
+        diagnostics = result.diagnostics
+        raise Refused(node_of(diagnostics, names), _reason(diagnostics), _notes(diagnostics))
+    lowered = Module.parse(result.bytecode, trusted=True, legalize=False, context=new_context())
+    return _packed(lowered, graphs.parameters(module.graph))
 
 
 def _packed(module: Module, parameters: Sequence[int]) -> Module:
-    """The module with its parameters as products and convolutions read them, if that is better.
+    """Pack the parameters of a module for products and convolutions, if that is faster.
 
     Args:
         module: the function `main`.
         parameters: the numbers of the arguments that are the same for many calls.
     """
     if in_force():
-        return module  # libraries take them as they are
+        return module  # libraries take unpacked parameters
     with module.context:
         for function in functions(module.ir):
             count = len(function.regions[0].blocks[0].arguments)
-            said: list[dict[str, ir.Attribute]] = [
-                {PARAMETER: ir.UnitAttr.get()} if place in parameters else {}
-                for place in range(count)
+            attributes: list[dict[str, ir.Attribute]] = [
+                {PARAMETER: ir.UnitAttr.get()} if position in parameters else {}
+                for position in range(count)
             ]
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [ir.DictAttr.get(each) for each in said]
+                [ir.DictAttr.get(entries) for entries in attributes]
             )
     module.run(f"{PACK_PARAMETERS},{PREPARE_FILTERS}")
     return module
@@ -106,22 +104,26 @@ def refusal_of(error: IRError, graph: Any) -> Refused:
     return Refused(node, error.what, error.diagnostics[:1])
 
 
-def node_of(found: Sequence[Diagnostic], names: set[str]) -> str | None:
+def node_of(diagnostics: Sequence[Diagnostic], names: set[str]) -> str | None:
     """Return the node that diagnostics point at first."""
-    everything = (each for one in found for each in (one, *one.notes))
-    return next((n for one in everything if (n := graphs.name_in(one.location, names))), None)
+    everything = (
+        message for diagnostic in diagnostics for message in (diagnostic, *diagnostic.notes)
+    )
+    return next(
+        (n for diagnostic in everything if (n := graphs.name_in(diagnostic.location, names))), None
+    )
 
 
-def _reason(found: Sequence[Diagnostic]) -> str:
-    message = found[0].message if found else ""
+def _reason(diagnostics: Sequence[Diagnostic]) -> str:
+    message = diagnostics[0].message if diagnostics else ""
     if "failed to legalize" in message or "torch.operator" in message:
         return "torch-mlir does not lower it to linalg"
     first = message.strip().partition("\n")[0]
     return first or "torch-mlir's passes fail"
 
 
-def _notes(found: Sequence[Diagnostic]) -> list[str]:
-    firsts = (one.message.strip().partition("\n")[0] for one in joined(found))
+def _notes(diagnostics: Sequence[Diagnostic]) -> list[str]:
+    firsts = (diagnostic.message.strip().partition("\n")[0] for diagnostic in joined(diagnostics))
     return [f"torch-mlir: {first[:200]}" for first in firsts][:1]
 
 
@@ -134,26 +136,26 @@ def _torch_ir(module: Any) -> Any:
     fx = torch_importer()
     last: list[Any] = []
     context = new_context()
-    made = fx.FxImporter(
+    importer = fx.FxImporter(
         context=context, graph_node_importer_cls=_naming(fx.GraphNodeImporter, last)
     )
     try:
-        made.import_graph_module(module, func_name=ENTRY)
+        importer.import_graph_module(module, func_name=ENTRY)
     except Exception as error:
-        # The importer raises whatever it meets: NotImplementedError, KeyError, AssertionError, ...
+        # The importer raises errors of all kinds, AssertionError and KeyError among them.
         node = last[-1].name if last else None
         text = str(error).strip().partition("\n")[0]
         reason = f"torch-mlir's importer does not know it: {type(error).__name__}: {text[:200]}"
         raise Refused(node, reason) from error
-    _say_that_sizes_agree(made.module)
-    return made.module
+    _assume_strict_sizes(importer.module)
+    return importer.module
 
 
-def _say_that_sizes_agree(module: ir.Module) -> None:
-    """Say of all functions that no open size is 1 where another one is meant.
+def _assume_strict_sizes(module: ir.Module) -> None:
+    """Mark all functions as free of open sizes that are 1 and broadcast.
 
-    PyTorch has decided while it traced what is broadcast, and the sizes of a call are checked
-    against that. Without this, torch-mlir has each element ask for it again.
+    PyTorch's tracing decided the broadcasts, and the sizes of a call are checked against that.
+    Without this mark, torch-mlir checks it again for each element.
     """
     with module.context:
         for function in functions(module.operation):
@@ -161,11 +163,11 @@ def _say_that_sizes_agree(module: ir.Module) -> None:
 
 
 def _naming(base: Any, last: list[Any]) -> Any:
-    """Return the importer's class for nodes, as one that puts their names into locations.
+    """Return a class of importers of nodes that puts their names into locations.
 
     Args:
-        base: its own class, which is made to be derived from.
-        last: gets the node that is at hand.
+        base: the importer's own class.
+        last: gets the current node.
     """
 
     class Naming(base):  # type: ignore[misc]
@@ -180,8 +182,8 @@ def _naming(base: Any, last: list[Any]) -> Any:
     return Naming
 
 
-def _refuse_what_would_differ(graph: Any) -> None:
-    """Refuse what torch-mlir makes something else of than PyTorch does, without a word."""
+def _refuse_wrong_results(graph: Any) -> None:
+    """Refuse nodes that torch-mlir would compute differently from PyTorch."""
     seeded = torch().Tag.nondeterministic_seeded
     unsigned = {getattr(torch(), f"uint{bits}", None) for bits in (8, 16, 32, 64)}
     for node in graphs.calls(graph):
@@ -191,10 +193,10 @@ def _refuse_what_would_differ(graph: Any) -> None:
                 "the random numbers would not be those of torch.manual_seed; dropout is off "
                 "after model.eval()",
             )
-        if _base(graphs.op_of(node)) in _KEEPING or graphs.is_free(node):
+        if _base(graphs.op_of(node)) in _SIGN_AGNOSTIC or graphs.is_free(node):
             continue
-        given = [each.meta.get("val") for each in node.all_input_nodes]
-        if any(each.dtype in unsigned for val in given for each in graphs.tensors_of(val)):
+        values = [tensor.meta.get("val") for tensor in node.all_input_nodes]
+        if any(tensor.dtype in unsigned for val in values for tensor in graphs.tensors_of(val)):
             raise Refused(
                 node.name, "torch-mlir computes with unsigned integers as with signed ones"
             )
@@ -224,15 +226,16 @@ def write_reshapes(module: ir.Module, graph: Any) -> None:
     """Make each view in torch's dialect that has open sizes a call of a function in tensor.
 
     Args:
-        module: the graph's, as it was imported: what its ops are called is in their locations.
-        graph: that PyTorch has traced.
+        module: the imported module of the graph, with names of nodes in locations.
+        graph: the graph that PyTorch traced.
     """
     nodes = {node.name: node for node in graphs.calls(graph)}
     for number, op in enumerate(operations(module.operation, VIEWS)):
         name = graphs.name_in(str(op.location), nodes)
         if name is None:
             continue
-        before, after = (each.meta["val"].shape for each in (nodes[name].args[0], nodes[name]))
+        view = nodes[name]
+        before, after = (node.meta["val"].shape for node in (view.args[0], view))
         groups = grouped(before, after) if _is_open(after) else None
         if groups is not None:
             with op.location:
@@ -244,20 +247,20 @@ def _is_open(shape: Sequence[AnySize]) -> bool:
 
 
 def grouped(before: Sequence[AnySize], after: Sequence[AnySize]) -> list[Group] | None:
-    """Return the smallest groups of axes, outermost first; None where a symbol is not known of.
+    """Return the smallest groups of axes, outermost first; None if sizes do not match.
 
     Args:
-        before: the sizes of what is viewed.
+        before: the sizes of the tensor.
         after: those of the view.
     """
     groups: list[Group] = []
     left, right = list(range(len(before))), list(range(len(after)))
     while left and right:
-        found = _first(left, right, before, after)
-        if found is None:
+        group = _first(left, right, before, after)
+        if group is None:
             return None
-        groups.append(found)
-        left, right = left[len(found.before) :], right[len(found.after) :]
+        groups.append(group)
+        left, right = left[len(group.before) :], right[len(group.after) :]
     if not groups or not all(_is_one(before[axis]) for axis in left):
         return None
     if not all(_is_one(after[axis]) for axis in right):
@@ -285,8 +288,8 @@ def _product(sizes: Any) -> Any:
     return math.prod(size if isinstance(size, int) else size.node.expr for size in sizes)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    difference = one - other
+def _is_same(left: Any, right: Any) -> bool:
+    difference = left - right
     return bool((difference if isinstance(difference, int) else difference.expand()) == 0)
 
 

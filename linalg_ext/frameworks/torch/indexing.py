@@ -1,4 +1,4 @@
-"""Elements by places, masks, strides and bags, by ops that torch-mlir computes as PyTorch does."""
+"""Elements by indices, masks, strides and bags, by ops that torch-mlir computes as PyTorch does."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def masked_select(x: Any, mask: Any) -> Any:
 
 
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
-    """`x[..., mask] = values`, one value wherever the mask is: it may be nowhere.
+    """`x[..., mask] = values`, one value for all elements of the mask, which may be empty.
 
-    torch-mlir scatters the values to the places of the mask, and wants one at least.
+    torch-mlir scatters the values to the elements of the mask, which must be one at least.
     """
-    given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
-    (axis, mask), *others = given
-    if others or mask.dtype != torch().bool:
+    indexed = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    (axis, mask), *more_indices = indexed
+    if more_indices or mask.dtype != torch().bool:
         return NotImplemented
     after = x.ndim - axis - mask.ndim
     if values.ndim > after:
         if values.shape[-1 - after] != 1:
-            return NotImplemented  # a value for each place
+            return NotImplemented  # a value for each element of the mask
         front, back = values.shape[: -1 - after], values.shape[values.ndim - after :]
         values = values.reshape(*front, *[1] * mask.ndim, *back)
     mask = mask.reshape(*mask.shape, *[1] * after)
@@ -41,20 +41,20 @@ def roll(x: Any, shifts: Any, dims: Sequence[int] = ()) -> Any:
 
 
 def sort(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
-    """Every sort is stable here."""
+    """Sort, by the stable sort of `aten.sort.default`."""
     return torch().ops.aten.sort.default(x, dim, descending)
 
 
 def as_strided(
     x: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Any:
-    """The elements as slices of `x`, where each stride is a multiple of the next smaller one.
+    """Return the elements as slices of `x`, if each stride is a multiple of the next smaller one.
 
-    A place in memory is then a number whose digits are the indices: `x` is reshaped so that each
-    digit is an axis, and each axis is cut. torch-mlir's own way is a table of all places.
+    An offset in memory is then a number whose digits are the indices: `x` is reshaped so that each
+    digit is an axis, and each axis is sliced. torch-mlir would make a table of all offsets.
     """
-    known = [*x.shape, *size, *stride, x.storage_offset(), storage_offset or 0]
-    if not all(isinstance(each, int) for each in known) or 0 in size or not x.is_contiguous():
+    numbers = [*x.shape, *size, *stride, x.storage_offset(), storage_offset or 0]
+    if not all(isinstance(number, int) for number in numbers) or 0 in size or not x.is_contiguous():
         return NotImplemented
     rest = 0 if storage_offset is None else storage_offset - x.storage_offset()
     axes = [axis for axis in range(len(size)) if size[axis] > 1 and stride[axis]]
@@ -65,7 +65,7 @@ def as_strided(
     for axis in axes:
         count, more = divmod(above, stride[axis])
         place, rest = divmod(rest, stride[axis])
-        # Of the outermost axis what is left over is beyond all places.
+        # Only the outermost axis may leave a remainder, which is beyond all offsets.
         if place < 0 or place + size[axis] > count or (more and shape):
             return NotImplemented
         shape.append(count)
@@ -76,13 +76,13 @@ def as_strided(
     whole = above
     for count in shape:
         whole *= count
-    found = x.reshape(-1).narrow(0, 0, whole).reshape(*shape, above).select(-1, rest)
+    view = x.reshape(-1).narrow(0, 0, whole).reshape(*shape, above).select(-1, rest)
     for digit, (axis, place) in enumerate(zip(axes, places, strict=True)):
-        found = found.narrow(digit, place, size[axis])
-    found = found.permute([axes.index(axis) for axis in sorted(axes)])
+        view = view.narrow(digit, place, size[axis])
+    view = view.permute([axes.index(axis) for axis in sorted(axes)])
     for axis in range(len(size)):
-        found = found if axis in axes else found.unsqueeze(axis)
-    return found.expand(list(size))
+        view = view if axis in axes else view.unsqueeze(axis)
+    return view.expand(list(size))
 
 
 _SUM, _MEAN, _MOST = range(3)
@@ -99,7 +99,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """`aten._embedding_bag_forward_only`, of which torch-mlir forgets the weights of samples.
+    """`aten._embedding_bag_forward_only`, whose weights of samples torch-mlir ignores.
 
     Shapes: the table N x D, I indices, B offsets: the sums, means or greatest elements are B x D.
     With them go the bag of each index, the number of indices in each bag, and unused results.
@@ -116,20 +116,20 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     if mode == _MOST:
-        found = _greatest(rows, bags, counts, count)
+        bag_values = _greatest(rows, bags, counts, count)
     else:
         rows = torch().where(counts.unsqueeze(1), rows, 0)
-        found = torch().zeros_like(rows[:1]).expand(count, -1).index_add(0, bags, rows)
+        bag_values = torch().zeros_like(rows[:1]).expand(count, -1).index_add(0, bags, rows)
     if mode == _MEAN:
-        found = found / sizes.clamp(min=1).unsqueeze(1)
-    return found, bags, sizes, sizes.clone()
+        bag_values = bag_values / sizes.clamp(min=1).unsqueeze(1)
+    return bag_values, bags, sizes, sizes.clone()
 
 
 def _greatest(rows: Any, bags: Any, counts: Any, count: int) -> Any:
-    """Return the elementwise maximum of each bag; zeros where it is empty."""
+    """Return the elementwise maximum of each bag; zeros for an empty one."""
     is_in = (bags == torch().arange(count).unsqueeze(1)) & counts
-    found = torch().where(is_in.unsqueeze(2), rows, -math.inf).amax(1)
-    return torch().where(is_in.any(1, keepdim=True), found, 0)
+    greatest = torch().where(is_in.unsqueeze(2), rows, -math.inf).amax(1)
+    return torch().where(is_in.any(1, keepdim=True), greatest, 0)
 
 
 def searchsorted(
@@ -144,6 +144,6 @@ def searchsorted(
     """Return for each value the number of elements that are less; with `right`, not greater."""
     if sorter is not None:
         return NotImplemented
-    one, many = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)
-    is_before = many <= one if right or side == "right" else many < one
+    values, elements = self.unsqueeze(-1), sorted_sequence.unsqueeze(-2)
+    is_before = elements <= values if right or side == "right" else elements < values
     return is_before.sum(-1, dtype=torch().int32 if out_int32 else torch().int64)

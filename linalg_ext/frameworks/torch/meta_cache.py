@@ -3,13 +3,12 @@
 PyTorch computes such results itself (FakeTensorMode), but takes a second and more to load for that.
 Its answers for the ops of a model are plain data. The memo maps an op, the forms of its arguments
 and its other arguments to the form of each result. A model with no other ops runs without
-FakeTensorMode, on tensors that are as plain as they can be. The store on disk is a hint, by the
-forms of a model's inputs and of its state: a model with other ops finds nothing useful in it; one
-with the same ops finds them all.
+FakeTensorMode, on minimal tensors. The key of the store on disk has the forms of a model's inputs
+and state, so an entry may be of another model: it serves models with the same ops, and no others.
 
 A wrong answer would do no harm. The op list of such a run contains all the answers. It is used only
-where it equals a list that PyTorch itself gave, op by op and answer by answer. PyTorch would then
-have led the model the same way.
+if it equals a list of PyTorch's own, op by op and answer by answer, with which the model would have
+run the same.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ from linalg_ext.frameworks.torch.graph_keys import NoKey, form, tree
 from linalg_ext.runtime import kernel_cache
 
 Forms = dict[str, Any]
-"""For each op with its arguments, as text, what it gives: see `_description`."""
-
+"""For each op with its arguments, as text, the description of its result: see `_description`."""
 
 Handler = Callable[[Any, Any, Mapping[str, Any]], Any]
-"""Takes an op, its arguments and its keyword arguments, and gives its result."""
+"""A function of an op, its arguments and its keyword arguments, which returns the result."""
 
 
 @functools.cache
@@ -64,23 +62,23 @@ def learning(forms: Forms) -> Any:
         if func.namespace == "prim":
             return func(*args, **keywords)
         key = _key(func, args, keywords)
-        given = _tensors(args, keywords)
-        places = [_storage(each) for each in given]
+        tensors = _tensors(args, keywords)
+        storages = [_storage(tensor) for tensor in tensors]
         result = func(*args, **keywords)
         if key == _key(func, args, keywords):  # it has moved none of its arguments
             with contextlib.suppress(NoKey):
-                forms[key] = _description(result, given, places)
+                forms[key] = _description(result, tensors, storages)
         return result
 
     return mode_of(handle)
 
 
 def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
-    """Return a mode in which ops give what is known of them.
+    """Return a mode in which ops have their remembered results.
 
     Args:
-        forms: what is known.
-        twins: in the place of tensors that have elements.
+        forms: the memo.
+        twins: replace tensors that have elements.
     """
 
     def handle(func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
@@ -89,11 +87,11 @@ def answering(forms: Mapping[str, Any], twins: Twins) -> Any:
         known = forms.get(_key(func, args, keywords), _UNKNOWN)
         if known is _UNKNOWN:
             raise NoKey
-        given = [
-            each if isinstance(each, elementless()) else twins.of(each)
-            for each in _tensors(args, keywords)
+        tensors = [
+            tensor if isinstance(tensor, elementless()) else twins.of(tensor)
+            for tensor in _tensors(args, keywords)
         ]
-        return _from_description(known, given)
+        return _from_description(known, tensors)
 
     return mode_of(handle)
 
@@ -102,7 +100,7 @@ _UNKNOWN = object()
 
 
 def _key(func: Any, args: Any, keywords: Mapping[str, Any]) -> str:
-    """Return an op with all that it is given, tensors by their forms."""
+    """Return an op with all its arguments, tensors by their forms."""
     return repr((str(func), tree(args, _form), tree(keywords, _form)))
 
 
@@ -112,22 +110,22 @@ def _form(tensor: Any) -> Any:
 
 def _tensors(*trees: Any) -> list[Any]:
     leaves = torch().utils._pytree.tree_leaves(trees)
-    return [each for each in leaves if isinstance(each, torch().Tensor)]
+    return [leaf for leaf in leaves if isinstance(leaf, torch().Tensor)]
 
 
 def _storage(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def _description(found: Any, given: Sequence[Any], storages: Sequence[int]) -> Any:
+def _description(result_tree: Any, arguments: Sequence[Any], storages: Sequence[int]) -> Any:
     """Return the result of an op as plain data.
 
     A tensor is `{"argument": n}` if it is the n-th argument, else `{"form": ..., "memory": n}`. The
     latter is in the memory of the n-th argument, or in its own if n is None.
 
     Args:
-        found: a tensor, None, or a sequence of these.
-        given: the tensors among the arguments.
+        result_tree: a tensor, None, or a sequence of these.
+        arguments: the tensors among the arguments.
         storages: the storages of those tensors before the op ran.
 
     Raises:
@@ -136,9 +134,9 @@ def _description(found: Any, given: Sequence[Any], storages: Sequence[int]) -> A
     own: list[int] = []
 
     def result(tensor: Any) -> Any:
-        same = [number for number, each in enumerate(given) if each is tensor]
-        if same:
-            return {"argument": same[0]}
+        number = next((n for n, argument in enumerate(arguments) if argument is tensor), None)
+        if number is not None:
+            return {"argument": number}
         if tensor.is_conj() or tensor.is_neg():
             raise NoKey
         storage, offset = _storage(tensor), tensor.storage_offset()
@@ -150,30 +148,30 @@ def _description(found: Any, given: Sequence[Any], storages: Sequence[int]) -> A
         form = str(tensor.dtype), [*tensor.shape], [*tensor.stride()], offset
         return {"form": form, "memory": memory}
 
-    leaves = torch().utils._pytree.tree_leaves(found)
-    if not all(isinstance(each, torch().Tensor | None) for each in leaves):
-        raise NoKey  # a value of elements
-    return tree(found, result)
+    leaves = torch().utils._pytree.tree_leaves(result_tree)
+    if not all(isinstance(leaf, torch().Tensor | None) for leaf in leaves):
+        raise NoKey  # a value that depends on elements
+    return tree(result_tree, result)
 
 
-def _from_description(known: Any, given: Sequence[Any]) -> Any:
+def _from_description(known: Any, arguments: Sequence[Any]) -> Any:
     """Return the result of an op from its description by `_description`."""
     if known is None:
         return None
     if isinstance(known, list):
-        return [_from_description(each, given) for each in known]
+        return [_from_description(item, arguments) for item in known]
     if "argument" in known:
-        return given[known["argument"]]
+        return arguments[known["argument"]]
     name, shape, strides, offset = known["form"]
     dtype = getattr(torch(), name.removeprefix("torch."))
     memory = known["memory"]
     if memory is None:
         return new(dtype, shape, strides)
-    return view(given[memory].untyped_storage(), dtype, shape, strides, offset)
+    return view(arguments[memory].untyped_storage(), dtype, shape, strides, offset)
 
 
 _MOST = 1 << 12
-"""Ops that are known for one key; when there are more, those of other models are forgotten."""
+"""Largest number of ops of one key; beyond it, those of other models are forgotten."""
 
 
 class StoredForms:
@@ -195,7 +193,7 @@ class StoredForms:
         self.known: Forms = dict(entry.record) if entry is not None else {}
 
     def keep(self, forms: Forms) -> None:
-        """Add what was learned."""
+        """Add forms to those on disk."""
         if forms.keys() <= self.known.keys():
             return
         together = {**self.known, **forms}
@@ -215,14 +213,14 @@ def _key_of_model(model: Any, arguments: Sequence[Any], keywords: Mapping[str, A
 
 
 def state_of_module(model: Any) -> Iterator[tuple[str, Any]]:
-    """Its parameters and buffers, each by one name."""
+    """Yield the parameters and buffers of a model, each by one name."""
     yield from model.named_parameters()
     yield from model.named_buffers()
 
 
 @functools.cache
 def elementless() -> Any:
-    """The class: its tensors say that they are on the CPU, and their memory is nowhere."""
+    """Return the class of tensors without elements, which claim to be on the CPU."""
     cpu = torch().device("cpu")
 
     class Elementless(torch().Tensor):  # type: ignore[misc]
@@ -238,13 +236,13 @@ def elementless() -> Any:
         ) -> Any:
             if func is torch().ops.prim.device.default:
                 return cpu
-            raise NoKey  # whoever runs ops on them has a mode for it
+            raise NoKey  # a mode handles the ops that are allowed
 
     return Elementless
 
 
 class Twins:
-    """Tensors without elements that stand for others; those of shared memory share it, too."""
+    """Tensors without elements in the place of others; those of shared memory share it, too."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, Any]] = {}
@@ -274,7 +272,7 @@ class Twins:
         place = tensor.shape, tensor.stride(), tensor.storage_offset()
         twin = view(own, tensor.dtype, *place, requires_grad=tensor.requires_grad)
         if isinstance(tensor, torch().nn.Parameter):
-            twin._is_param = True  # for those who ask
+            twin._is_param = True  # for `isinstance(twin, Parameter)`
         return twin
 
 
@@ -288,8 +286,8 @@ def view(
     requires_grad: bool = False,
 ) -> Any:
     """Return a tensor without elements in a storage of PyTorch's meta device."""
-    found = torch()
-    meta = found.empty(0, dtype=dtype, device="meta").set_(storage, offset, shape, strides)
+    package = torch()
+    meta = package.empty(0, dtype=dtype, device="meta").set_(storage, offset, shape, strides)
     return _of_meta(meta, requires_grad)
 
 
@@ -300,14 +298,14 @@ def new(dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
 
 
 def _of_meta(meta: Any, requires_grad: bool) -> Any:
-    found = torch()
-    made = found.Tensor._make_subclass(
+    package = torch()
+    tensor = package.Tensor._make_subclass(
         elementless(),
         meta,
         requires_grad,
         dispatch_device=True,
-        device_for_backend_keys=found.device("cpu"),
+        device_for_backend_keys=package.device("cpu"),
     )
-    # Whoever asks where its elements are is to hear that there are none.
-    found._C._set_throw_on_mutable_data_ptr(made)
-    return made
+    # Reading the address of its elements is an error.
+    package._C._set_throw_on_mutable_data_ptr(tensor)
+    return tensor

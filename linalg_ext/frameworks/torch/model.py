@@ -46,31 +46,30 @@ def from_torch(
     as it does in PyTorch. To train, use `torch.compile(model, backend="linalg_ext")`.
 
     Args:
-        model: a module, a function of tensors, or what `torch.export.export` made of one.
-        example_inputs: the arguments of a call, as a tuple; a single tensor may stand for itself.
+        model: a module, a function of tensors, or the result of `torch.export.export`.
+        example_inputs: the arguments of a call, as a tuple; or a single tensor.
         example_keywords: its keyword arguments.
-        dynamic_shapes: which dimensions are open, as of `torch.export.export`; all others are
-            those of the examples. So is what is no tensor: it becomes part of the code.
-        allow_fallback: leave ops that do not come through to PyTorch, with the graph cut around
-            them; `.report` says which. By default the first of them is an error.
+        dynamic_shapes: the open dimensions, as of `torch.export.export`; all others are those of
+            the examples. Values other than tensors become part of the code.
+        allow_fallback: leave ops that cannot be compiled to PyTorch, with the graph cut around
+            them; `.report` lists them. By default the first of them is an error.
         strict: trace Python's bytecode (TorchDynamo), as of `torch.export.export`.
         checked, opt_level: as of `linalg_ext.compile`.
-        packed: keep weights of products in the order in which the kernel reads them, too: it takes
-            their memory once more, and is faster. Filters of 3 x 3 have what Winograd's algorithm
-            makes of them behind, up to twice their memory more. Each call asks the operating
-            system whether such weights were written; where that cannot tell (Linux before 6.7),
-            it reads them once more. With `"unwatched"` it believes PyTorch's count there: what you
-            write through `tensor.data` or an array in its memory then needs a `.refresh()`. The
-            kernel itself, `.kernels[0]`, takes them so.
+        packed: keep weights of products in the kernel's order, too, which doubles their memory and
+            is faster. Filters of 3 x 3 have the factors of Winograd's algorithm behind them, up to
+            twice their memory more. Each call asks the operating system whether such weights were
+            written, or reads them if the system cannot tell (Linux before 6.7). With `"unwatched"`
+            it relies on PyTorch's count instead: writes through `tensor.data` or an array in its
+            memory then need a `.refresh()`. The kernel itself, `.kernels[0]`, takes them packed.
 
     Returns:
-        A function of what the model takes: tensors on the CPU. What it gives is new, but for what
-        the model gives back as it got it.
+        A function of the model's arguments: tensors on the CPU. Its results are new, except for
+        tensors that the model itself returns.
 
     Raises:
-        MissingExtraError, BindingsError: PyTorch, or torch-mlir, is not there or does not fit.
-        ArgumentError: something is no model, no example, or none of an option's values.
-        ModelError: PyTorch cannot trace the model, or an op of it does not come through.
+        MissingExtraError, BindingsError: PyTorch, or torch-mlir, is not installed or does not fit.
+        ArgumentError: the model, an example, or the value of an option is of the wrong kind.
+        ModelError: PyTorch cannot trace the model, or an op of it cannot be compiled.
     """
     torch()
     options = Options(allow_fallback, checked, opt_level, packed=packed)
@@ -107,25 +106,25 @@ def from_torch(
     module = as_module(model)
     examples = distinct(module, example_inputs, example_keywords or {})
     if dynamic_shapes:
-        # A list of ops says nothing of sizes that are open.
+        # A recording of ops has no open sizes.
         return TorchModel(*_compiled(module, *examples, dynamic_shapes, strict, options), options)
-    return TorchModel(*_found_or_compiled(module, *examples, strict, options), options)
+    return TorchModel(*_stored_or_compiled(module, *examples, strict, options), options)
 
 
-def _found_or_compiled(
+def _stored_or_compiled(
     model: Any,
     arguments: Sequence[Any],
     keywords: Mapping[str, Any],
     strict: bool,
     options: Options,
 ) -> tuple[Program, CompiledGraph]:
-    """A model whose sizes are those of its examples; from the disk where it is kept."""
-    found, place = look_up(model, arguments, keywords, strict, options)
-    if found is not None:
-        return found
+    """Load or compile a model whose sizes are those of its examples."""
+    stored_result, stored = look_up(model, arguments, keywords, strict, options)
+    if stored_result is not None:
+        return stored_result
     program, graph = _compiled(model, arguments, keywords, None, strict, options)
-    if place is not None:
-        place.keep(program, graph)
+    if stored is not None:
+        stored.keep(program, graph)
     return program, graph
 
 
@@ -138,7 +137,7 @@ def _compiled(
     options: Options,
 ) -> tuple[Program, CompiledGraph]:
     torch_importer()
-    # Only here what loads MLIR, and much of PyTorch: a model that is kept does without.
+    # A model from the disk does without MLIR and much of PyTorch, which these imports load.
     from linalg_ext.frameworks.torch.compiling import compile_graph
     from linalg_ext.frameworks.torch.exporting import exported
 
@@ -147,10 +146,10 @@ def _compiled(
 
 
 def _check_examples(examples: Sequence[Any]) -> None:
-    for at, each in enumerate(torch().utils._pytree.tree_leaves(examples)):
-        if isinstance(each, np.ndarray):
+    for position, example in enumerate(torch().utils._pytree.tree_leaves(examples)):
+        if isinstance(example, np.ndarray):
             raise ArgumentTypeError(
-                f"example input {at} is an array of NumPy's",
+                f"example input {position} is an array of NumPy's",
                 where=caller_location(),
                 expected="tensors of PyTorch",
                 hint="torch.from_numpy(array) is a tensor in its memory",
@@ -161,7 +160,7 @@ class TorchModel:
     """A compiled model.
 
     Attributes:
-        report: what was compiled of it, and what was left to PyTorch.
+        report: the ops that were compiled, and those left to PyTorch.
     """
 
     def __init__(self, program: Program, graph: CompiledGraph, options: Options) -> None:
@@ -169,17 +168,18 @@ class TorchModel:
         self.report: Report = graph.report
         self._program = program
         self._graph = graph
-        shapes = graph.shapes or [None] * len(program.held)
+        shapes = graph.shapes or [None] * len(program.tensors)
         self._calls_torch = bool(program.written) or graph.run not in graph.pieces
         is_watched = options.packed != "unwatched"
         self._state = [
-            Bound(*each, is_watched=is_watched) for each in zip(program.held, shapes, strict=False)
+            Bound(tensor, shape, is_watched=is_watched)
+            for tensor, shape in zip(program.tensors, shapes, strict=False)
         ]
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The tensors that the model holds, by their names; to write to them changes both."""
-        return {bound.held.name: bound.held.tensor for bound in self._state}
+        """The tensors of the model, by their names; writes to them change both."""
+        return {bound.model_tensor.name: bound.model_tensor.tensor for bound in self._state}
 
     def refresh(self) -> None:
         """Read all of the model's tensors again at the next call.
@@ -192,7 +192,7 @@ class TorchModel:
 
     @property
     def kernels(self) -> Sequence[Kernel]:
-        """Its kernels, in the order in which they run: one, where nothing was left to PyTorch."""
+        """Its kernels, in the order in which they run: one, if no op was left to PyTorch."""
         return tuple(piece.kernel for piece in self._graph.pieces if piece.kernel is not None)
 
     @property
@@ -207,31 +207,31 @@ class TorchModel:
             ArgumentError: an argument differs from those that it was compiled for.
             ExecutionError: the code found an error, such as an index out of bounds.
         """
-        given = self._program.flat(arguments, keywords)
+        values = self._program.flat(arguments, keywords)
         state = [bound.array() for bound in self._state]
         if not self._calls_torch:
-            results = self._graph.run(*state, *given)
+            results = self._graph.run(*state, *values)
         else:
             with torch().no_grad():
-                results = self._graph.run(*state, *given)
-                for place, value in zip(self._program.written, results, strict=False):
-                    self._place(place, given).copy_(value)
+                results = self._graph.run(*state, *values)
+                for position, value in zip(self._program.written, results, strict=False):
+                    self._tensor_at(position, values).copy_(value)
             results = results[len(self._program.written) :]
         if any(type(result) is np.ndarray for result in results):
-            # A tensor of the model's that it gives as it is.
+            # The result is a tensor of the model's.
             own = {id(array): bound for array, bound in zip(state, self._state, strict=True)}
-            results = [own[id(r)].held.tensor if id(r) in own else r for r in results]
+            results = [own[id(r)].model_tensor.tensor if id(r) in own else r for r in results]
         return torch().utils._pytree.tree_unflatten(results, self._program.out_spec)
 
-    def _place(self, place: int, given: Sequence[Any]) -> Any:
-        if place < len(self._state):
-            return self._state[place].held.tensor
-        return given[place - len(self._state)]
+    def _tensor_at(self, position: int, values: Sequence[Any]) -> Any:
+        if position < len(self._state):
+            return self._state[position].model_tensor.tensor
+        return values[position - len(self._state)]
 
     def __repr__(self) -> str:
         takes = ", ".join(
-            f"{each.name}: {_text(each.like) if each.is_tensor else repr(each.like)}"
-            for each in self._program.inputs
+            f"{i.name}: {_text(i.like) if i.is_tensor else repr(i.like)}"
+            for i in self._program.inputs
         )
         return f"model ({takes}) with {len(self._state)} tensors of its own\n{self.report}"
 
@@ -245,7 +245,7 @@ def _text(tensor: Any) -> str:
 
 
 def as_module(model: Any) -> Any:
-    """Return a model as it is; a function as a module that takes the same, by the same names."""
+    """Return a model as it is; a function as a module with the same parameters."""
     if isinstance(model, torch().nn.Module):
         return model
     module = torch().nn.Module()
@@ -253,7 +253,7 @@ def as_module(model: Any) -> Any:
         inspect.signature(model)
         module.forward = _as_forward(model)
     except ValueError:
-        # A function of C's may have none to tell names by.
+        # A function of C may have no signature.
         module.forward = lambda *arguments: model(*arguments)
     return module
 
@@ -261,11 +261,11 @@ def as_module(model: Any) -> Any:
 def distinct(
     model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Examples of which none is given twice, nor held by the model.
+    """Return examples of which none is given twice, or a tensor of the model.
 
-    torch.export takes inputs for one where their examples are the same tensor.
+    torch.export takes inputs for one if their examples are the same tensor.
     """
-    known = {id(each) for each in (*model.parameters(), *model.buffers())}
+    known = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
 
     def as_new(tensor: Any) -> Any:
         if id(tensor) in known:
@@ -274,14 +274,14 @@ def distinct(
         return tensor
 
     pytree = torch().utils._pytree
-    found: tuple[Sequence[Any], Mapping[str, Any]] = pytree.tree_map_only(
+    examples: tuple[Sequence[Any], Mapping[str, Any]] = pytree.tree_map_only(
         torch().Tensor, as_new, (tuple(arguments), dict(keywords))
     )
-    return found
+    return examples
 
 
 def _as_forward(function: Any) -> Any:
-    """A function whose frames are called `forward`: the exporter tells lines of no others."""
+    """Return a function whose frames are called `forward`: the exporter reports lines of these."""
     if not isinstance(function, types.FunctionType):
         return function
     code = function.__code__.replace(co_name="forward")

@@ -13,32 +13,36 @@ import numpy as np
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.frameworks.requirements import torch
-from linalg_ext.frameworks.torch.program import Held
+from linalg_ext.frameworks.torch.program import ModelTensor
 from linalg_ext.frameworks.torch.tensors import Array, as_array
 from linalg_ext.runtime.written_pages import WrittenPages, bytes_of
 from linalg_ext.target import host, using
 
 
 class Bound:
-    """A tensor of the model's, and the array that the kernel is given for it.
+    """A tensor of the model's, and the kernel's array for it.
 
-    That is the tensor's own memory, or a copy of it as the kernel reads it.
+    The array is the tensor's own memory, or a copy of it in the kernel's order.
 
     Attributes:
-        held: where the tensor is found.
+        model_tensor: the tensor.
     """
 
     def __init__(
-        self, held: Held, shape: tuple[int | None, ...] | None = None, *, is_watched: bool = True
+        self,
+        model_tensor: ModelTensor,
+        shape: tuple[int | None, ...] | None = None,
+        *,
+        is_watched: bool = True,
     ) -> None:
         """
         Args:
-            held: where the tensor is found.
-            shape: what the kernel takes for it; by default the tensor as it is.
+            model_tensor: the tensor.
+            shape: of the kernel's parameter; by default that of the tensor.
             is_watched: whether all of the tensor is read to see whether it has changed.
         """
-        self.held = held
-        self._tensor = held.tensor
+        self.model_tensor = model_tensor
+        self._tensor = model_tensor.tensor
         self._copy: Copy | None = None
         if shape is not None and len(shape) > self._tensor.dim():
             self._copy = Strips(shape[-1] or 1, is_watched)
@@ -47,18 +51,18 @@ class Bound:
         self._bind()
 
     def _bind(self) -> None:
-        self._array: Array = as_array(self._tensor, self.held.name)
+        self._array: Array = as_array(self._tensor, self.model_tensor.name)
         self._address = self._tensor.data_ptr()
         self.refresh()
 
     def refresh(self) -> None:
-        """Forget what was copied of the tensor."""
+        """Forget the copy of the tensor."""
         if self._copy is not None:
             self._copy.forget()
 
     def array(self) -> Array:
-        """Its memory as it is now, or the copy of it."""
-        tensor = self.held.tensor
+        """Return the current memory of the tensor, or the copy of it."""
+        tensor = self.model_tensor.tensor
         if tensor is not self._tensor or tensor.data_ptr() != self._address:
             self._refuse_change(tensor)
             self._tensor = tensor
@@ -66,7 +70,7 @@ class Bound:
         return self._array if self._copy is None else self._copy.of(tensor, self._array)
 
     def _refuse_change(self, tensor: Any) -> None:
-        name, before = self.held.name, self._array
+        name, before = self.model_tensor.name, self._array
         if tuple(tensor.shape) != before.shape:
             raise ShapeError(
                 f"{name} of the model was {before.shape}, and now is {tuple(tensor.shape)}",
@@ -81,8 +85,8 @@ class Bound:
             )
 
 
-class _Made(NamedTuple):
-    """A copy, the state of the tensor when it was made, and a watch over the tensor's memory."""
+class _Version(NamedTuple):
+    """A copy, the state of the tensor at that time, and a watch over the tensor's memory."""
 
     state: bytes | int
     array: Array
@@ -90,12 +94,11 @@ class _Made(NamedTuple):
 
 
 class Copy(ABC):
-    """A parameter in another order, or with more than it, kept between calls.
+    """A parameter in another order, or with additional data, kept between calls.
 
-    PyTorch counts what is written to a tensor, except through `.data`, through arrays in its memory
-    and by other processes. So the operating system is asked for writes at each call, where it can
-    tell; where it cannot, all of the tensor is read, unless the user vouches that nothing else is
-    written.
+    PyTorch counts writes to a tensor, except those through `.data`, through arrays in its memory
+    and by other processes. So each call asks the operating system for writes. If the system cannot
+    tell, all of the tensor is read, unless the user states that there are no such writes.
     """
 
     def __init__(self, width: int, is_watched: bool) -> None:
@@ -106,60 +109,60 @@ class Copy(ABC):
         """
         self._width = width
         self._is_watched = is_watched
-        self._kept: _Made | None = None
+        self._version: _Version | None = None
         self._lock = Lock()
 
     def forget(self) -> None:
         """Copy again at the next call."""
-        self._kept = None
+        self._version = None
 
     def of(self, tensor: Any, array: Array) -> Array:
         """Return the copy of a tensor, whose memory is an array."""
         with self._lock:
-            kept = self._kept
-            if kept is None or kept.pages is None or kept.pages.is_written():
-                kept = self._kept = self._renewed(kept, tensor, array)
-            return kept.array
+            version = self._version
+            if version is None or version.pages is None or version.pages.is_written():
+                version = self._version = self._renewed(version, tensor, array)
+            return version.array
 
-    def _renewed(self, kept: _Made | None, tensor: Any, array: Array) -> _Made:
-        # Nothing is counted for a tensor that was made in inference mode.
+    def _renewed(self, version: _Version | None, tensor: Any, array: Array) -> _Version:
+        # PyTorch counts no writes to tensors of inference mode.
         is_read = self._is_watched or tensor.is_inference()
         state = fingerprint(array) if is_read else tensor._version
-        if kept is None or kept.state != state:
-            # Another array than before: a call in another thread may be reading that.
-            return _Made(state, self._made(tensor.detach()), None)
-        # Two calls found the tensor alike: it is rarely written.
-        pages = kept.pages or (WrittenPages.of(array) if is_read else None)
+        if version is None or version.state != state:
+            # A call in another thread may still read the old array, so there is a new one.
+            return _Version(state, self._copied(tensor.detach()), None)
+        # The tensor is the same for two calls, so it is rarely written.
+        pages = version.pages or (WrittenPages.of(array) if is_read else None)
         if pages is None:
-            return kept
+            return version
         pages.begin()
-        # A write may have come between the last look and the first note.
-        return kept._replace(pages=pages if fingerprint(array) == state else None)
+        # A write may have come between the fingerprint and the watch.
+        return version._replace(pages=pages if fingerprint(array) == state else None)
 
     @abstractmethod
-    def _made(self, tensor: Any) -> Array:
-        """Return a copy of a tensor. PyTorch's memory begins at a cache line, as it had better."""
+    def _copied(self, tensor: Any) -> Array:
+        """Return a copy of a tensor, in memory of PyTorch's, which begins at a cache line."""
 
 
 class Strips(Copy):
     """A parameter in strips along its first axis, `w[n, j, k]` as `w[n, k, j]`."""
 
-    def _made(self, tensor: Any) -> Array:
-        count, *others = tensor.shape
-        apart = tensor.reshape(count // self._width, self._width, *others)
-        return as_array(apart.movedim(1, -1).contiguous(), "a parameter")
+    def _copied(self, tensor: Any) -> Array:
+        count, *rest = tensor.shape
+        in_strips = tensor.reshape(count // self._width, self._width, *rest)
+        return as_array(in_strips.movedim(1, -1).contiguous(), "a parameter")
 
 
 class Factors(Copy):
     """Filters of 3 x 3, and the factors that Winograd's algorithm multiplies, in strips of filters.
 
-    As the pass `linalg-ext-prepare-filters` says.
+    The layout is that of the pass `linalg-ext-prepare-filters`.
     """
 
-    def _made(self, tensor: Any) -> Array:
+    def _copied(self, tensor: Any) -> Array:
         library, width = torch(), self._width
         results, channels = tensor.shape[:2]
-        both = library.tensor(_OF_FILTERS, dtype=library.float64)
+        both = library.tensor(_FILTER_TRANSFORM, dtype=library.float64)
         factors = (both @ tensor.double() @ both.T).float()
         strips = -(-results // width)
         filled = factors.new_zeros(strips * width, *factors.shape[1:])
@@ -170,9 +173,8 @@ class Factors(Copy):
         return as_array(library.cat(parts).reshape(-1, width), "a parameter")
 
 
-_OF_FILTERS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
-"""The transform of filters of F(2x2, 3x3), which is done along both of their axes."""
-
+_FILTER_TRANSFORM = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
+"""The transform of filters of F(2x2, 3x3), which is applied along both of their axes."""
 
 _VECTORS, _LANES = 4, 16
 _SUMS = _VECTORS * _LANES
@@ -180,7 +182,7 @@ _FACTOR = 0x9E3779B1
 
 
 def fingerprint(array: Array) -> bytes:
-    """Return a text of all that lies in an array, in the order of its memory."""
+    """Return a hash of the elements of an array, in the order of its memory."""
     flat = bytes_of(array)
     if flat is None:  # with gaps
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -192,7 +194,7 @@ def fingerprint(array: Array) -> bytes:
 
 @functools.cache
 def _summing() -> Callable[[Array, Array], object]:
-    """Return the kernel that sums: it is kept on disk, as all are."""
+    """Return the kernel that sums."""
     vector, numbers = f"vector<{_LANES}xi32>", range(_VECTORS)
     types = ", ".join([vector] * _VECTORS)
     starts = ", ".join(f"%sum{n} = %zero" for n in numbers)

@@ -1,4 +1,4 @@
-"""A model as it is called: its state, what its inputs may be, what it writes to."""
+"""The calling convention of an exported model: its state, its inputs, the tensors it writes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from linalg_ext.frameworks.requirements import torch
 
 
 @dataclass(frozen=True)
-class Held:
+class ModelTensor:
     """A tensor that a model holds: a parameter, a buffer, a constant.
 
     Attributes:
         name: as in `model.state_dict()`.
-        owner: what it is looked up in at each call, for a model may be given another one.
-        key: its name there.
+        owner: the mapping that has it at each call, as a model may get another tensor.
+        key: its key in the mapping.
     """
 
     name: str
@@ -37,20 +37,20 @@ class Held:
         """Return the tensor, as it is now.
 
         Raises:
-            ModelError: the model has it no longer.
+            ModelError: the model has lost it.
         """
-        found = self.owner.get(self.key)
-        if found is None:
+        tensor = self.owner.get(self.key)
+        if tensor is None:
             raise ModelError(
                 f"{self.name} is gone from the model",
                 where=caller_location(),
                 hint="put it back, or compile the model again",
             )
-        return found
+        return tensor
 
 
-def state_of(holder: Any, name: str) -> Held | None:
-    """A parameter or a buffer of a module by its name in `state_dict()`; None if it is not one."""
+def state_of(holder: Any, name: str) -> ModelTensor | None:
+    """Return a parameter or a buffer of a module by its name in `state_dict()`, or None."""
     if not isinstance(holder, torch().nn.Module):
         return None
     path, _, key = name.rpartition(".")
@@ -59,15 +59,17 @@ def state_of(holder: Any, name: str) -> Held | None:
     except AttributeError:
         return None
     owners = (module._parameters, module._buffers)
-    return next((Held(name, owner, key) for owner in owners if owner.get(key) is not None), None)
+    return next(
+        (ModelTensor(name, owner, key) for owner in owners if owner.get(key) is not None), None
+    )
 
 
 @dataclass(frozen=True)
-class Expected:
+class ModelInput:
     """An input of a model.
 
     Attributes:
-        name: as the caller knows it.
+        name: its name for the caller.
         like: a tensor without elements, or the value that the model was exported with.
     """
 
@@ -84,39 +86,41 @@ class Expected:
 class Program:
     """A model that was exported.
 
-    The placeholders of its graph are `held`, then the tensors among `inputs`.
+    The placeholders of its graph are `tensors`, then the tensors among `inputs`.
 
     Attributes:
-        held: what the model holds.
-        inputs: what it takes, constants included, in the order of `in_spec`.
-        written: for each of the first results, the place among the placeholders of what it is to
-            be written to; the others are what the model gives.
-        in_spec, out_spec: how inputs and results are contained.
+        tensors: the tensors of the model.
+        inputs: its inputs, constants included, in the order of `in_spec`.
+        written: for each of the first results, the number of the placeholder that it is written
+            to; the others are the results of the model.
+        in_spec, out_spec: the tree structure of inputs and results.
         ranges: the least and greatest size for each open dimension.
     """
 
-    held: tuple[Held, ...]
-    inputs: tuple[Expected, ...]
+    tensors: tuple[ModelTensor, ...]
+    inputs: tuple[ModelInput, ...]
     written: tuple[int, ...]
     in_spec: Any
     out_spec: Any
     ranges: Mapping[Any, tuple[int, int | None]]
 
     def flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        """The tensors of a call, in the order of the graph's inputs.
+        """Return the tensors of a call, in the order of the graph's inputs.
 
         Raises:
-            ArgumentError: of the kind that tells what is wrong.
+            ArgumentError: an argument does not fit; its class tells the mistake.
         """
         if self._is_plain(arguments, keywords):
             return list(arguments)
         leaves = self._leaves(arguments, keywords)
         sizes: dict[Any, int] = {}
-        for expected, given in zip(self.inputs, leaves, strict=True):
-            self._check(expected, given, sizes)
+        for model_input, value in zip(self.inputs, leaves, strict=True):
+            self._check(model_input, value, sizes)
         self._check_sizes(leaves, sizes)
         return [
-            given for expected, given in zip(self.inputs, leaves, strict=True) if expected.is_tensor
+            value
+            for model_input, value in zip(self.inputs, leaves, strict=True)
+            if model_input.is_tensor
         ]
 
     @cached_property
@@ -125,18 +129,20 @@ class Program:
         positional, named = self.in_spec.child(0), self.in_spec.child(1)
         return (
             not named.num_leaves
-            and all(each.is_leaf() for each in positional.children())
-            and all(each.is_tensor for each in self.inputs)
+            and all(item.is_leaf() for item in positional.children())
+            and all(item.is_tensor for item in self.inputs)
         )
 
     @cached_property
     def _plain(self) -> tuple[tuple[Any, Any], ...] | None:
-        """Shapes and dtypes, where a call has positional tensors of known sizes; else None."""
+        """Return shapes and dtypes, if a call has positional tensors of known sizes; else None."""
         if not self._takes_tensors_alone:
             return None
-        found = tuple((tuple(each.like.shape), each.like.dtype) for each in self.inputs)
-        is_known = all(type(size) is int for shape, _ in found for size in shape)
-        return found if is_known else None
+        plain = tuple(
+            (tuple(model_input.like.shape), model_input.like.dtype) for model_input in self.inputs
+        )
+        is_known = all(type(size) is int for shape, _ in plain for size in shape)
+        return plain if is_known else None
 
     def _is_plain(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
         """Return whether a call needs no further checks. The test costs a microsecond."""
@@ -144,10 +150,10 @@ class Program:
         if expected is None or keywords or len(arguments) != len(expected):
             return False
         tensor = torch().Tensor
-        for given, (shape, dtype) in zip(arguments, expected, strict=True):
-            if type(given) is not tensor or given.shape != shape or given.dtype is not dtype:
+        for value, (shape, dtype) in zip(arguments, expected, strict=True):
+            if type(value) is not tensor or value.shape != shape or value.dtype is not dtype:
                 return False
-            if given.requires_grad:
+            if value.requires_grad:
                 return False
         return True
 
@@ -155,8 +161,8 @@ class Program:
         """Return the flat contents of the arguments of a call, in the order of `inputs`."""
         tensor = torch().Tensor
         is_flat = self._takes_tensors_alone and not keywords and len(arguments) == len(self.inputs)
-        if is_flat and all(type(given) is tensor for given in arguments):
-            return arguments  # to look into containers takes longer than all else
+        if is_flat and all(type(value) is tensor for value in arguments):
+            return arguments  # flattening takes longer than all else
         order = self.in_spec.child(1).context
         if keywords and set(order) == set(keywords):
             keywords = {key: keywords[key] for key in order}
@@ -168,100 +174,101 @@ class Program:
 
     def _refuse_structure(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         names = ", ".join(expected.name for expected in self.inputs)
-        given = [type(each).__name__ for each in arguments]
-        given += [f"{key}={type(each).__name__}" for key, each in keywords.items()]
+        types = [type(value).__name__ for value in arguments]
+        types += [f"{key}={type(value).__name__}" for key, value in keywords.items()]
         raise ArgumentTypeError(
-            f"the model is called with ({', '.join(given)})",
+            f"the model is called with ({', '.join(types)})",
             where=caller_location(),
             expected=f"what it was exported with: {names or 'nothing'}",
         )
 
-    def _check(self, expected: Expected, given: Any, sizes: dict[Any, int]) -> None:
-        like = expected.like
-        if not expected.is_tensor:
-            if type(given) is not type(like) or given != like:
+    def _check(self, model_input: ModelInput, value: Any, sizes: dict[Any, int]) -> None:
+        like = model_input.like
+        if not model_input.is_tensor:
+            if type(value) is not type(like) or value != like:
                 raise ArgumentError(
-                    f"{expected.name} is {given!r}",
+                    f"{model_input.name} is {value!r}",
                     where=caller_location(),
                     expected=f"{like!r}, which is part of the code since the model was exported",
                     hint="make it a tensor, or export the model for each value",
                 )
             return
-        if not isinstance(given, torch().Tensor):
+        if not isinstance(value, torch().Tensor):
             raise ArgumentTypeError(
-                f"{expected.name} is a {type(given).__name__}",
+                f"{model_input.name} is a {type(value).__name__}",
                 where=caller_location(),
                 expected="a tensor of PyTorch",
             )
-        if given.dtype != like.dtype:
+        if value.dtype != like.dtype:
             raise DTypeError(
-                f"{expected.name} is a tensor of {given.dtype}",
+                f"{model_input.name} is a tensor of {value.dtype}",
                 where=caller_location(),
                 expected=str(like.dtype),
                 hint=f"convert it, tensor.to({like.dtype}), or export the model for it",
             )
-        if given.requires_grad and torch().is_grad_enabled():
+        if value.requires_grad and torch().is_grad_enabled():
             raise ArgumentError(
-                f"{expected.name} requires a gradient, which this function has none of",
+                f"{model_input.name} requires a gradient, which this function has none of",
                 where=caller_location(),
                 hint="call it under torch.no_grad(), or train the model with "
                 'torch.compile(model, backend="linalg_ext")',
             )
-        if given.ndim != like.ndim:
-            self._refuse_shape(expected, given)
-        for size, own in zip(given.shape, like.shape, strict=True):
+        if value.ndim != like.ndim:
+            self._refuse_shape(model_input, value)
+        for size, own in zip(value.shape, like.shape, strict=True):
             if isinstance(own, int):
                 if size != own:
-                    self._refuse_shape(expected, given)
+                    self._refuse_shape(model_input, value)
             elif own.node.expr.is_Integer:
                 if size != own.node.expr:
-                    self._refuse_shape(expected, given, f"the model fixes {own.node.expr}")
+                    self._refuse_shape(model_input, value, f"the model fixes {own.node.expr}")
             elif own.node.expr.is_Symbol and sizes.setdefault(own.node.expr, size) != size:
-                self._refuse_shape(expected, given, f"{own} is {sizes[own.node.expr]} elsewhere")
+                self._refuse_shape(model_input, value, f"{own} is {sizes[own.node.expr]} elsewhere")
 
     def _check_sizes(self, leaves: Sequence[Any], sizes: dict[Any, int]) -> None:
-        """Open dimensions: within their bounds, and those that follow from others as they must."""
+        """Check that open sizes are within bounds, and that computed ones follow from others."""
         if not self.ranges:
             return
-        for expected, given in zip(self.inputs, leaves, strict=True):
-            if not expected.is_tensor:
+        for model_input, value in zip(self.inputs, leaves, strict=True):
+            if not model_input.is_tensor:
                 continue
-            for size, own in zip(given.shape, expected.like.shape, strict=True):
+            for size, own in zip(value.shape, model_input.like.shape, strict=True):
                 if isinstance(own, int):
                     continue
                 expression = own.node.expr
                 if not expression.is_Symbol:
-                    self._check_computed(expected, given, size, expression, sizes)
-                self._check_range(expected, given, size, expression)
+                    self._check_computed(model_input, value, size, expression, sizes)
+                self._check_range(model_input, value, size, expression)
 
     def _check_computed(
-        self, expected: Expected, given: Any, size: int, expression: Any, sizes: dict[Any, int]
+        self, model_input: ModelInput, value: Any, size: int, expression: Any, sizes: dict[Any, int]
     ) -> None:
-        """A size that PyTorch knows as an expression: it can be all that tells of a symbol."""
+        """Check a size that is an expression; it may determine one unknown symbol."""
         unknown = sorted(expression.free_symbols - sizes.keys(), key=str)
         if len(unknown) == 1:
             (symbol,) = unknown
             factor, rest = expression.coeff(symbol, 1), expression.coeff(symbol, 0).subs(sizes)
-            found = (size - rest) / factor if factor.is_Integer else None
-            if found is not None and (not found.is_Integer or found < 0):
-                self._refuse_shape(expected, given, f"{expression} = {size} holds for no {symbol}")
-            if found is not None:
-                sizes[symbol] = int(found)
-                self._check_range(expected, given, sizes[symbol], symbol)
-        value = expression.subs(sizes)
-        if not value.free_symbols and value != size:
-            self._refuse_shape(expected, given, f"{expression} is {value}")
+            solution = (size - rest) / factor if factor.is_Integer else None
+            if solution is not None and (not solution.is_Integer or solution < 0):
+                reason = f"{expression} = {size} holds for no {symbol}"
+                self._refuse_shape(model_input, value, reason)
+            if solution is not None:
+                sizes[symbol] = int(solution)
+                self._check_range(model_input, value, sizes[symbol], symbol)
+        computed = expression.subs(sizes)
+        if not computed.free_symbols and computed != size:
+            self._refuse_shape(model_input, value, f"{expression} is {computed}")
 
-    def _check_range(self, expected: Expected, given: Any, size: int, expression: Any) -> None:
+    def _check_range(self, model_input: ModelInput, value: Any, size: int, expression: Any) -> None:
         low, high = self.ranges.get(expression, (0, None))
         if size < low or (high is not None and size > high):
             bounds = f"{low} to {'any' if high is None else high}"
-            self._refuse_shape(expected, given, f"{expression} is {bounds}")
+            self._refuse_shape(model_input, value, f"{expression} is {bounds}")
 
-    def _refuse_shape(self, expected: Expected, given: Any, why: str = "") -> None:
-        shape = ", ".join(map(str, expected.like.shape))
+    def _refuse_shape(self, model_input: ModelInput, value: Any, why: str = "") -> None:
+        shape = ", ".join(map(str, model_input.like.shape))
         raise ShapeError(
-            f"{expected.name} has shape {tuple(given.shape)}",
+            f"{model_input.name} has shape {tuple(value.shape)}",
             where=caller_location(),
             expected=f"({shape}){', where ' + why if why else ''}",
             hint="leave dimensions open with dynamic_shapes=, as of torch.export.export; what the "

@@ -31,7 +31,7 @@ _OWN = ("aten", "prims")
 
 @dataclass(frozen=True)
 class Recording:
-    """The recording of a model: all that it computes.
+    """The recording of a model: all ops that it runs.
 
     Attributes:
         listing: the whole program, as plain data.
@@ -60,16 +60,16 @@ class Runner(NamedTuple):
 
 
 def by_pytorch(forms: Forms) -> Runner:
-    """As PyTorch itself does, which tells what ops give: it is written down in `forms`."""
+    """Return the runner of PyTorch itself; results of ops are added to `forms`."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    # Constants are taken as they are: each gets a twin without elements at its first use.
+    # Each constant gets a twin without elements at its first use.
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     return Runner(mode.from_tensor, (mode, learning(forms)))
 
 
 def by_memo(forms: Forms) -> Runner:
-    """By what is known already of what ops give: nothing of PyTorch is loaded for it."""
+    """Return the runner by remembered results of ops, which needs less of PyTorch."""
     twins = Twins()
     return Runner(twins.of, (answering(forms, twins),))
 
@@ -77,20 +77,20 @@ def by_memo(forms: Forms) -> Runner:
 def recorded(
     model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], runner: Runner
 ) -> Recording | None:
-    """Run a model on tensors without elements; None where that does not tell all.
+    """Run a model on tensors without elements; returns None if the recording would lack something.
 
     Args:
         model: a module; its parameters and buffers keep their elements.
-        arguments, keywords: of a call; none is given twice, nor held by the model.
-        runner: what the ops are run by.
+        arguments, keywords: of a call; none is given twice, or a tensor of the model.
+        runner: the means to run ops.
     """
     try:
         with torch().no_grad(), quiet(), warnings.catch_warnings(), unchanged(model), _exporting():
-            # What is to be said is said once, by the exporter.
+            # The exporter repeats all warnings.
             warnings.simplefilter("ignore")
             return _recorded(model, arguments, keywords, runner)
     except Exception:
-        # The model, or PyTorch, raises whatever it meets. The exporter tells of it.
+        # The model, or PyTorch, raises errors of all kinds, which the exporter reports.
         return None
 
 
@@ -98,27 +98,29 @@ def _recorded(
     model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], runner: Runner
 ) -> Recording:
     pytree = torch().utils._pytree
-    given, in_spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
+    inputs, in_spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
     tensors = Tensors(model, runner.twin_of)
-    leaves = [runner.twin_of(each) if _is_tensor(each) else each for each in given]
+    leaves = [runner.twin_of(value) if _is_tensor(value) else value for value in inputs]
     listing: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.state_forms]
-    for each, leaf in zip(given, leaves, strict=True):
+    for value, leaf in zip(inputs, leaves, strict=True):
         listing.append(
-            ("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each)
+            ("input", tensors.new(leaf, form(value))) if _is_tensor(value) else _value(value)
         )
     recorder = Recorder(tensors)
     with contextlib.ExitStack() as modes:
         for mode in (*runner.modes, mode_of(recorder.handle)):
             modes.enter_context(mode)
         arguments, keywords = pytree.tree_unflatten(leaves, in_spec)
-        found = _called(model, tensors.state, arguments, keywords)
+        returned = _called(model, tensors.state, arguments, keywords)
     if not recorder.is_whole:
         raise NoKey
-    for each in (*tensors.state.values(), *filter(_is_tensor, leaves)):
-        tensors.reference(each)  # which refuses what was given other memory
-    results, out_spec = pytree.tree_flatten(found)
+    for value in (*tensors.state.values(), *filter(_is_tensor, leaves)):
+        tensors.reference(value)  # which raises for a tensor with other memory
+    results, out_spec = pytree.tree_flatten(returned)
     listing += [recorder.ops, str(out_spec)]
-    listing += [tensors.reference(each) if _is_tensor(each) else _value(each) for each in results]
+    listing += [
+        tensors.reference(value) if _is_tensor(value) else _value(value) for value in results
+    ]
     return Recording(listing, leaves, in_spec, out_spec, tensors.constants)
 
 
@@ -137,11 +139,11 @@ def _called(
             self.model = model
 
         def forward(self, *arguments: Any, **keywords: Any) -> Any:
-            found = self.model(*arguments, **keywords)
+            result = self.model(*arguments, **keywords)
             now = dict(_state_of(self.model))
             if now.keys() != state.keys() or any(now[name] is not state[name] for name in now):
                 raise NoKey
-            return found
+            return result
 
     inside = {f"model.{name}": tensor for name, tensor in state.items()}
     return torch().func.functional_call(Watched(), inside, arguments, keywords)
@@ -159,12 +161,12 @@ class Tensors:
 
     Attributes:
         state: twins without elements of the model's parameters and buffers, by name.
-        state_forms: what those are like, and which share memory.
+        state_forms: the forms of those, and their memory.
         constants: the tensors with elements that are not of the model's state.
     """
 
     def __init__(self, model: Any, twin_of: Callable[[Any], Any]) -> None:
-        """Those of the model's state come first."""
+        """Number the tensors of the model's state first."""
         self.constants: list[Any] = []
         self._alive: list[Any] = []
         self._numbers: dict[int, int] = {}
@@ -183,7 +185,7 @@ class Tensors:
             self.state_forms.append((name, number, form(tensor), place))
 
     def new(self, tensor: Any, like: Any) -> tuple[int, Any]:
-        """Number a tensor, and say what it is like."""
+        """Number a tensor; returns its form, too."""
         number = self._numbers[id(tensor)] = len(self._alive)
         self._alive.append(tensor)
         self._places[number] = _place(tensor)
@@ -198,9 +200,9 @@ class Tensors:
         number = self._numbers.get(id(tensor))
         if number is not None:
             if self._places[number] != _place(tensor):
-                raise NoKey  # it was given other memory, and no op did that
+                raise NoKey  # the tensor got other memory without an op
             return "tensor", number
-        described = constant(tensor)  # which refuses what has no elements
+        described = constant(tensor)  # which raises for a tensor without elements
         self.constants.append(tensor)
         return "constant", self.new(tensor, described)
 
@@ -210,7 +212,7 @@ class Tensors:
         return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
 
     def result_reference(self, tensor: Any) -> Any:
-        """Return the description of a tensor that an op gave: a new one, or a known one.
+        """Return the description of a result of an op: a new tensor, or a known one.
 
         A known tensor may have another shape now.
         """
@@ -237,7 +239,7 @@ class Recorder:
 
     Attributes:
         ops: the ops.
-        is_whole: False once an op cannot be written down, whatever the model makes of that.
+        is_whole: False once an op cannot be recorded, even if the model catches the error.
     """
 
     def __init__(self, tensors: Tensors) -> None:
@@ -248,16 +250,16 @@ class Recorder:
     def handle(self, func: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
         """Run an op, as the handler of a mode."""
         if func.namespace == "prim":
-            return func(*args, **keywords)  # a question
+            return func(*args, **keywords)  # a query, not an op
         tensors = self._tensors
         try:
             if func.namespace not in _OWN:
                 raise NoKey
-            given = tree(args, tensors.reference), tree(keywords, tensors.reference)
+            operands = tree(args, tensors.reference), tree(keywords, tensors.reference)
             if func._schema.is_mutable and tensors.constants_among(args, keywords):
-                raise NoKey  # it would be changed here and now
+                raise NoKey  # the op would change the constant now
             result = func(*args, **keywords)
-            self.ops.append((str(func), given, tree(result, tensors.result_reference), _lines()))
+            self.ops.append((str(func), operands, tree(result, tensors.result_reference), _lines()))
         except BaseException:
             self.is_whole = False
             raise
@@ -273,20 +275,20 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _lines() -> list[tuple[str, int]]:
-    """Return the lines that are at work, but for those of PyTorch: a kernel's errors name them."""
+    """Return the lines on the stack outside of PyTorch, which a kernel's errors name."""
     package = torch().__path__[0] + os.sep
-    found = []
+    lines = []
     frame = sys._getframe(3)
     while frame is not None and frame.f_code.co_filename != __file__:
         if not frame.f_code.co_filename.startswith(package):
-            found.append((frame.f_code.co_filename, frame.f_lineno))
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back  # type: ignore[assignment]
-    return found
+    return lines
 
 
 @contextmanager
 def _exporting() -> Iterator[None]:
-    """Have models that ask whether they are compiled, or exported, do as they would there."""
+    """Set the flags by which models behave as in an export."""
     compiler = torch().compiler
     names = [
         name for name in ("_is_compiling_flag", "_is_exporting_flag") if hasattr(compiler, name)
@@ -307,10 +309,10 @@ _REFRESHED = {"_flat_weights", "_flat_weight_refs"}
 
 @contextmanager
 def unchanged(model: Any) -> Iterator[None]:
-    """Put back whatever attributes the modules of a model have got inside the `with` block.
+    """Restore the attributes of a model's modules after the `with` block.
 
     Raises:
-        NoKey: there were such.
+        NoKey: an attribute was changed.
     """
     modules = list(model.modules())
     before = [_attributes(module) for module in modules]
@@ -325,7 +327,7 @@ def unchanged(model: Any) -> Iterator[None]:
 
 
 def _attributes(module: Any) -> dict[str, tuple[Any, Any]]:
-    """Each attribute, and what it holds where it is a container."""
+    """Return each attribute, with its content if it is a container."""
     return {name: (value, _content(value)) for name, value in vars(module).items()}
 
 
@@ -336,7 +338,7 @@ def _content(value: Any) -> list[Any] | None:
 
 
 def _restored(module: Any, attributes: dict[str, tuple[Any, Any]]) -> bool:
-    """Return whether a module is as it was; it is so in the end."""
+    """Restore the attributes of a module; returns whether they were unchanged."""
     own = vars(module)
     changed: set[str] = set(own.keys() ^ attributes.keys())
     for name in own.keys() & attributes.keys():
@@ -351,7 +353,7 @@ def _restored(module: Any, attributes: dict[str, tuple[Any, Any]]) -> bool:
 
 
 def _is_same_attribute(now: Any, before: Any, content: list[Any] | None) -> bool:
-    """Return whether an attribute is the object that it was, or a container of the same ones."""
+    """Return whether an attribute is the same object, or a container of the same objects."""
     if content is None or type(now) is not type(before):
         return now is before
     return list(map(id, _flat(_content(now)))) == list(map(id, _flat(content)))
@@ -359,7 +361,7 @@ def _is_same_attribute(now: Any, before: Any, content: list[Any] | None) -> bool
 
 def _flat(content: list[Any] | None) -> list[Any]:
     """Return the items of a container; for a dict its keys and its values."""
-    return [each for one in content or () for each in (one if type(one) is tuple else (one,))]
+    return [part for item in content or () for part in (item if type(item) is tuple else (item,))]
 
 
 def _put_back(value: Any, content: list[Any] | None) -> None:

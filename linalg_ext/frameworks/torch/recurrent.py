@@ -1,9 +1,9 @@
 """`aten.lstm`, `gru` and `rnn`: a product for all inputs, and a loop over the steps of the state.
 
-PyTorch itself writes each step of a sequence down by itself, and traces none of `nn.LSTM`, `nn.GRU`
-and `nn.RNN` unless it is told to. Here one direction of one layer is one op, `linalg_ext::lstm`,
-`linalg_ext::lstm_backward`, ..., until its graph has become linalg; those called `lstm_gradient`
-and the like are their gradients.
+PyTorch itself writes out each step of a sequence, and traces `nn.LSTM`, `nn.GRU` and `nn.RNN` only
+with a flag. Here one direction of one layer is one op, `linalg_ext::lstm`,
+`linalg_ext::lstm_backward`, ..., until its graph has become linalg; `lstm_gradient` and the like
+are their gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from linalg_ext.frameworks.requirements import torch
 
 @functools.cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
-    """By PyTorch's ops."""
+    """Return the decompositions of recurrent layers, by PyTorch's ops."""
     define_all()
     aten = torch().ops.aten
     return {
@@ -46,17 +46,17 @@ def layers(
     Args:
         name: of the cell.
         op: of PyTorch.
-        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first: as
-            the op takes them.
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first: the
+            arguments of the op.
     """
-    given = list(hx) if isinstance(hx, list | tuple) else [hx]
-    if not _is_ours(input, given):
+    initial = list(hx) if isinstance(hx, list | tuple) else [hx]
+    if not _is_ours(input, initial):
         own: tuple[Any, ...] = torch()._decomp.decomposition_table[op](
             input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
         )
         return own
     directions = ("", BACKWARD) if bidirectional else ("",)
-    is_projected = _is_projected(given)
+    is_projected = _is_projected(initial)
     name = PROJECTED if is_projected else name
     count = (4 if has_biases else 2) + is_projected
     x = input.transpose(0, 1) if batch_first else input
@@ -66,9 +66,9 @@ def layers(
             x = torch().dropout(x, dropout, True)
         outputs = []
         for ending in directions:
-            at = len(states)
-            weights = params[at * count : (at + 1) * count]
-            shown, *state = _layer(name, ending, x, weights, [each[at] for each in given])
+            index = len(states)
+            weights = params[index * count : (index + 1) * count]
+            shown, *state = _layer(name, ending, x, weights, [part[index] for part in initial])
             outputs.append(shown)
             states.append(state)
         x = outputs[0] if len(outputs) == 1 else torch().cat(outputs, 2)
@@ -84,15 +84,15 @@ def _is_ours(input: Any, state: Sequence[Any]) -> bool:
 
 
 def _is_projected(state: Sequence[Any]) -> bool:
-    return len({each.shape[2] for each in state}) > 1
+    return len({part.shape[2] for part in state}) > 1
 
 
 def _layer(name: str, ending: str, x: Any, weights: Sequence[Any], state: Sequence[Any]) -> Any:
-    """One direction of one layer: what is shown after each step, and the last state."""
+    """Return one direction of one layer: the output of each step, and the last state."""
     of_input, of_state, *biases = weights
     of_cell = [of_state, *([biases.pop()] if name == PROJECTED else [])]
     if name == "gru":
-        # Its bias is added to the product with the state, before that is reset.
+        # A bias is added to the product with the state before the reset gate.
         of_cell.append(biases[1] if biases else of_state.new_zeros(of_state.shape[0]))
         bias = biases[0] if biases else None
     else:
@@ -102,18 +102,18 @@ def _layer(name: str, ending: str, x: Any, weights: Sequence[Any], state: Sequen
 
 
 _HAS_BIASES = 3
-"""The place of that word among the arguments; where packed sequences are given, it is another."""
+"""The position of `has_biases` among the arguments; with packed sequences it is another."""
 
 
 def trace_recurrent_layers() -> None:
-    """Have TorchDynamo trace recurrent layers, in this process."""
+    """Let TorchDynamo trace recurrent layers, in this process."""
     from torch._dynamo import config
 
     config.allow_rnn = True
 
 
 def keep_whole(graph_module: Any) -> None:
-    """Have each recurrent layer of a graph be the ops of `recurrent`.
+    """Replace each recurrent layer of a graph by ops of this file.
 
     Args:
         graph_module: as TorchDynamo traced it; is changed.
@@ -133,10 +133,10 @@ def _is_of_tensors(node: Any) -> bool:
 
 NAMESPACE = "linalg_ext"
 BACKWARD = "_backward"
-"""Ends the name of an op that goes from the last step to the first."""
+"""The suffix of ops that go from the last step to the first."""
 
 GRADIENT = "_gradient"
-"""Comes after the name of a cell in that of its gradient."""
+"""The suffix of the name of a cell in that of its gradient."""
 
 
 def layer_op(name: str, ending: str) -> Any:
@@ -147,7 +147,7 @@ def layer_op(name: str, ending: str) -> Any:
 
 @functools.cache
 def define_all() -> None:
-    """Have PyTorch know the ops of all cells."""
+    """Register the ops of all cells with PyTorch."""
     for name, cell in CELLS.items():
         for ending in ("", BACKWARD):
             op = _define(name + ending, cell, bool(ending))
@@ -157,18 +157,18 @@ def define_all() -> None:
 
 
 def _define(name: str, cell: Cell, is_backward: bool) -> Any:
-    """Have PyTorch know an op: how it runs it, and what it gives."""
+    """Register an op with PyTorch: its implementation, and the forms of its results."""
 
-    def run(rows: Any, *others: Any) -> tuple[Any, ...]:
-        weights, state = others[: cell.weights], others[cell.weights :]
+    def run(rows: Any, *weights_and_state: Any) -> tuple[Any, ...]:
+        weights, state = weights_and_state[: cell.weights], weights_and_state[cell.weights :]
         shown = [None] * len(rows)
-        for place in _order(rows, is_backward):
-            state = cell.step(torch(), rows[place], weights, state)
-            shown[place] = state[0]
-        return (torch().stack(shown), *(each.clone() for each in state))
+        for position in _order(rows, is_backward):
+            state = cell.step(torch(), rows[position], weights, state)
+            shown[position] = state[0]
+        return (torch().stack(shown), *(part.clone() for part in state))
 
-    def like(rows: Any, *others: Any) -> tuple[Any, ...]:
-        state = others[cell.weights :]
+    def like(rows: Any, *weights_and_state: Any) -> tuple[Any, ...]:
+        state = weights_and_state[cell.weights :]
         shown = state[0].new_empty((rows.shape[0], *state[0].shape))
         return (shown, *map(torch().empty_like, state))
 
@@ -178,15 +178,15 @@ def _define(name: str, cell: Cell, is_backward: bool) -> Any:
 
 
 def _derive(op: Any, cell: Cell, gradient: Any, is_backward: bool) -> None:
-    """Have PyTorch know how an op is derived."""
+    """Register the gradient of an op with PyTorch."""
 
     def keep(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.save_for_backward(*inputs, output[0])
 
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
-        rows, *others, shown = ctx.saved_tensors
-        of_rows, of_products, *of_state = gradient(rows, *others, *grads)
-        first = others[cell.weights].unsqueeze(0)
+        rows, *weights_and_state, shown = ctx.saved_tensors
+        of_rows, of_products, *of_state = gradient(rows, *weights_and_state, *grads)
+        first = weights_and_state[cell.weights].unsqueeze(0)
         before = [shown[1:], first] if is_backward else [first, shown[:-1]]
         states, products = torch().cat(before).flatten(0, 1), of_products.flatten(0, 1)
         of_weights = [products.t() @ states, products.sum(0)][: cell.weights]
@@ -196,26 +196,26 @@ def _derive(op: Any, cell: Cell, gradient: Any, is_backward: bool) -> None:
 
 
 def _define_gradient(name: str, cell: Cell, is_backward: bool) -> Any:
-    """Have PyTorch know the gradient of an op: `Cell.gradient_over_rows`."""
+    """Register the op of a gradient with PyTorch: `Cell.gradient_over_rows`."""
     derived: Any = cell.gradient
 
-    def run(rows: Any, *others: Any) -> tuple[Any, ...]:
-        weights = others[: cell.weights]
-        state = others[cell.weights : cell.weights + cell.states]
-        of_shown, *of_state = others[cell.weights + cell.states :]
+    def run(rows: Any, *weights_and_state: Any) -> tuple[Any, ...]:
+        weights = weights_and_state[: cell.weights]
+        state = weights_and_state[cell.weights : cell.weights + cell.states]
+        of_shown, *of_state = weights_and_state[cell.weights + cell.states :]
         order, before = list(_order(rows, is_backward)), {}
-        for place in order:
-            before[place] = state
-            state = cell.step(torch(), rows[place], weights, state)
+        for position in order:
+            before[position] = state
+            state = cell.step(torch(), rows[position], weights, state)
         of_rows, of_products = torch().empty_like(rows), torch().empty_like(rows)
-        for place in reversed(order):
-            of_new = (of_state[0] + of_shown[place], *of_state[1:])
-            given = torch(), rows[place], weights, before[place], of_new
-            of_rows[place], of_products[place], of_state = derived(*given)
-        return (of_rows, of_products, *(each.clone() for each in of_state))
+        for position in reversed(order):
+            of_new = (of_state[0] + of_shown[position], *of_state[1:])
+            operands = torch(), rows[position], weights, before[position], of_new
+            of_rows[position], of_products[position], of_state = derived(*operands)
+        return (of_rows, of_products, *(part.clone() for part in of_state))
 
-    def like(rows: Any, *others: Any) -> tuple[Any, ...]:
-        state = others[cell.weights : cell.weights + cell.states]
+    def like(rows: Any, *weights_and_state: Any) -> tuple[Any, ...]:
+        state = weights_and_state[cell.weights : cell.weights + cell.states]
         return tuple(map(torch().empty_like, (rows, rows, *state)))
 
     takes = [*_takes(cell), "of_shown", *(f"of_state_{n}" for n in range(cell.states))]
@@ -230,13 +230,13 @@ def _takes(cell: Cell) -> list[str]:
 
 
 def _op(name: str, run: Any, takes: Sequence[str], gives: int) -> Any:
-    given = ", ".join(f"Tensor {each}" for each in takes)
-    schema = f"({given}) -> ({', '.join(['Tensor'] * gives)})"
+    parameters = ", ".join(f"Tensor {name_}" for name_ in takes)
+    schema = f"({parameters}) -> ({', '.join(['Tensor'] * gives)})"
     library = torch().library
     return library.custom_op(f"{NAMESPACE}::{name}", run, mutates_args=(), schema=schema)
 
 
 def _order(rows: Any, is_backward: bool) -> Iterator[int]:
-    """Return the places of rows, as the steps come."""
-    places = range(len(rows))
-    return iter(reversed(places) if is_backward else places)
+    """Return the indices of rows in the order of the steps."""
+    positions = range(len(rows))
+    return iter(reversed(positions) if is_backward else positions)

@@ -23,44 +23,48 @@ def place(name: str, x: Any, dim: int | None = None, keepdim: bool = False) -> A
     if x.ndim == 0:
         return torch().zeros_like(x, dtype=torch().int64)
     if dim is None:
-        found = _first(x.reshape(-1), getattr(x, name)().reshape(1), 0, False)
-        return found.reshape([1] * x.ndim) if keepdim else found
+        index = _first(x.reshape(-1), getattr(x, name)().reshape(1), 0, False)
+        return index.reshape([1] * x.ndim) if keepdim else index
     return _first(x, getattr(x, name)(dim, keepdim=True), dim, keepdim)
 
 
 def extremum(name: str, x: Any, dim: int, keepdim: bool = False) -> Any:
-    """Return the greatest (`amax`), or the least (`amin`), and where the first of them is."""
+    """Return the greatest (`amax`), or the least (`amin`), and the index of the first of them."""
     if not x.is_floating_point():
         return NotImplemented
     if x.ndim == 0:
         return x.clone(), torch().zeros_like(x, dtype=torch().int64)
-    found = getattr(x, name)(dim, keepdim=True)
-    return found if keepdim else found.squeeze(dim), _first(x, found, dim, keepdim)
+    values = getattr(x, name)(dim, keepdim=True)
+    return values if keepdim else values.squeeze(dim), _first(x, values, dim, keepdim)
 
 
-def _first(x: Any, found: Any, dim: int, keepdim: bool) -> Any:
-    """Return the index along an axis of the first element that equals `found`, or is NaN."""
-    count = x.shape[dim]
+def _first(x: Any, extreme: Any, dim: int, keepdim: bool) -> Any:
+    """Return the index along an axis of the first element that equals `extreme`, or is NaN."""
+    is_match = (x == extreme) | (x != x)
+    return torch().where(is_match, _indices(x, dim), x.shape[dim]).amin(dim, keepdim=keepdim)
+
+
+def _indices(x: Any, dim: int) -> Any:
+    """Return the indices along an axis, of a shape that broadcasts to that of `x`."""
     shape = [1] * x.ndim
-    shape[dim] = count
-    places = torch().arange(count, device=x.device).reshape(shape)
-    return torch().where((x == found) | (x != x), places, count).amin(dim, keepdim=keepdim)
+    shape[dim] = -1
+    return torch().arange(x.shape[dim], device=x.device).reshape(shape)
 
 
 def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the lower of the two in the middle."""
+    """Return the lower of the two middle elements, and its index."""
     if x.ndim == 0:
         return x, torch().zeros_like(x, dtype=torch().int64)
     values, places = torch().sort(x, dim)
     middle = (x.shape[dim] - 1) // 2
-    found = [each.select(dim, middle) for each in (values, places)]
+    middles = [part.select(dim, middle) for part in (values, places)]
     if x.is_floating_point():
-        # The first that is no number, if there is one.
+        # The result is the first NaN, if there is one.
         none = x != x
         instead = math.nan, none.int().argmax(dim)
-        pairs = zip(instead, found, strict=True)
-        found = [torch().where(none.any(dim), new, old) for new, old in pairs]
-    return tuple(each.unsqueeze(dim) if keepdim else each for each in found)
+        pairs = zip(instead, middles, strict=True)
+        middles = [torch().where(none.any(dim), new, old) for new, old in pairs]
+    return tuple(part.unsqueeze(dim) if keepdim else part for part in middles)
 
 
 def median_of_all(x: Any) -> Any:
@@ -75,8 +79,8 @@ def norm(
     linalg = torch().linalg
     axes = [dim] if isinstance(dim, int) else dim
     if ord is None and axes is None:
-        found = linalg.vector_norm(x.reshape(-1), 2, dtype=dtype)
-        return found.reshape([1] * x.ndim) if keepdim else found
+        length = linalg.vector_norm(x.reshape(-1), 2, dtype=dtype)
+        return length.reshape([1] * x.ndim) if keepdim else length
     if ord is None or (len(axes) == 1 if axes is not None else x.ndim == 1):
         order = 2 if ord is None else ord
         return linalg.vector_norm(x, order, axes, keepdim, dtype=dtype)
@@ -96,7 +100,7 @@ def distances(x: Any, y: Any, p: float, compute_mode: Any) -> Any:
 def variance_and_mean(
     x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Any:
-    """In two passes over the elements, in their own type: torch-mlir would compute in f64."""
+    """Compute in two passes over the elements, in their own type: torch-mlir has f64."""
     if x.dtype.is_complex:
         return NotImplemented
     dims = sorted({axis % x.ndim for axis in dim}) if dim and x.ndim else list(range(x.ndim))
@@ -104,7 +108,7 @@ def variance_and_mean(
     mean = x.mean(dims, keepdim=True)
     variance = _squares(x - mean, dims, keepdim)
     degrees = count - (1 if correction is None else correction)
-    # Of so few the variance is no number, or infinite.
+    # The variance of too few elements is NaN, or infinite.
     variance = variance / torch().sym_max(degrees, 0)
     return variance, mean if keepdim else mean.squeeze(dims)
 
@@ -112,9 +116,9 @@ def variance_and_mean(
 def variance(
     x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Any:
-    """Return the first of the two."""
-    found = variance_and_mean(x, dim, correction=correction, keepdim=keepdim)
-    return found if found is NotImplemented else found[0]
+    """Return the variance alone."""
+    both = variance_and_mean(x, dim, correction=correction, keepdim=keepdim)
+    return both if both is NotImplemented else both[0]
 
 
 def group_norm(
@@ -127,12 +131,12 @@ def group_norm(
     groups: int,
     eps: float,
 ) -> Any:
-    """`aten.native_group_norm`: what it gives, and the mean and scale of each group.
+    """`aten.native_group_norm`: its result, and the mean and scale of each group.
 
     The norm of a group and the factors of its channels are one factor and one term a channel.
     """
-    given, wide = x.dtype, torch().promote_types(x.dtype, torch().float32)
-    x, weight, bias = (None if each is None else each.to(wide) for each in (x, weight, bias))
+    dtype, wide = x.dtype, torch().promote_types(x.dtype, torch().float32)
+    x, weight, bias = (None if part is None else part.to(wide) for part in (x, weight, bias))
     grouped = x.reshape(batch, groups, channels // groups, elements)
     mean = grouped.mean((2, 3), keepdim=True)
     square = _squares(grouped - mean, (2, 3), True) / (channels // groups * elements)
@@ -140,24 +144,24 @@ def group_norm(
     factor = scale if weight is None else scale * weight.reshape(1, groups, -1, 1)
     term = -mean * factor
     term = term if bias is None else term + bias.reshape(1, groups, -1, 1)
-    found = (grouped * factor + term).reshape(x.shape)
+    normalized = (grouped * factor + term).reshape(x.shape)
     means = mean.reshape(batch, groups), scale.reshape(batch, groups)
-    return found.to(given), *(each.to(given) for each in means)
+    return normalized.to(dtype), *(part.to(dtype) for part in means)
 
 
 def batch_norm(
     x: Any, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
 ) -> Any:
     """`aten._native_batch_norm_legit_no_training`: one factor and one term a channel."""
-    given, wide = x.dtype, torch().promote_types(x.dtype, torch().float32)
+    dtype, wide = x.dtype, torch().promote_types(x.dtype, torch().float32)
     shape = [-1] + [1] * (x.ndim - 2)
     mean, variance = mean.to(wide), variance.to(wide)
     factor = torch().rsqrt(variance + eps)
     factor = factor if weight is None else factor * weight.to(wide)
     term = -mean * factor
     term = term if bias is None else term + bias.to(wide)
-    found = x.to(wide) * factor.reshape(shape) + term.reshape(shape)
-    return found.to(given), x.new_empty(0), x.new_empty(0)
+    normalized = x.to(wide) * factor.reshape(shape) + term.reshape(shape)
+    return normalized.to(dtype), x.new_empty(0), x.new_empty(0)
 
 
 def _squares(away: Any, dims: Sequence[int], keepdim: bool) -> Any:
@@ -165,27 +169,24 @@ def _squares(away: Any, dims: Sequence[int], keepdim: bool) -> Any:
 
 
 def running(comparison: str, x: Any, dim: int) -> Any:
-    """`aten.cummax` and `aten.cummin`: cumulative extrema, and where they are."""
+    """`aten.cummax` and `aten.cummin`: cumulative extrema, and their indices."""
     if x.ndim == 0:
         return x.clone(), torch().zeros_like(x, dtype=torch().int64)
     count = x.shape[dim]
-    shape = [1] * x.ndim
-    shape[dim] = count
-    places = torch().arange(count, device=x.device).reshape(shape).expand(x.shape)
-    values, width = x, 1
+    results = x, _indices(x, dim).expand(x.shape)
+    width = 1
     while width < count:
         rest = count - width
-        before = [each.narrow(dim, 0, rest) for each in (values, places)]
-        after = [each.narrow(dim, width, rest) for each in (values, places)]
-        # Of equal ones the later is given; what is no number stays from there on.
+        before = [part.narrow(dim, 0, rest) for part in results]
+        after = [part.narrow(dim, width, rest) for part in results]
+        # The later one of equal elements counts; a NaN stays from its index on.
         is_new = getattr(torch(), comparison)(after[0], before[0]) | (after[0] != after[0])
-        joined = [torch().where(is_new, new, old) for new, old in zip(after, before, strict=True)]
-        values, places = (
-            torch().cat([each.narrow(dim, 0, width), one], dim)
-            for each, one in zip((values, places), joined, strict=True)
+        results = tuple(
+            torch().cat([part.narrow(dim, 0, width), torch().where(is_new, new, old)], dim)
+            for part, new, old in zip(results, after, before, strict=True)
         )
         width *= 2
-    return values.clone(), places.clone()
+    return tuple(part.clone() for part in results)
 
 
 def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
@@ -197,22 +198,22 @@ def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 def log_sum_exp(x: Any, dim: int) -> Any:
-    """`aten.logcumsumexp`, where sums of exponentials would be infinite, or nothing."""
+    """`aten.logcumsumexp`, without sums of exponentials, which overflow or underflow."""
     if not x.is_floating_point():
         return NotImplemented
     if x.ndim == 0:
         return x.clone()
-    found, width, count = x, 1, x.shape[dim]
+    total, width, count = x, 1, x.shape[dim]
     while width < count:
         rest = count - width
-        joined = _log_add_exp(found.narrow(dim, width, rest), found.narrow(dim, 0, rest))
-        found = torch().cat([found.narrow(dim, 0, width), joined], dim)
+        joined = _log_add_exp(total.narrow(dim, width, rest), total.narrow(dim, 0, rest))
+        total = torch().cat([total.narrow(dim, 0, width), joined], dim)
         width *= 2
-    return found.clone()
+    return total.clone()
 
 
 def _log_add_exp(x: Any, y: Any) -> Any:
     most = torch().maximum(x, y)
-    # Of two that are infinite alike the difference is no number.
+    # The difference of equal infinities is NaN.
     away = torch().where(x == y, 0.0, -(x - y).abs())
     return most + torch().log1p(torch().exp(away))

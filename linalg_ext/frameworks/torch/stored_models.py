@@ -1,7 +1,7 @@
-"""Models that were compiled once: found by what they compute, neither exported nor imported again.
+"""Compiled models on disk, under keys of their ops: neither exported nor imported again.
 
-What is kept of a model is how it is called, as plain data, and the key of its kernel, which is kept
-by itself. A model of which a part was left to PyTorch is exported again.
+The record of a model has its calling convention, as plain data, and the key of its kernel, which is
+kept by itself. A model with parts that were left to PyTorch is exported again.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from linalg_ext.executable import disk_cache
 from linalg_ext.frameworks.requirements import makers, torch
 from linalg_ext.frameworks.torch.compiled_graph import CompiledGraph, Options, Piece, Plan, Report
 from linalg_ext.frameworks.torch.meta_cache import Forms, StoredForms, state_of_module
-from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
+from linalg_ext.frameworks.torch.program import ModelInput, ModelTensor, Program, state_of
 from linalg_ext.frameworks.torch.recording import Recording, Runner, by_memo, by_pytorch, recorded
 from linalg_ext.runtime import kernel_cache
 from linalg_ext.utils.logs import logger
 
-Found = tuple[Program, CompiledGraph]
+Loaded = tuple[Program, CompiledGraph]
 
 
 class StoredModel:
-    """A model by what it computes, and the place on disk where it may be kept.
+    """A model with its recording, and the key of its entry on disk.
 
     Attributes:
         model: a module.
-        recording: what it computes.
-        key: of the place.
+        recording: the ops that it runs.
+        key: of the entry.
     """
 
     def __init__(self, model: Any, recording: Recording, options: Options, key: str) -> None:
@@ -37,11 +37,8 @@ class StoredModel:
         self.key = key
         self._options = options
 
-    def found(self) -> Found | None:
-        """Return the program of the model and its compiled graph.
-
-        None where it is not kept, or its record cannot be used.
-        """
+    def load(self) -> Loaded | None:
+        """Return the program of the model and its compiled graph; None if absent or unusable."""
         entry = kernel_cache.read(self.key)
         if entry is None:
             return None
@@ -52,16 +49,16 @@ class StoredModel:
             return None
 
     def keep(self, program: Program, graph: CompiledGraph) -> None:
-        """Keep a model that was compiled whole; another one is left."""
+        """Keep a model that was compiled whole; other models are not kept."""
         if graph.report.left or not self._is_recorded(program):
             return
-        held = [self._place_of(each) for each in program.held]
+        sources = [self._place_of(tensor) for tensor in program.tensors]
         (piece,) = graph.pieces
-        if piece.key is None or None in held or not all(map(_is_plain, piece.plan.results)):
+        if piece.key is None or None in sources or not all(map(_is_plain, piece.plan.results)):
             return
         record = {
-            "held": held,
-            "inputs": [each.name for each in program.inputs],
+            "tensors": sources,
+            "inputs": [tensor.name for tensor in program.inputs],
             "written": program.written,
             "plan": [piece.plan.names, piece.plan.count, piece.plan.results],
             "kernel": piece.key,
@@ -70,37 +67,39 @@ class StoredModel:
         kernel_cache.write(self.key, f"model {type(self.model).__name__}", record, {})
 
     def _is_recorded(self, program: Program) -> bool:
-        """Return whether the exporter saw the inputs and results that were recorded."""
+        """Return whether the exported inputs and results are those of the recording."""
         recording = self.recording
-        forms = zip([each.like for each in program.inputs], recording.leaves, strict=True)
+        forms = zip(
+            [model_input.like for model_input in program.inputs], recording.leaves, strict=True
+        )
         return (
             program.in_spec == recording.in_spec
             and program.out_spec == recording.out_spec
             and all(_form(like) == _form(leaf) for like, leaf in forms)
         )
 
-    def _place_of(self, held: Held) -> tuple[str, str, int] | None:
-        """Return the place where a tensor of the model is found again; None if absent."""
-        if state_of(self.model, held.name) is not None:
-            return "state", held.name, 0
-        for number, each in enumerate(self.recording.constants):
-            if each is held.tensor:
-                return "constant", held.name, number
-        for number, each in enumerate(self.recording.constants):
-            if _are_equal(each, held.tensor):
-                return "copy", held.name, number
+    def _place_of(self, tensor: ModelTensor) -> tuple[str, str, int] | None:
+        """Return the source of a tensor of the model, as plain data; None if it has none."""
+        if state_of(self.model, tensor.name) is not None:
+            return "state", tensor.name, 0
+        for number, known in enumerate(self.recording.constants):
+            if known is tensor.tensor:
+                return "constant", tensor.name, number
+        for number, known in enumerate(self.recording.constants):
+            if _are_equal(known, tensor.tensor):
+                return "copy", tensor.name, number
         return None
 
-    def _of_record(self, record: Mapping[str, Any]) -> Found | None:
+    def _of_record(self, record: Mapping[str, Any]) -> Loaded | None:
         kernel = disk_cache.find(record["kernel"])
         if kernel is None:
             return None
         names, count, results = record["plan"]
-        plan = Plan(tuple(names), count, tuple((source, what) for source, what in results))
+        plan = Plan(tuple(names), count, tuple((source, position) for source, position in results))
         pairs = zip(record["inputs"], self.recording.leaves, strict=True)
         program = Program(
-            held=tuple(self._held(*place) for place in record["held"]),
-            inputs=tuple(Expected(name, leaf) for name, leaf in pairs),
+            tensors=tuple(self._model_tensor(*source) for source in record["tensors"]),
+            inputs=tuple(ModelInput(name, leaf) for name, leaf in pairs),
             written=tuple(record["written"]),
             in_spec=self.recording.in_spec,
             out_spec=self.recording.out_spec,
@@ -110,14 +109,14 @@ class StoredModel:
         report = Report(record["nodes"], record["nodes"], 1)
         return program, CompiledGraph(piece, (piece,), report)
 
-    def _held(self, source: str, name: str, number: int) -> Held:
+    def _model_tensor(self, source: str, name: str, number: int) -> ModelTensor:
         if source == "state":
-            found = state_of(self.model, name)
-            if found is None:
+            own = state_of(self.model, name)
+            if own is None:
                 raise KeyError(name)
-            return found
+            return own
         tensor = self.recording.constants[number]
-        return Held(name, {name: tensor.clone() if source == "copy" else tensor}, name)
+        return ModelTensor(name, {name: tensor.clone() if source == "copy" else tensor}, name)
 
 
 def look_up(
@@ -126,12 +125,12 @@ def look_up(
     keywords: Mapping[str, Any],
     strict: bool,
     options: Options,
-) -> tuple[Found | None, StoredModel | None]:
-    """Return a model that is kept; and where it is to be kept, if it may be.
+) -> tuple[Loaded | None, StoredModel | None]:
+    """Load a model that is kept; returns its entry as well, if it may be kept.
 
     Args:
         model: a module.
-        arguments, keywords: the examples, as `distinct` gives them.
+        arguments, keywords: the examples, as `distinct` returns them.
         strict: as of `from_torch`.
         options: how it is compiled.
     """
@@ -139,15 +138,15 @@ def look_up(
         return None, None
     forms = StoredForms(model, arguments, keywords)
     if forms.known:
-        place = stored_model(model, arguments, keywords, strict, options, by_memo(forms.known))
-        if place is not None and (found := place.found()) is not None:
-            return found, place
+        stored = stored_model(model, arguments, keywords, strict, options, by_memo(forms.known))
+        if stored is not None and (loaded := stored.load()) is not None:
+            return loaded, stored
     learned: Forms = {}
-    place = stored_model(model, arguments, keywords, strict, options, by_pytorch(learned))
-    if place is None:
+    stored = stored_model(model, arguments, keywords, strict, options, by_pytorch(learned))
+    if stored is None:
         return None, None
     forms.keep(learned)
-    return place.found(), place
+    return stored.load(), stored
 
 
 def stored_model(
@@ -158,11 +157,11 @@ def stored_model(
     options: Options,
     runner: Runner,
 ) -> StoredModel | None:
-    """A model as it is looked for; None where its ops do not tell all of it.
+    """Return the entry of a model; None if it has no recording.
 
     Args:
         model, arguments, keywords, strict, options: as of `look_up`.
-        runner: what its ops are run by, to be told.
+        runner: the means to run its ops for the recording.
     """
     recording = recorded(model, arguments, keywords, runner)
     if recording is None:
@@ -175,30 +174,32 @@ def stored_model(
         options.is_checked,
         options.opt_level,
         options.packed,
-        # They have no versions that would tell when to pack them again.
-        [name for name, each in state_of_module(model) if each.is_inference()],
+        # PyTorch counts no writes to tensors of inference mode.
+        [name for name, tensor in state_of_module(model) if tensor.is_inference()],
     )
     return None if key is None else StoredModel(model, recording, options, key)
 
 
 def _others_decompositions() -> list[Callable[..., Any]]:
-    """Return the decompositions that others than PyTorch registered: no list of ops shows them."""
+    """Return decompositions from outside of PyTorch, which no recording shows."""
     table = torch()._decomp.decomposition_table
-    return [each for each in table.values() if each.__module__.partition(".")[0] != "torch"]
+    return [
+        function for function in table.values() if function.__module__.partition(".")[0] != "torch"
+    ]
 
 
 def _form(leaf: Any) -> Any:
-    """Return an input, but for its elements; one whose sizes are open equals no other."""
+    """Return an input without its elements; an input of open sizes equals no other."""
     if not isinstance(leaf, torch().Tensor):
         return leaf
     return leaf.dtype, [size if isinstance(size, int) else None for size in leaf.shape]
 
 
-def _are_equal(one: Any, other: Any) -> bool:
-    is_alike = one.dtype == other.dtype and one.shape == other.shape
-    return is_alike and bool(torch().equal(one, other))
+def _are_equal(left: Any, right: Any) -> bool:
+    is_alike = left.dtype == right.dtype and left.shape == right.shape
+    return is_alike and bool(torch().equal(left, right))
 
 
 def _is_plain(result: tuple[str, Any]) -> bool:
-    """Return whether a result, where it is a constant, can be written down."""
+    """Return whether a result is plain data, as constants may not be."""
     return isinstance(result[1], bool | int | float | str | None)

@@ -25,33 +25,33 @@ _WORDS: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16
 
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:
-    """NumPy's dtype, or ml_dtypes', of PyTorch's.
+    """Return the dtype of NumPy, or of ml_dtypes, for PyTorch's.
 
     Raises:
-        DTypeError: there is none.
+        DTypeError: neither has such a dtype.
     """
     name = str(dtype).removeprefix("torch.")
     try:
-        found: np.dtype[Any] = np.dtype(_NARROW.get(name, name))
+        numpy_dtype: np.dtype[Any] = np.dtype(_NARROW.get(name, name))
     except TypeError:
         raise DTypeError(
             f"tensors of {dtype} have no dtype in NumPy", where=caller_location()
         ) from None
-    return found
+    return numpy_dtype
 
 
 def as_array(tensor: Any, name: str) -> Array:
     """Return the memory of a tensor as an array, whatever its strides are.
 
     Raises:
-        LayoutError: it is not in this machine's memory, or not dense.
+        LayoutError: the tensor is not in this machine's memory, or not dense.
         DTypeError: NumPy has no such elements.
     """
     try:
         plain = tensor.detach() if tensor.requires_grad else tensor
         return plain.numpy()  # type: ignore[no-any-return]
     except (RuntimeError, TypeError):
-        pass  # of what it cannot take, some things can be taken otherwise
+        pass  # narrow floats, and conjugated or negated views, are converted below
     if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
         raise LayoutError(
             f"{name} is a tensor on {tensor.device}, {tensor.layout}",
@@ -70,8 +70,8 @@ def as_array(tensor: Any, name: str) -> Array:
 
 def as_tensor(array: Any) -> Any:
     """Return an array, or a scalar of NumPy's, as a tensor in the same memory."""
-    given = np.asarray(array)
-    if given.dtype.isbuiltin == 1:
-        return torch().from_numpy(given)
-    words = given.view(_WORDS[given.dtype.itemsize])
-    return torch().from_numpy(words).view(getattr(torch(), given.dtype.name))
+    numpy_array = np.asarray(array)
+    if numpy_array.dtype.isbuiltin == 1:
+        return torch().from_numpy(numpy_array)
+    words = numpy_array.view(_WORDS[numpy_array.dtype.itemsize])
+    return torch().from_numpy(words).view(getattr(torch(), numpy_array.dtype.name))

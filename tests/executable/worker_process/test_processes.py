@@ -31,7 +31,7 @@ def test_an_interrupted_call_and_the_next_one() -> None:
     assert kernel(0) == 0
 
     def interrupt() -> None:
-        while not kernel._own.lock.locked():
+        while not kernel._process.lock.locked():
             time.sleep(0.01)  # until the call is under way
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -88,7 +88,7 @@ def test_an_answer_that_makes_no_sense_is_the_end_of_its_process(
 
 def test_processes_that_are_no_more_needed_end() -> None:
     kernel = isolated(ADD)
-    child = kernel._own.child
+    child = kernel._process.child
     assert child is not None
     process = child.process
     del kernel, child
@@ -130,7 +130,7 @@ def test_fork(add: IsolatedKernel) -> None:
 def test_close_ends_the_process() -> None:
     kernel = isolated(ADD)
     one = np.ones((1, 3), np.float32)
-    child = kernel._own.child
+    child = kernel._process.child
     assert child is not None
     kernel.close()
     assert child.process.returncode is not None
