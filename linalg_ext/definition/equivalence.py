@@ -36,7 +36,7 @@ from linalg_ext.definition.model import (
     symbols_read,
 )
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, constant_of
 from linalg_ext.definition.types import PREDEFINED
 
 
@@ -85,9 +85,9 @@ def canonical(definition: OpDefinition) -> OpDefinition:
     return _in_order(replace(named, assignments=tuple(_reductions_found(named))))
 
 
-def equivalent(one: OpDefinition, other: OpDefinition) -> bool:
+def equivalent(first: OpDefinition, second: OpDefinition) -> bool:
     """Return whether two definitions have the same canonical form."""
-    return canonical(one) == canonical(other)
+    return canonical(first) == canonical(second)
 
 
 def _in_order(definition: OpDefinition) -> OpDefinition:
@@ -111,13 +111,13 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
     return replace(definition, operands=operands, assignments=assignments)
 
 
-def _reduction(assignment: Assignment, others: Sequence[Assignment]) -> Reduction | None:
+def _reduction(assignment: Assignment, assignments: Sequence[Assignment]) -> Reduction | None:
     """A fold by itself that does and starts as a reduction by a function is that reduction."""
     reduction = assignment.reduction
-    if reduction is None or reduction.function is not None or runs_with(assignment, others):
+    if reduction is None or reduction.function is not None or runs_with(assignment, assignments):
         return reduction
-    found = accumulation(assignment.target, assignment.value, reduction.dims)
-    return found if found and found.function == reduction.initial else reduction
+    accumulated = accumulation(assignment.target, assignment.value, reduction.dims)
+    return accumulated if accumulated and accumulated.function == reduction.initial else reduction
 
 
 def _sorted(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
@@ -132,8 +132,8 @@ def by_appearance(definition: OpDefinition) -> list[str]:
     for operand in (*definition.outputs, *definition.inputs):
         for indices in definition.accesses.get(operand.name, ()):
             exprs += indices
-    found = [dim for expr in exprs for dim in expr.dims]
-    return list(dict.fromkeys([*found, *definition.dims]))
+    used = [dim for expr in exprs for dim in expr.dims]
+    return list(dict.fromkeys([*used, *definition.dims]))
 
 
 def _bound_symbols(definition: OpDefinition) -> list[str]:
@@ -187,8 +187,8 @@ def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:
             if runs_with(assignment, step.assignments):
                 reduction = Reduction(None, dims)
             elif reduction is None or reduction.function is None:
-                found = accumulation(assignment.target, assignment.value, dims)
-                reduction = found or (Reduction(None, dims) if dims else None)
+                accumulated = accumulation(assignment.target, assignment.value, dims)
+                reduction = accumulated or (Reduction(None, dims) if dims else None)
             yield replace(assignment, reduction=reduction)
 
 
@@ -212,9 +212,7 @@ def _tested(condition: ScalarExpr) -> ScalarExpr:
     if not isinstance(condition, Apply) or condition.function != BINARY["ne"]:
         return condition
     value, other = condition.args
-    if isinstance(other, Apply) and other.type_var is not None:
-        (other,) = other.args
-    return value if other == Const(0) else condition
+    return value if constant_of(other) == 0 else condition
 
 
 def _simplified_cast(expr: Apply) -> ScalarExpr:

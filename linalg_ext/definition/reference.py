@@ -50,11 +50,11 @@ def reference(
     keywords = dict(keywords)
     init = per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, keywords.pop("dtype", None))
-    given = split_inputs(definition, operands, keywords)
+    values = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
     inputs = {
         operand.name: _input(definition, operand, value)
-        for operand, value in zip(definition.inputs, given, strict=True)
+        for operand, value in zip(definition.inputs, values, strict=True)
     }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
     known = {name: array.dtype for name, array in inits.items()}
@@ -196,7 +196,8 @@ def _evaluate_step(
 ) -> dict[str, Array]:
     """The outputs of one structured op, by name."""
     outputs = {o.name: operands[o.name] for o in definition.outputs}
-    spaces = {kind: _axes(definition, kind) for kind in IteratorType}
+    kinds = dict(zip(definition.dims, definition.iterator_types, strict=True))
+    spaces = {kind: [dim for dim in kinds if kinds[dim] is kind] for kind in IteratorType}
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
     backwards = {
@@ -226,10 +227,6 @@ def _evaluate_step(
             updated[where] = np.asarray(result).astype(target.dtype)
             outputs[assignment.target.operand] = updated
     return outputs
-
-
-def _axes(definition: OpDefinition, kind: IteratorType) -> list[str]:
-    return [d for d, k in zip(definition.dims, definition.iterator_types, strict=True) if k is kind]
 
 
 class _Scope:

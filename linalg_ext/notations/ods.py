@@ -91,11 +91,6 @@ def check_style(style: str) -> None:
         raise ArgumentError(f"style {style!r}", expected=f"one of {', '.join(STYLES)}")
 
 
-def optional_type(style: Style) -> str:
-    """The template that a style has for a value that may be absent."""
-    return _OPTIONAL[style]
-
-
 def attribute_type(operand: Operand) -> AttributeType:
     """The type of an index attribute: the stated one, else as many 64-bit integers as it binds."""
     return operand.attribute_type or AttributeType("i64", (operand.rank,))
@@ -118,7 +113,7 @@ def _documentation(definition: OpDefinition) -> str:
 
 
 def _operands(definition: OpDefinition, style: Style) -> str:
-    # Of 2020 is one list of views, of which the traits say how many are written.
+    # The document of 2020 has one list of views; the traits say how many of them are written.
     operands = ["Variadic<LinalgOperand>:$views"]
     results = "output_tensors"
     if style == "2024":
@@ -149,13 +144,10 @@ def _ods_type(operand: Operand) -> str:
     if kind.is_optional:
         return f"OptionalAttr<{text}>"
     if operand.attribute_type is None and operand.default is not None:
-        values = ", ".join(f"static_cast<int64_t>({value})" for value in _numbers(operand))
+        numbers = operand.default if isinstance(operand.default, tuple) else ()
+        values = ", ".join(f"static_cast<int64_t>({value})" for value in numbers)
         return f'DefaultValuedAttr<{text}, "{{ {values} }}">'
     return text
-
-
-def _numbers(operand: Operand) -> tuple[int, ...]:
-    return operand.default if isinstance(operand.default, tuple) else ()
 
 
 def _builders(definition: OpDefinition, style: Style) -> str:
@@ -227,7 +219,7 @@ def to_cpp(op: object, style: Style = "2024", types: Mapping[str, str] | str | N
     check_style(style)
     definition = concrete(definition_of(op), types)
     _check(definition)
-    optional, name = optional_type(style), _class_name(definition)
+    optional, name = _OPTIONAL[style], _class_name(definition)
     iterators = ",\n    ".join(
         "getParallelIteratorTypeName()"
         if kind is IteratorType.PARALLEL
@@ -340,7 +332,7 @@ def _attribute_values(operand: Operand) -> list[tuple[str, str]]:
     kind, name = attribute_type(operand), operand.name
     symbols = [symbol for expr in operand.shape for symbol in expr.symbols]
     cpp = "int" if kind.element == "i32" else "int64_t"
-    found = []
+    values = []
     for position, symbol in enumerate(symbols):
         if kind.is_list:
             text = f"{name}Attr()[{position}].cast<IntegerAttr>().getInt()"
@@ -349,8 +341,8 @@ def _attribute_values(operand: Operand) -> list[tuple[str, str]]:
             text = f"{name}{'Attr' if kind.is_optional else ''}().getValue<{cpp}>({{ {indices} }})"
         else:
             text = f"{name}Attr().getInt()"
-        found.append((symbol, f"{name}Attr() ? {text} : 1" if kind.is_optional else text))
-    return found
+        values.append((symbol, f"{name}Attr() ? {text} : 1" if kind.is_optional else text))
+    return values
 
 
 def _unraveled(position: int, sizes: tuple[int, ...]) -> list[int]:

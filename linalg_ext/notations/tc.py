@@ -72,16 +72,16 @@ def read_tc(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ..
     """
     source = SourceText(text, filename or "TC text")
     syntax = parse(source)
-    seen: set[str] = set()
-    for each in syntax:
-        if each.name.text in seen:
+    names: set[str] = set()
+    for definition in syntax:
+        if definition.name.text in names:
             raise NotationError(
-                f"{each.name} is defined twice",
-                where=source.place(each.name.start, each.name.end),
+                f"{definition.name} is defined twice",
+                where=source.place(definition.name.start, definition.name.end),
                 hint="give each op a name of its own",
             )
-        seen.add(each.name.text)
-    return tuple(build(each, source) for each in syntax)
+        names.add(definition.name.text)
+    return tuple(build(definition, source) for definition in syntax)
 
 
 def to_tc(op: object, types: Mapping[str, str] | str | None = None) -> str:
@@ -139,8 +139,8 @@ class _Writer:
         targets = ", ".join(self._access(a.target) for a in assignments)
         return f"  {targets} = {', '.join(map(self._value, assignments))};"
 
-    def _refuse(self, what: str, hint: str | None = None) -> NotationError:
-        return NotationError(f"{self.definition.name} {what}", hint=hint)
+    def _refuse(self, fault: str, hint: str | None = None) -> NotationError:
+        return NotationError(f"{self.definition.name} {fault}", hint=hint)
 
     def _check(self) -> None:
         definition = self.definition

@@ -42,10 +42,17 @@ from linalg_ext.structured.extension import (
     LETTERS,
     SEGMENTS,
     elementwise_definition,
+    scalar_positions,
     segments,
 )
 from linalg_ext.structured.indexed_forms import build_recurrence, build_scattered
-from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
+from linalg_ext.structured.maps import (
+    INDEXING_MAPS,
+    is_valid,
+    is_valid_or_erased,
+    maps_attribute,
+    refusal,
+)
 from linalg_ext.structured.named_forms import build_named
 from linalg_ext.structured.operands import (
     BoundOp,
@@ -79,12 +86,18 @@ def _named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
         name,
         results=bound.result_types,
         operands=[*bound.inputs, *bound.outputs],
-        attributes={INDEXING_MAPS: maps_attribute(maps), **_cast(bound), **_segments(bound)},
+        attributes={
+            INDEXING_MAPS: maps_attribute(maps),
+            **_cast(bound),
+            SEGMENTS: ir.DenseI32ArrayAttr.get([len(bound.inputs), len(bound.outputs)]),
+        },
         regions=1,
     )
     linalg.fill_builtin_region(op)
     key = (name, bound.definition, tuple(maps), *_key(bound))
-    if is_valid(op) and _remembered(key, lambda: _is_said_by(op, bound)):
+    if is_valid(op) and _remembered(
+        key, lambda: canonical(recognize(op).definition) == canonical(_usual(bound))
+    ):
         return op
     op.erase()
     return None
@@ -95,7 +108,8 @@ def _elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | No
     if function is None:
         return None
     try:
-        candidate = elementwise_definition(maps, function, scalars=_scalars(bound))
+        scalars = scalar_positions(bound.inputs)
+        candidate = elementwise_definition(maps, function, scalars=scalars)
     except ArgumentError:
         return None
     key = (ELEMENTWISE, function, bound.definition, tuple(maps), *_key(bound))
@@ -150,10 +164,7 @@ def _ours(
             SEGMENTS: segments(len(bound.inputs)),
         },
     )
-    if is_valid(op):
-        return op
-    op.erase()
-    return None
+    return op if is_valid_or_erased(op) else None
 
 
 _verdicts: dict[tuple[object, ...], bool] = {}
@@ -171,10 +182,6 @@ def _key(bound: BoundOp) -> tuple[object, ...]:
     return types, kinds, bound.attributes.key
 
 
-def _is_said_by(op: ir.Operation, bound: BoundOp) -> bool:
-    return canonical(recognize(op).definition) == canonical(_usual(bound))
-
-
 def _same(candidate: OpDefinition, bound: BoundOp) -> bool:
     operands = zip((*candidate.inputs, *candidate.outputs), bound.slots(), strict=True)
     types = {
@@ -188,8 +195,8 @@ def _usual(bound: BoundOp) -> OpDefinition:
     types = {name: str(element) for name, element in bound.types.items()}
     definition = bound.definition
     if definition.is_rank_polymorphic:
-        given = {o.name: map.results for o, _, access, map in bound.slots() if access is not None}
-        definition = with_indices_of(at_rank(definition, bound.rank), given)
+        indices = {o.name: map.results for o, _, access, map in bound.slots() if access is not None}
+        definition = with_indices_of(at_rank(definition, bound.rank), indices)
     return specialize(definition, types, bound.attributes)
 
 
@@ -201,10 +208,6 @@ def _function(definition: OpDefinition) -> Function | None:
     return value.function
 
 
-def _scalars(bound: BoundOp) -> list[int]:
-    return [i for i, o in enumerate(bound.definition.inputs) if o.kind is OperandKind.SCALAR]
-
-
 def _cast(bound: BoundOp) -> dict[str, ir.Attribute]:
     functions = bound.attributes.functions
     return {
@@ -212,11 +215,6 @@ def _cast(bound: BoundOp) -> dict[str, ir.Attribute]:
         for name, function in functions.items()
         if function.kind is FunctionKind.TYPE
     }
-
-
-def _segments(bound: BoundOp) -> dict[str, ir.Attribute]:
-    sizes = [len(bound.inputs), len(bound.outputs)]
-    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes)}
 
 
 Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
@@ -252,28 +250,28 @@ def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     compute_type = keywords.pop("compute_type", None)
     if compute_type is not None:
         compute_type = as_compute_type(compute_type, definition.name)
-    said = take_operand_maps(definition, keywords)
-    given = split_inputs(definition, operands, keywords)
+    operand_maps = take_operand_maps(definition, keywords)
+    arguments = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
         definition, keywords, also=("outs", "emit_generic", "compute_type")
     )
     outputs = None if outs is None else _outputs(definition, outs)
-    is_mixed = compute_type is not None and is_mixed_type(definition, given, outputs)
+    is_mixed = compute_type is not None and is_mixed_type(definition, arguments, outputs)
     if is_mixed:
         definition = with_own_types(definition)
     with all_or_nothing():
-        inputs = _inputs(definition, given, outputs or [])
+        inputs = _inputs(definition, arguments, outputs or [])
         shapes = _shapes(definition, inputs, outputs)
-        with inverses_named(definition, said, shapes, attributes.symbols):
+        with inverses_named(definition, operand_maps, shapes, attributes.symbols):
             ranks = {name: len(shape) for name, shape in shapes.items()}
-            mapped = with_operand_maps(definition, said, ranks)
+            mapped = with_operand_maps(definition, operand_maps, ranks)
             if outputs is None:
                 outputs = make_outputs(mapped, inputs, attributes)
             bound = bind(mapped, inputs, outputs, attributes)
         return build(
             bound,
             emit_generic=emit_generic,
-            mapped=bool(said) or is_mixed,
+            mapped=bool(operand_maps) or is_mixed,
             compute_type=compute_type,
         )
 
@@ -386,17 +384,17 @@ def require_insertion_point(definition: OpDefinition) -> None:
 
 
 def is_mixed_type(
-    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value] | None
+    definition: OpDefinition, arguments: Sequence[Any], outputs: Sequence[ir.Value] | None
 ) -> bool:
     """Return whether operands of one type variable are of several element types."""
-    values = [*zip(definition.inputs, given, strict=False)]
+    values = [*zip(definition.inputs, arguments, strict=False)]
     values += [*zip(definition.outputs, outputs or (), strict=False)]
     elements: dict[str, set[str]] = {}
     for operand, value in values:
         kind = getattr(value, "type", None)
         if isinstance(kind, ir.ShapedType):
             elements.setdefault(str(operand.type_var), set()).add(str(kind.element_type))
-    return any(len(found) > 1 for found in elements.values())
+    return any(len(types) > 1 for types in elements.values())
 
 
 def _shapes(
@@ -425,12 +423,12 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
 
 
 def _inputs(
-    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value]
+    definition: OpDefinition, arguments: Sequence[Any], outputs: Sequence[ir.Value]
 ) -> list[ir.Value]:
     values: list[ir.Value] = []
-    for operand, value in zip(definition.inputs, given, strict=True):
+    for operand, value in zip(definition.inputs, arguments, strict=True):
         if operand.kind is OperandKind.SCALAR and _is_number(value):
-            element = _scalar_type(definition, operand, given, outputs)
+            element = _scalar_type(definition, operand, arguments, outputs)
             number = value.item() if isinstance(value, np.generic) else value
             values.append(number_constant(number, element))
         else:
@@ -444,13 +442,13 @@ def _is_number(value: object) -> bool:
 
 
 def _scalar_type(
-    definition: OpDefinition, scalar: Operand, given: Sequence[Any], outputs: Sequence[ir.Value]
+    definition: OpDefinition, scalar: Operand, arguments: Sequence[Any], outputs: Sequence[ir.Value]
 ) -> ir.Type:
     """The type that a Python number gets: that of another operand of its type variable."""
     name = str(scalar.type_var)
     if name in (predefined := predefined_types()):
         return predefined[name]
-    known = [*zip(definition.inputs, given, strict=True)]
+    known = [*zip(definition.inputs, arguments, strict=True)]
     known += [*zip(definition.outputs, outputs, strict=False)]
     for operand, value in known:
         if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):

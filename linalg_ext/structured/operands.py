@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -31,6 +31,21 @@ def producer(value: ir.Value) -> ir.Operation | None:
     """The op that a value is a result of; None for an argument of a block."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def ops_where(
+    root: ir.Operation, condition: Callable[[ir.Operation], bool], *, pre_order: bool = False
+) -> list[ir.Operation]:
+    """The ops that meet a condition, of `root` and those inside; `root` last by default."""
+    ops: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if condition(op):
+            ops.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER if pre_order else ir.WalkOrder.POST_ORDER)
+    return ops
 
 
 def element_of(value: ir.Value) -> ir.Type:
@@ -131,7 +146,7 @@ class BoundOp:
 
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
         """Symbols that are static sizes of shapes and that a map needs."""
-        wanted = {symbol for index in indices for symbol in index.symbols}
+        needed = {symbol for index in indices for symbol in index.symbols}
         sizes: dict[str, int] = {}
         for operand, value in zip(
             (*self.definition.inputs, *self.definition.outputs),
@@ -143,7 +158,7 @@ class BoundOp:
             shape = ir.ShapedType(value.type)
             for axis, expr in enumerate(operand.shape):
                 name = str(expr)
-                if name in wanted and name not in self.attributes.symbols:
+                if name in needed and name not in self.attributes.symbols:
                     if shape.is_dynamic_dim(axis):
                         raise ShapeError(
                             f"{self.definition.name} computes an index with the size {name} of "
@@ -151,7 +166,7 @@ class BoundOp:
                             hint="give the operand a static shape",
                         )
                     sizes[name] = shape.get_dim_size(axis)
-        unknown = sorted(wanted - sizes.keys() - self.attributes.symbols.keys())
+        unknown = sorted(needed - sizes.keys() - self.attributes.symbols.keys())
         if unknown:
             raise ShapeError(
                 f"{self.definition.name} computes an index with {unknown[0]}, which is the size of "
@@ -260,11 +275,26 @@ def _static_shapes(
 
 def static_sizes(value: ir.Value) -> list[int | None]:
     """The sizes of a tensor or memref, None for a dynamic one."""
-    shape = ir.ShapedType(value.type)
+    return type_sizes(value.type)
+
+
+def type_sizes(type_: ir.Type) -> list[int | None]:
+    """The sizes of a shaped type, None for a dynamic one."""
+    shape = ir.ShapedType(type_)
     return [
         None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
         for axis in range(shape.rank)
     ]
+
+
+def differ(left: int | None, right: int | None) -> bool:
+    """Return whether two sizes, None where they are dynamic, are known to differ."""
+    return left is not None and right is not None and left != right
+
+
+def shapes_differ(left: Sequence[int | None], right: Sequence[int | None]) -> bool:
+    """Return whether two shapes differ in rank, or in a size that is known of both."""
+    return len(left) != len(right) or any(map(differ, left, right))
 
 
 def _check_ranks(
@@ -280,9 +310,7 @@ def _check_ranks(
         other = static_sizes(value)
         if operand.kind.is_input and not other:
             continue
-        if len(other) != len(shape) or any(
-            None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)
-        ):
+        if shapes_differ(other, shape):
             raise ShapeError(
                 f"{definition.name}: {operand.name} is of type {value.type}, but "
                 f"{definition.outputs[0].name} is of type {outputs[0].type}",

@@ -42,9 +42,15 @@ from linalg_ext.structured.constants import (
     number_constant,
 )
 from linalg_ext.structured.destinations import extension_op_reads, payload_reads
-from linalg_ext.structured.maps import place_of
-from linalg_ext.structured.operands import BoundOp, bind, to_ir_map
-from linalg_ext.structured.outputs import RuntimeSize, as_operand, size_at, sizes_of
+from linalg_ext.structured.maps import iterators_attribute, maps_attribute, place_of
+from linalg_ext.structured.operands import BoundOp, bind
+from linalg_ext.structured.outputs import (
+    RuntimeSize,
+    as_operand,
+    size_at,
+    sizes_of,
+    split_sizes,
+)
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,7 @@ def emit_function(name: str, args: list[Scalar]) -> ir.Value | None:
     return _FUNCTIONS[name](*args)
 
 
-def _one(x: Scalar) -> ir.Value:
+def _unit(x: Scalar) -> ir.Value:
     return number_constant(1, x.value.type)
 
 
@@ -234,8 +240,8 @@ def _negate(x: Scalar) -> ir.Value | None:
 def _not(x: Scalar) -> ir.Value | None:
     if not is_integer(x.value.type):
         return None
-    ones = integer_constant(x.value.type, -1)
-    return arith.XOrIOp(x.value, ones).result
+    all_ones = integer_constant(x.value.type, -1)
+    return arith.XOrIOp(x.value, all_ones).result
 
 
 def _conjugate(x: Scalar) -> ir.Value | None:
@@ -244,8 +250,8 @@ def _conjugate(x: Scalar) -> ir.Value | None:
 
 def _reciprocal(x: Scalar) -> ir.Value | None:
     if is_float(x.value.type):
-        return arith.DivFOp(_one(x), x.value).result
-    return complex.DivOp(_one(x), x.value).result if is_complex(x.value.type) else None
+        return arith.DivFOp(_unit(x), x.value).result
+    return complex.DivOp(_unit(x), x.value).result if is_complex(x.value.type) else None
 
 
 def _square(x: Scalar) -> ir.Value | None:
@@ -571,17 +577,12 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         if operand.name in looked_up
     }
     inputs = [value for operand, value, _, _ in slots if operand.kind.is_input]
-    iterators = [
-        ir.Attribute.parse(f"#linalg.iterator_type<{kind.value}>") for kind in bound.iterator_types
-    ]
     generic = linalg.GenericOp(
         result_tensors=bound.result_types,
         inputs=inputs,
         outputs=list(bound.outputs),
-        indexing_maps=ir.ArrayAttr.get(
-            [ir.AffineMapAttr.get(to_ir_map(map)) for _, _, _, map in slots]
-        ),
-        iterator_types=ir.ArrayAttr.get(iterators),
+        indexing_maps=maps_attribute([map for _, _, _, map in slots]),
+        iterator_types=iterators_attribute(kind.value for kind in bound.iterator_types),
     )
     elements: dict[Access, ir.Value] = {}
     scalars: dict[str, ir.Value] = {}
@@ -630,8 +631,8 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
         if expr == AffineSymbol(symbol)
     )
     if size is None:
-        found = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
-        solved = found.get(AffineSymbol(symbol))
+        sizes = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
+        solved = sizes.get(AffineSymbol(symbol))
         size = None if solved is None else as_operand(solved)
     if size is None:
         raise ShapeError(
@@ -657,15 +658,12 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
         return value
     extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
     sizes = sizes_of(value)
-    wanted = list(sizes)
+    narrowed_sizes = list(sizes)
     for axis in axes:
-        wanted[axis] = extents[str(access.indices[axis])]
-    if wanted == sizes and kind.has_static_shape:
+        narrowed_sizes[axis] = extents[str(access.indices[axis])]
+    if narrowed_sizes == sizes and kind.has_static_shape:
         return value
-    static = [
-        size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in wanted
-    ]
-    dynamic = [size.value for size in wanted if isinstance(size, RuntimeSize)]
+    static, dynamic = split_sizes(narrowed_sizes)
     rank = len(sizes)
     if isinstance(value.type, ir.RankedTensorType):
         result = ir.RankedTensorType.get(static, kind.element_type)
@@ -673,7 +671,9 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
             result, value, [], dynamic, [], [0] * rank, static, [1] * rank
         )
         return cut
-    view: ir.Value = memref.subview(value, [0] * rank, list(map(as_operand, wanted)), [1] * rank)
+    view: ir.Value = memref.subview(
+        value, [0] * rank, list(map(as_operand, narrowed_sizes)), [1] * rank
+    )
     return view
 
 
@@ -736,17 +736,17 @@ def reaches_outside_memory(op: ir.Operation) -> bool:
     """Return whether the payload uses a buffer that is no operand: what it touches, no map says."""
     if op.name in extension_ops.NAMES:
         return False
-    found = False
+    reaches = False
 
     def look(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+        nonlocal reaches
         types = (value.type for value in inner.operands)
         if inner != op and any(isinstance(t, ir.MemRefType | ir.UnrankedMemRefType) for t in types):
-            found = True
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+            reaches = True
+        return ir.WalkResult.INTERRUPT if reaches else ir.WalkResult.ADVANCE
 
     op.walk(look)
-    return found
+    return reaches
 
 
 def region_builder(op: ir.Operation) -> RegionBuilder:
@@ -779,14 +779,14 @@ def _copy_with_body(op: ir.Operation) -> ir.Operation:
 
 
 def _check_arguments(op: ir.Operation, body: ir.Block, block: ir.Block) -> None:
-    wanted = [argument.type for argument in body.arguments]
-    found = [argument.type for argument in block.arguments]
+    body_types = [argument.type for argument in body.arguments]
+    block_types = [argument.type for argument in block.arguments]
     # A body may be without an argument for a destination that it never reads.
-    if found[: len(wanted)] != wanted or len(found) > len(op.operands):
+    if block_types[: len(body_types)] != body_types or len(block_types) > len(op.operands):
         raise ArgumentError(
-            f"the block has arguments ({', '.join(map(str, found))})",
+            f"the block has arguments ({', '.join(map(str, block_types))})",
             where=place_of(op),
-            expected=f"one for each operand of {op.name}: ({', '.join(map(str, wanted))})",
+            expected=f"one for each operand of {op.name}: ({', '.join(map(str, body_types))})",
         )
     if len(block.operations):
         raise ArgumentError(f"the block for the body of {op.name} has ops already")

@@ -2,12 +2,12 @@
 
 # No `from __future__ import annotations`: the bindings read the annotations of these classes.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
 from linalg_ext.dialects.gml_st.ir.checks import check_op, check_terminator
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.dialects.linalg_ext.dialect import is_verified
 
 from .ir.op_views import INPUT_SLOTS, OUTPUT_SLOTS
 
@@ -30,7 +30,7 @@ class _Op(GmlSt.Operation):
     """An op that keeps the rules of `linalg_ext.dialects.gml_st.ir.checks`."""
 
     def verify_invariants(self) -> bool:
-        return _verified(self, check_op)
+        return is_verified(self, check_op)
 
 
 class _SetOp(_Op, traits=[ext.Pure]):
@@ -41,18 +41,7 @@ class _Terminator(_Op):
     """An op that ends a body; what it accumulates with is sound before it is looked at."""
 
     def verify_region_invariants(self) -> bool:
-        return _verified(self, check_terminator)
-
-
-def _verified(op: ir.OpView, check: Callable[[ir.Operation], None]) -> bool:
-    """Check an op; what is wrong becomes a diagnostic at its location."""
-    try:
-        with op.operation.context, op.operation.location:
-            check(op.operation)
-    except LinalgExtError as error:
-        op.operation.location.emit_error(f"'{op.operation.name}' op {error}")
-        return False
-    return True
+        return is_verified(self, check_terminator)
 
 
 _OPTIONAL: tuple[Any, ...] = (ext.Operand[Any] | None, ext.Result[Any] | None)

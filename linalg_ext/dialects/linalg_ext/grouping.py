@@ -130,8 +130,8 @@ def group(
     try:
         block = op.regions[0].blocks[0]
         with ir.InsertionPoint(block):
-            made = body(*block.arguments)
-            end_group(as_values("group", made if isinstance(made, Sequence) else [made]))
+            yielded = body(*block.arguments)
+            end_group(as_values("group", yielded if isinstance(yielded, Sequence) else [yielded]))
         check_group(op)
     except BaseException as error:
         # Half an op must not stay behind: a caller may catch the error, and go on.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
 
 from linalg_ext.dialects.gml_st.asm.generic_form import DYNAMIC, Piece
-from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token
+from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token, named
 from linalg_ext.notations.source_text import SourceText
 
 TypeText: TypeAlias = Span | str
 """A type as it is written, or as MLIR reads it."""
+
+VALUE_NAME = re.compile(r"%[\w$.-]+")
 
 _ALIAS = re.compile(r"^\s*(![A-Za-z_][\w$]*)\s*=\s*(\S[^\n]*?)\s*(?://[^\n]*)?$", re.MULTILINE)
 _OWN_TYPE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|!gml_st\.\w+')
@@ -69,7 +71,7 @@ class Reading:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        return {found[1]: found[2] for found in _ALIAS.finditer(self.source.text)}
+        return {alias[1]: alias[2] for alias in _ALIAS.finditer(self.source.text)}
 
     # Parts of an op.
 
@@ -83,40 +85,50 @@ class Reading:
     def values(self, reader: Reader, of_what: str) -> list[Span]:
         """Take values in parentheses."""
         reader.expect("(", of_what)
-        found: list[Span] = []
+        values: list[Span] = []
         while not reader.accepts(")"):
-            if found:
+            if values:
                 reader.expect(",", of_what)
-            found.append(self.value(reader, of_what))
-        return found
+            values.append(self.value(reader, of_what))
+        return values
+
+    def typed_values(self, reader: Reader, of_what: str) -> tuple[list[Span], list[Span]]:
+        """Take values and their types, `%a, %b : T, U`; nothing if no value follows."""
+        if not reader.peek().text.startswith("%"):
+            return [], []
+        values = [self.value(reader, of_what)]
+        while reader.accepts(","):
+            values.append(self.value(reader, of_what))
+        reader.expect(":", of_what)
+        return values, self.types(reader, of_what)
 
     def mixed(self, reader: Reader, of_what: str) -> Mixed:
         """Take numbers and values in brackets."""
         opening = reader.expect("[", of_what)
-        found = Mixed(Span("[", opening.start, opening.end))
+        mixed = Mixed(Span("[", opening.start, opening.end))
         while not reader.accepts("]"):
-            if found.static:
+            if mixed.static:
                 reader.expect(",", of_what)
             token = reader.next()
             if token.text.startswith("%"):
-                found.dynamic.append(reader.span(token.start, token.end))
-                found.static.append(DYNAMIC)
+                mixed.dynamic.append(reader.span(token.start, token.end))
+                mixed.static.append(DYNAMIC)
             elif _STATIC.fullmatch(token.text):
                 if len(token.text) > _DIGITS or abs(int(token.text)) >= -DYNAMIC:
                     reader.refuse(f"{token.text} is too large", token, "a number of 64 bits")
-                found.static.append(token.text)
+                mixed.static.append(token.text)
             else:
-                what = f"{of_what} cannot have {named(token)} here"
-                reader.refuse(what, token, "numbers and values: [%i, 4]")
-            found.texts.append(token.text)
-        return found
+                message = f"{of_what} cannot have {named(token)} here"
+                reader.refuse(message, token, "numbers and values: [%i, 4]")
+            mixed.texts.append(token.text)
+        return mixed
 
     def numbers(self, reader: Reader, of_what: str) -> Mixed:
         """Take numbers in brackets."""
-        found = self.mixed(reader, of_what)
-        for value in found.dynamic:
+        mixed = self.mixed(reader, of_what)
+        for value in mixed.dynamic:
             reader.refuse(f"{of_what} cannot have {value.text} here", value, "numbers: [0, 2]")
-        return found
+        return mixed
 
     def attributes(self, reader: Reader) -> Span | None:
         """Take a dictionary of attributes, if there is one; its inside."""
@@ -139,25 +151,25 @@ class Reading:
 
     def types(self, reader: Reader, of_what: str) -> list[Span]:
         """Take types with commas between them."""
-        found = [self.type(reader, of_what)]
+        types = [self.type(reader, of_what)]
         while reader.accepts(","):
-            found.append(self.type(reader, of_what))
-        return found
+            types.append(self.type(reader, of_what))
+        return types
 
     def _part_of_type(self, reader: Reader, of_what: str) -> int:
         if reader.peek().text == "(":
             return reader.balanced()
         word = reader.next()
         if not _TYPE.fullmatch(word.text):
-            what = f"{of_what} cannot have {named(word)} here"
-            reader.refuse(what, word, "a type, as tensor<4xf32>")
+            message = f"{of_what} cannot have {named(word)} here"
+            reader.refuse(message, word, "a type, as tensor<4xf32>")
         return reader.balanced() if reader.peek().text == "<" else word.end
 
     def translate_types(self, start: int, end: int) -> None:
         """Change the types of `gml_st` in a part of the text."""
-        for found in _OWN_TYPE.finditer(self.source.text, start, end):
-            if found[0].startswith("!"):
-                token = Token(found[0], found.start())
+        for match in _OWN_TYPE.finditer(self.source.text, start, end):
+            if match[0].startswith("!"):
+                token = Token(match[0], match.start())
                 self.translate_type(token)
 
     def translate_type(self, at: Token) -> int:
@@ -167,7 +179,7 @@ class Reading:
             self.change(at.start, end, [written])
         return end
 
-    # What is known.
+    # Facts about values.
 
     def canonical(self, written: TypeText) -> str:
         """A type in the one spelling that can be compared."""
@@ -178,8 +190,8 @@ class Reading:
             text = "".join(self._aliases[text].split())
         if is_element(text):
             return ELEMENT
-        found = shaped(text)
-        return found.subset if found is not None and found.kind == "subset" else text
+        shape = shaped(text)
+        return shape.subset if shape is not None and shape.kind == "subset" else text
 
     def known_type(self, op: Op, value: Span) -> TypeText:
         """The type of a value that the op does not say."""
@@ -194,29 +206,29 @@ class Reading:
 
     def said_type(self, reader: Reader, op: Op, value: Span) -> Span:
         """Take the type of a set, which is what is known of it."""
-        said = self.type(reader, op.written)
+        type_ = self.type(reader, op.written)
         known = self.scope[value.text].type
         if known is None or not is_set(self.canonical(known)):
-            return said
-        if self.canonical(known) != self.canonical(said):
-            others = [
+            return type_
+        if self.canonical(known) != self.canonical(type_):
+            names = [
                 name
                 for name, other in self.scope
-                if other.type is not None and self.canonical(other.type) == self.canonical(said)
+                if other.type is not None and self.canonical(other.type) == self.canonical(type_)
             ]
             reader.refuse(
-                f"{value.text} is a {self.shown(known)}, and here it is said to be a {said.text}",
-                said,
+                f"{value.text} is a {self.shown(known)}, and here it is said to be a {type_.text}",
+                type_,
                 self.shown(known),
-                f"or name a set of that type: {others[0]}" if others else None,
+                f"or name a set of that type: {names[0]}" if names else None,
             )
-        return said
+        return type_
 
     def shown(self, written: TypeText) -> str:
         """A type as people write it."""
         return re.sub(r'<"([^"]*)">', r"<\1>", str(written))
 
-    # What changes.
+    # Edits.
 
     def change(self, start: int, end: int, pieces: Sequence[Piece]) -> None:
         """Put pieces in the place of a part of the text."""
@@ -228,15 +240,20 @@ class Reading:
             self.scope.define(name, known)
 
     def refuse(
-        self, what: str, at: Span | Token, expected: str | None = None, hint: str | None = None
+        self, message: str, at: Span | Token, expected: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Raise the error that points at a part of the text."""
-        Reader(self.source, at.start).refuse(what, at, expected, hint)
+        Reader(self.source, at.start).refuse(message, at, expected, hint)
 
 
-def named(token: Token) -> str:
-    """A token as a message names it."""
-    return f"`{token.text}`" if token.text else "the end of the text"
+def unused_name(name: str, suffix: str, names: Container[str]) -> str:
+    """A name of a value that is like another, with a suffix, and is none of `names`."""
+    # A name that begins with a digit has nothing but digits.
+    stem = f"%v{name[1:]}" if name[1:2].isdigit() else name
+    unused = f"{stem}_{suffix}"
+    while unused in names:
+        unused += "_"
+    return unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,26 +448,26 @@ def pretty_types(text: str) -> str:
     return _PRINTED.sub(_pretty, text)
 
 
-def _pretty(found: re.Match[str]) -> str:
-    inside = found[1]
-    if inside is None or "\\" in inside or subset_type(*_dimensions(inside)) != found[0]:
-        return found[0]
+def _pretty(match: re.Match[str]) -> str:
+    inside = match[1]
+    if inside is None or "\\" in inside or subset_type(*_dimensions(inside)) != match[0]:
+        return match[0]
     return f"{SUBSET}<{inside}>"
 
 
-def product(one: str, other: str) -> str:
+def product(first: str, second: str) -> str:
     """The product of two numbers of which each may be `?`."""
-    is_known = all(re.fullmatch(r"-?\d{1,18}", number) for number in (one, other))
-    return str(int(one) * int(other)) if is_known else "?"
+    is_known = all(re.fullmatch(r"-?\d{1,18}", number) for number in (first, second))
+    return str(int(first) * int(second)) if is_known else "?"
 
 
 def _dimensions(text: str) -> tuple[tuple[str, ...], str]:
     """The sizes at the beginning of a text, and the element type behind them."""
     sizes: list[str] = []
     position = 0
-    while found := _DIMENSION.match(text, position):
-        sizes.append(found[1])
-        position = found.end()
+    while match := _DIMENSION.match(text, position):
+        sizes.append(match[1])
+        position = match.end()
     return tuple(sizes), text[position:].strip()
 
 

@@ -110,10 +110,10 @@ def set_op(
         [*operands.values(), *dynamic],
         [
             segment_array(OPERAND_SEGMENTS, segments) if len(lists) > 1 else None,
-            *(number_array(_LISTS[each], numbers.static) for each, numbers in lists.items()),
+            *(number_array(_LISTS[key], numbers.static) for key, numbers in lists.items()),
             attributes,
         ],
-        [*(types.get(each, "index") for each in operands), *["index"] * len(dynamic)],
+        [*(types.get(key, "index") for key in operands), *["index"] * len(dynamic)],
         results,
     )
 
@@ -125,7 +125,7 @@ def print_set_op(source: SourceText, op: GenericOp) -> list[Piece]:
         ValueError: it is not laid out as it must be.
     """
     head, _, tail = FORMS[op.name].partition(" : ")
-    names = [found[1] for found in _PART.finditer(head) if found[1]]
+    names = [part[1] for part in _PART.finditer(head) if part[1]]
     fixed = [name for name in names if name not in _LISTS]
     lists = [name for name in names if name in _LISTS]
     if len(lists) > 1:
@@ -138,12 +138,12 @@ def print_set_op(source: SourceText, op: GenericOp) -> list[Piece]:
     if not op.results or (op.name != "difference" and len(op.results) > 1):
         raise ValueError(op.name)
     values = dict(zip(fixed, op.operands, strict=False))
-    for name, given in zip(lists, dynamic, strict=False):
-        values[name] = op.mixed(_LISTS[name], given)
+    for name, numbers in zip(lists, dynamic, strict=False):
+        values[name] = op.mixed(_LISTS[name], numbers)
     types = dict(zip(fixed, op.types, strict=False))
     types["result"] = ", ".join(op.results)
-    written, said = Template(head).substitute(values), Template(tail).substitute(types)
-    return [f"gml_st.{op.name} {written}{op.notes} : {said}"]
+    written, typed = Template(head).substitute(values), Template(tail).substitute(types)
+    return [f"gml_st.{op.name} {written}{op.notes} : {typed}"]
 
 
 def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
@@ -215,10 +215,10 @@ def _inferred(reading: Reading, op: Op, lists: Lists, types: Types) -> list[Type
             (dims,) = lists.values()
             return [_picked(reading, op, types["set"], dims.texts)]
         case "intersection" | "convex_union" | "difference":
-            one, other = (_shape(reading, op, types[name]) for name in ("first", "second"))
-            element = one.element if one.element == other.element else ""
-            box = subset_type(("?",) * len(one.sizes), element)
-            return [box] * (2 * len(one.sizes) if op.name == "difference" else 1)
+            first, second = (_shape(reading, op, types[name]) for name in ("first", "second"))
+            element = first.element if first.element == second.element else ""
+            box = subset_type(("?",) * len(first.sizes), element)
+            return [box] * (2 * len(first.sizes) if op.name == "difference" else 1)
         case "contains" | "is_empty":
             return ["i1"]
     return ["index"]
@@ -235,8 +235,8 @@ def _known(
     """Return the known facts about what an op gives; None where it gives no set and no elements."""
     match op.name:
         case "space":
-            ones = ("1",) * len(lists["sizes"].static)
-            return Known(result, strides=ones, is_whole=True)
+            unit_strides = ("1",) * len(lists["sizes"].static)
+            return Known(result, strides=unit_strides, is_whole=True)
         case "full":
             strides = ("1",) * len(_shape(reading, op, types["source"]).sizes)
             return Known(result, operands["source"], types["source"], strides, is_whole=True)
@@ -266,7 +266,9 @@ def _part(
         return Known(result, superset, of, own)
     if own is not None:
         outer = known.strides or ("?",) * len(own)
-        own = tuple(product(one, other) for one, other in zip(own, outer, strict=False))
+        own = tuple(
+            product(stride, outer_stride) for stride, outer_stride in zip(own, outer, strict=False)
+        )
     return Known(result, known.source, known.source_type, own)
 
 
@@ -344,6 +346,8 @@ def _memref(
         strides.insert(0, step)
         step = product(size, step)
     own = known.strides or ("?",) * len(strides)
-    composed = [product(one, other) for one, other in zip(strides, own, strict=False)]
+    composed = [
+        product(stride, own_stride) for stride, own_stride in zip(strides, own, strict=False)
+    ]
     sizes = "x".join([*part.sizes, container.element])
     return f"memref<{sizes}, strided<[{', '.join(composed)}], offset: ?>>"

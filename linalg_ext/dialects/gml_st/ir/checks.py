@@ -53,8 +53,8 @@ from linalg_ext.dialects.gml_st.ir.types import (
     subset_type,
 )
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
-from linalg_ext.structured.mixed import Index, Size
-from linalg_ext.structured.operands import producer
+from linalg_ext.structured.mixed import Index
+from linalg_ext.structured.operands import producer, shapes_differ
 
 
 def check_op(op: ir.Operation) -> None:
@@ -110,13 +110,13 @@ def _check_full(op: ir.Operation) -> None:
 def _check_tile(op: ir.Operation) -> None:
     tile = TileView.of(op)
     shape = _superset_shape(tile.superset)
-    for what, numbers in (
+    for label, numbers in (
         ("offset", tile.offsets),
         ("size", tile.sizes),
         ("stride", tile.strides),
     ):
-        _check_count(what, numbers, shape)
-        _check_not_negative(what, numbers)
+        _check_count(label, numbers, shape)
+        _check_not_negative(label, numbers)
     _check_result(op, subset_type(shape.with_sizes(sizes_in_type(tile.sizes))))
     for dim, whole in enumerate(shape.sizes):
         if whole is not None:
@@ -201,9 +201,11 @@ def _check_transpose_dims(op: ir.Operation) -> None:
 
 def _check_query(op: ir.Operation) -> None:
     view = QueryView.of(op)
-    what = op.name.rpartition(".")[2]
-    if is_element(view.set.type) and what != "offset":
-        raise DTypeError(f"an element has no {what}", expected=f"a subset to ask for its {what}")
+    quantity = op.name.rpartition(".")[2]
+    if is_element(view.set.type) and quantity != "offset":
+        raise DTypeError(
+            f"an element has no {quantity}", expected=f"a subset to ask for its {quantity}"
+        )
     rank, dim = _rank(view.set), static(view.dim)
     if dim is not None and (dim < 0 or (rank is not None and dim >= rank)):
         raise ArgumentError(f"dimension {dim} {_outside(rank)}")
@@ -272,7 +274,7 @@ def _check_set_of(set_: ir.Value, whole: ir.Value, subject: str) -> None:
             expected="a set of a tensor of the same element type, or of a gml_st.space",
         )
     sizes = root_sizes(set_)
-    if sizes is not None and not _agree(sizes, shape.sizes):
+    if sizes is not None and shapes_differ(sizes, shape.sizes):
         raise ShapeError(
             f"{subject} is of type {whole.type}, and the set is one of {SubsetShape(sizes)}",
             expected="a set of a tensor, or of a gml_st.space, of the same sizes",
@@ -313,16 +315,16 @@ def _check_result(op: ir.Operation, expected: ir.Type, at: int = 0) -> None:
         raise DTypeError(f"the result is of type {op.results[at].type}", expected=str(expected))
 
 
-def _check_count(what: str, numbers: Sequence[Index], shape: SubsetShape) -> None:
+def _check_count(label: str, numbers: Sequence[Index], shape: SubsetShape) -> None:
     if len(numbers) != shape.rank:
-        raise ArityError(f"expected {shape.rank} {what} values, got {len(numbers)}")
+        raise ArityError(f"expected {shape.rank} {label} values, got {len(numbers)}")
 
 
-def _check_not_negative(what: str, numbers: Sequence[Index]) -> None:
+def _check_not_negative(label: str, numbers: Sequence[Index]) -> None:
     for number in map(static, numbers):
         if number is not None and number < 0:
             raise ArgumentError(
-                f"expected {what} = {number} to be non-negative",
+                f"expected {label} = {number} to be non-negative",
                 hint="sets are counted from the start of their root: give 0 or more",
             )
 
@@ -363,22 +365,15 @@ def _check_rearranged(op: ir.Operation, set_: ir.Value, dims: Sequence[int]) -> 
 
 
 def _check_pair(view: PairView) -> None:
-    one, other = _rank(view.first), _rank(view.second)
-    if one is not None and other is not None and one != other:
-        raise ShapeError(f"the sets are of rank {one} and {other}", expected="sets of one root")
+    first, second = _rank(view.first), _rank(view.second)
+    if first is not None and second is not None and first != second:
+        raise ShapeError(f"the sets are of rank {first} and {second}", expected="sets of one root")
     wholes = root_sizes(view.first), root_sizes(view.second)
-    if None not in wholes and not _agree(wholes[0] or (), wholes[1] or ()):
+    if None not in wholes and shapes_differ(wholes[0] or (), wholes[1] or ()):
         raise ShapeError(
             f"the sets are of {SubsetShape(wholes[0] or ())} and {SubsetShape(wholes[1] or ())}",
             expected="sets of one root",
         )
-
-
-def _agree(sizes: Sequence[Size], others: Sequence[Size]) -> bool:
-    return len(sizes) == len(others) and all(
-        one is None or other is None or one == other
-        for one, other in zip(sizes, others, strict=True)
-    )
 
 
 def _outside(rank: int | None) -> str:
@@ -455,29 +450,30 @@ def _check_arguments(
         raise ArityError(
             f"the body has {len(arguments)} argument(s)",
             expected=f"{expected}: an index for each iterator"
-            + "".join(f", then the {what}s" for what, group in groups if group),
+            + "".join(f", then the {label}s" for label, group in groups if group),
         )
     for at, iv in enumerate(view.ivs):
         if not isinstance(iv.type, ir.IndexType):
             raise DTypeError(f"region arg {at} is of type {iv.type}", expected="index")
     at = view.rank
-    for what, group in groups:
+    for label, group in groups:
         for position, value in enumerate(group):
             if arguments[at].type != value.type:
                 raise DTypeError(
-                    f"expected {what} arg {position} with type = '{value.type}' to match region "
+                    f"expected {label} arg {position} with type = '{value.type}' to match region "
                     f"arg {at} type = '{arguments[at].type}'"
                 )
             at += 1
 
 
-def _check_results(op: ir.Operation, written: Sequence[ir.Value], what: str) -> None:
+def _check_results(op: ir.Operation, written: Sequence[ir.Value], label: str) -> None:
     tensors = [value.type for value in written if not isinstance(value.type, ir.MemRefType)]
     results = [result.type for result in op.results]
     if results != tensors:
         raise DTypeError(
             f"the results are ({', '.join(map(str, results))})",
-            expected=f"({', '.join(map(str, tensors))}), a result for each {what} that is a tensor",
+            expected=f"({', '.join(map(str, tensors))}), a result for each {label} that is a "
+            "tensor",
         )
 
 
@@ -587,9 +583,9 @@ def _check_accumulators(view: YieldView) -> None:
     last = list(view.combiner.operations)[-1].operation
     results = list(YieldView.of(last).sources) if last.name == "gml_st.yield" else []
     if len(results) != len(combined):
-        what = "a single argument" if len(combined) == 1 else f"{len(combined)} arguments"
+        expected = "a single argument" if len(combined) == 1 else f"{len(combined)} arguments"
         raise ArityError(
-            f"expected {what} for the terminator of accumulator region, got {len(results)}"
+            f"expected {expected} for the terminator of accumulator region, got {len(results)}"
         )
     for at, (result, value) in enumerate(zip(results, combined, strict=True)):
         if result.type != value.type:
@@ -630,7 +626,7 @@ def _check_overlaps(view: YieldView, loop: LoopView) -> None:
 
 def _trip_count(view: LoopView, dim: int) -> int | None:
     """Return the trip count of an iterator; None where its bounds or its step are not known."""
-    lower, upper, step = (static(each[dim]) for each in (view.lower, view.upper, view.step))
+    lower, upper, step = (static(bound[dim]) for bound in (view.lower, view.upper, view.step))
     if lower is None or upper is None or step is None:
         return None
     return max(0, -((lower - upper) // step))

@@ -82,7 +82,7 @@ def texts(op: ir.Operation, name: str) -> tuple[str, ...]:
     """
     attribute = op.attributes[name]
     if isinstance(attribute, ir.ArrayAttr) and all(isinstance(a, ir.StringAttr) for a in attribute):
-        return tuple(ir.StringAttr(each).value for each in attribute)
+        return tuple(ir.StringAttr(text).value for text in attribute)
     raise ArgumentError(f"{name} = {attribute}", expected='texts, as in ["parallel"]')
 
 
@@ -264,11 +264,11 @@ class YieldView:
         is_set = op.name == "gml_st.set_yield"
         names = ("source", "destination", "set") if is_set else ("value", "subset")
         groups = segments(op, len(names) * OUTPUT_SLOTS)
-        sources, *others = (
-            _slots(op, groups[at * OUTPUT_SLOTS : (at + 1) * OUTPUT_SLOTS], what)
-            for at, what in enumerate(names)
+        sources, *rest = (
+            _slots(op, groups[at * OUTPUT_SLOTS : (at + 1) * OUTPUT_SLOTS], name)
+            for at, name in enumerate(names)
         )
-        destinations, sets = others if is_set else ((), others[0])
+        destinations, sets = rest if is_set else ((), rest[0])
         if is_set and not len(sources) == len(destinations) == len(sets):
             raise ArityError(
                 f"{len(sources)} source(s) go into {len(destinations)} destination(s) at "
@@ -405,12 +405,12 @@ class LoopView:
         )
 
 
-def _slots(op: ir.Operation, groups: list[list[ir.Value]], what: str) -> tuple[ir.Value, ...]:
+def _slots(op: ir.Operation, groups: list[list[ir.Value]], label: str) -> tuple[ir.Value, ...]:
     """The values of optional slots, which are filled from the first one on."""
-    given = [len(group) for group in groups]
-    if max(given, default=0) > 1 or given != sorted(given, reverse=True):
+    counts = [len(group) for group in groups]
+    if max(counts, default=0) > 1 or counts != sorted(counts, reverse=True):
         raise ArgumentError(
-            f"the slots of its {what}s hold {given} operands", expected="ones, then zeros"
+            f"the slots of its {label}s hold {counts} operands", expected="ones, then zeros"
         )
     return tuple(group[0] for group in groups if group)
 
@@ -427,11 +427,11 @@ def _only_block(op: ir.Operation) -> ir.Block | None:
 def _last_in(block: ir.Block) -> ir.Operation | None:
     """The last op of a block; None where it has none. Bodies may be long, and end well mostly."""
     try:
-        found = ir.InsertionPoint.at_block_terminator(block).ref_operation
+        terminator = ir.InsertionPoint.at_block_terminator(block).ref_operation
     except ValueError:
         operations = list(block.operations)
         return operations[-1].operation if operations else None
-    return None if found is None else found.operation
+    return None if terminator is None else terminator.operation
 
 
 def _flags(op: ir.Operation, count: int, combiner: ir.Block | None) -> tuple[bool, ...]:
@@ -476,7 +476,7 @@ def _accumulators(
             f"value(s) for {count} accumulated value(s)",
             expected="two arguments, (new, old), and one value for each",
         )
-    found = iter(
+    accumulators = iter(
         Accumulator(arguments[2 * at], arguments[2 * at + 1], values[at]) for at in range(count)
     )
-    return tuple(next(found) if flag else None for flag in flags)
+    return tuple(next(accumulators) if flag else None for flag in flags)

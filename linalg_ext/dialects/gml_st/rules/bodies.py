@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
-from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.maps import iterators_attribute, maps_attribute
+from linalg_ext.structured.operands import ops_where
 from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
@@ -54,9 +55,7 @@ def as_generic(
         inputs=list(operands[:inputs]),
         outputs=list(operands[inputs:]),
         indexing_maps=maps_attribute(maps),
-        iterator_types=ir.ArrayAttr.get(
-            [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
-        ),
+        iterator_types=iterators_attribute(iterators),
     ).operation
     for name, attribute in discardable_attributes(op).items():
         generic.attributes[name] = attribute
@@ -79,7 +78,7 @@ def shift_positions(op: ir.Operation, part: Tile) -> None:
     """Let the body of an op on a part of the domain see the positions of the whole."""
     for index in list(_positions(op.regions[0].blocks[0])):
         dim = ir.IntegerAttr(index.attributes["dim"]).value
-        ops = [each.operation for each in index.block.operations]
+        ops = [view.operation for view in index.block.operations]
         with ir.InsertionPoint(ops[ops.index(index) + 1]):
             _shift(index.results[0], part, dim)
 
@@ -91,8 +90,8 @@ def _shift(position: ir.Value, part: Tile, dim: int) -> None:
         return
     scaled = position if stride == 1 else arith.MulIOp(position, value_of(stride)).result
     shifted = arith.AddIOp(scaled, value_of(offset)).result
-    made = shifted if stride == 1 else scaled
-    position.replace_all_uses_except(shifted, ir.OpResult(made).owner.operation)
+    first_user = shifted if stride == 1 else scaled
+    position.replace_all_uses_except(shifted, ir.OpResult(first_user).owner.operation)
 
 
 def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> list[ir.Value]:
@@ -106,10 +105,10 @@ def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> l
         with ir.InsertionPoint(clone):
             index.results[0].replace_all_uses_with(value_of(point.offset(dim)))
         index.erase()
-    body = [each.operation for each in block.operations]
+    body = [view.operation for view in block.operations]
     results = list(body[-1].operands)
-    for each in body[:-1]:
-        each.move_before(clone)
+    for view in body[:-1]:
+        view.move_before(clone)
     clone.erase()
     return results
 
@@ -124,16 +123,11 @@ def _give_arguments(block: ir.Block, operands: Sequence[ir.Value]) -> None:
 
 def _positions(block: ir.Block) -> list[ir.Operation]:
     """The `linalg.index` ops in a body, those in regions inside it too."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == _INDEX:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for op in block.operations:
-        op.operation.walk(visit)
-    return found
+    return [
+        index
+        for view in block.operations
+        for index in ops_where(view.operation, lambda op: op.name == _INDEX)
+    ]
 
 
 def given_positions(op: ir.Operation, new: ir.Operation, part: Tile) -> None:

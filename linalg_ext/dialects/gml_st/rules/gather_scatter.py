@@ -23,8 +23,8 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
     TakeElement,
     Unserved,
     known_size,
+    operands_on_parts,
     require_unit_strides,
-    taken,
 )
 from linalg_ext.structured.destination_ops import Gather, Scatter
 from linalg_ext.structured.extension import integers
@@ -47,8 +47,8 @@ class GatherRowsRule(Rule):
         self._view = Gather.of(op)
 
     def _sizes(self) -> Sequence[Number]:
-        first, *others = sizes_of(self._view.init)
-        return [known_size(first, size_of(self._view.indices, 0)), *others]
+        first, *rest = sizes_of(self._view.init)
+        return [known_size(first, size_of(self._view.indices, 0)), *rest]
 
     def _whole(self, sizes: Sequence[Number]) -> list[int]:
         windows = self._view.windows
@@ -66,7 +66,7 @@ class GatherRowsRule(Rule):
                 numbers.append((0, size_of(self._view.operand, dim), 1))
             else:
                 numbers.append((part.offset(place), part.size(place), part.stride(place)))
-        operand = Tile(*([each[at] for each in numbers] for at in range(3)))
+        operand = Tile(*([triple[at] for triple in numbers] for at in range(3)))
         rows = Tile((part.offset(0), 0), (part.size(0), windows.index_count), (part.stride(0), 1))
         return operand, rows, part
 
@@ -89,7 +89,7 @@ class GatherRowsRule(Rule):
     def _equal_sizes(self) -> Iterable[Pair]:
         """There is an index for each row."""
         rows = self.domain.sizes[0]
-        return [(size_of(each, 0), rows) for each in (self._view.init, self._view.indices)]
+        return [(size_of(value, 0), rows) for value in (self._view.init, self._view.indices)]
 
     def _ordered_sizes(self) -> Iterable[Pair]:
         """The operand holds a window, if there is one."""
@@ -140,7 +140,7 @@ class GatherRule(Rule):
         return Tile(offsets, sizes), rows
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        operands = taken(parts, self.op.operands, take)
+        operands = operands_on_parts(parts, self.op.operands, take)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         return list(on_operands(self.op, operands, [type_]).results)
 
@@ -168,10 +168,12 @@ class ScatterRowsRule(Rule):
         """The part of the result that a part of the domain computes."""
         return Tile(part.offsets[1:], part.sizes[1:], part.strides[1:])
 
-    def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+    def part_for_result(self, result_part: Tile, number: int = 0) -> Tile:
         """The part of the domain that computes a part of the result."""
         rows = self.domain.sizes[0]
-        part = Tile((0, *wanted.offsets), (rows, *wanted.sizes), (1, *wanted.strides))
+        part = Tile(
+            (0, *result_part.offsets), (rows, *result_part.sizes), (1, *result_part.strides)
+        )
         self.check_part(part)
         return part
 
@@ -197,7 +199,7 @@ class ScatterRowsRule(Rule):
 
     def _equal_sizes(self) -> Iterable[Pair]:
         rows = self.domain.sizes[0]
-        return [(size_of(each, 0), rows) for each in (self._view.indices, self._view.updates)]
+        return [(size_of(value, 0), rows) for value in (self._view.indices, self._view.updates)]
 
 
 class ScatterRule(Rule):

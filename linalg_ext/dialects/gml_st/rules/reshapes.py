@@ -12,7 +12,7 @@ from functools import cached_property
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.dialects.gml_st.rules.protocol import Rule, Take, TakeElement, Unserved
 from linalg_ext.structured.maps import collapsed_tensor, groups_of
-from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.sizes import mixed_sizes, sizes_of, tensor_type
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, floordiv, is_eq, modulo, product
@@ -88,9 +88,11 @@ class CollapseShapeRule(_ReshapeRule):
 
     def _source(self, part: Tile) -> Tile:
         numbers = [
-            each for axis, group in enumerate(self._groups) for each in self._box(part, axis, group)
+            triple
+            for axis, group in enumerate(self._groups)
+            for triple in self._box(part, axis, group)
         ]
-        return Tile(*([each[at] for each in numbers] for at in range(3)))
+        return Tile(*([triple[at] for triple in numbers] for at in range(3)))
 
     def _box(self, part: Tile, axis: int, group: list[int]) -> list[tuple[Number, Number, Number]]:
         """Offset, size and stride in each dimension of a group."""
@@ -99,7 +101,7 @@ class CollapseShapeRule(_ReshapeRule):
         if self.domain.spans(part, axis):
             return whole
         offset, size, stride = part.offset(axis), part.size(axis), part.stride(axis)
-        long = [at for at, each in enumerate(sizes) if each != 1]
+        long = [at for at, length in enumerate(sizes) if length != 1]
         if len(long) <= 1:
             whole[long[0] if long else -1] = (offset, size, stride)
             return whole
@@ -127,21 +129,16 @@ class CollapseShapeRule(_ReshapeRule):
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         value = take(0, source)
         inferred = collapsed_tensor(value.type, self._groups)
-        made: ir.Value = tensor.CollapseShapeOp(inferred, value, self._groups).result
-        return [made if inferred == type_ else tensor.CastOp(type_, made).result]
+        collapsed: ir.Value = tensor.CollapseShapeOp(inferred, value, self._groups).result
+        return [collapsed if inferred == type_ else tensor.CastOp(type_, collapsed).result]
 
 
 def _expanded(
     source: ir.Value, sizes: tuple[Number, ...], type_: ir.Type, groups: Sequence[Sequence[int]]
 ) -> ir.Value:
-    mixed = mixed_sizes(sizes)
-    dynamic = [size for size in mixed if not isinstance(size, int)]
-    source = _agreeing(source, type_, groups)
-    static = mixed_attribute(mixed)
+    # An axis of the source must be static where its group in the result is.
+    expected = collapsed_tensor(type_, groups)
+    if expected != source.type:
+        source = tensor.CastOp(expected, source).result
+    dynamic, static = mixed_operands(mixed_sizes(sizes))
     return tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
-
-
-def _agreeing(source: ir.Value, type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Value:
-    """The source as the type of the result has it: an axis is static where its group is."""
-    wanted = collapsed_tensor(type_, groups)
-    return source if wanted == source.type else tensor.CastOp(wanted, source).result

@@ -13,7 +13,7 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
     Unserved,
     require_unit_strides,
 )
-from linalg_ext.structured.mixed import OPERAND_SEGMENTS, mixed_attribute
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS, mixed_operands
 from linalg_ext.structured.sizes import (
     insert_slice,
     kept_axes,
@@ -38,7 +38,7 @@ class _SliceRule(Rule):
         self._slice = Tile(offsets, sizes, strides)
         self._kept = kept_axes(op, sliced.type)
 
-    def _others(self) -> tuple[None, ...]:
+    def _without_parts(self) -> tuple[None, ...]:
         return (None,) * len(self.op.operands)
 
 
@@ -59,11 +59,11 @@ class ExtractSliceRule(_SliceRule):
         ]
 
     def _parts(self, part: Tile) -> Sequence[Tile | None]:
-        return (self._of_source(part), *self._others()[1:])
+        return (self._of_source(part), *self._without_parts()[1:])
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        taken = take(0, self._of_source(part))
-        return [reduced(taken, self._of_source(part).sizes, self._kept)]
+        value = take(0, self._of_source(part))
+        return [reduced(value, self._of_source(part).sizes, self._kept)]
 
     def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         tile = self._of_source(Tile(point.indices, (1,) * point.rank))
@@ -87,7 +87,7 @@ class InsertSliceRule(_SliceRule):
             offset = part.offset(axis) - self._slice.offset(axis)
             run = met(offset, part.size(axis), size)
             runs.append(run)
-            # Where nothing is met, nothing is put in, and that at a place which exists.
+            # An empty run is put in at offset 0, which is in bounds.
             places.append(select(equal(run[1], 0), 0, maximum(run[0] - offset, 0)))
         return Tile([run[0] for run in runs], [run[1] for run in runs]), places
 
@@ -104,7 +104,7 @@ class InsertSliceRule(_SliceRule):
 
     def _parts(self, part: Tile) -> Sequence[Tile | None]:
         run, _ = self._met(part)
-        return (self._of_source(run), part, *self._others()[2:])
+        return (self._of_source(run), part, *self._without_parts()[2:])
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         run, places = self._met(part)
@@ -142,20 +142,19 @@ class PadRule(Rule):
             size - low - inner
             for size, low, inner in zip(part.sizes, lows, source.sizes, strict=True)
         ]
-        taken = take(0, source)
-        low, high = mixed_sizes(lows), mixed_sizes(highs)
-        dynamic = [[each for each in side if not isinstance(each, int)] for side in (low, high)]
+        value = take(0, source)
+        low, high, static_low, static_high = mixed_operands(mixed_sizes(lows), mixed_sizes(highs))
         attributes = {
-            "static_low": mixed_attribute(low),
-            "static_high": mixed_attribute(high),
-            OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(dynamic[0]), len(dynamic[1])]),
+            "static_low": static_low,
+            "static_high": static_high,
+            OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(low), len(high)]),
         }
         if "nofold" in self.op.attributes:
             attributes["nofold"] = self.op.attributes["nofold"]
         new = ir.Operation.create(
             self.op.name,
             results=[tensor_type(part.sizes, self.op.results[0].type)],
-            operands=[taken, *dynamic[0], *dynamic[1]],
+            operands=[value, *low, *high],
             attributes=attributes,
             regions=1,
         )
