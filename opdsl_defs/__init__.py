@@ -64,13 +64,13 @@ def _index() -> dict[str, str]:
     from pathlib import Path
 
     if not _FAMILY_OF:
-        found: dict[str, str] = {}
+        family_of: dict[str, str] = {}
         for file in sorted(Path(__file__).parent.glob("[a-z]*.py")):
             _, _, after = file.read_text(encoding="utf-8").partition("\n__all__ = ")
             # Not with `ast`, which some versions of Python cannot use in several threads at once.
             names = re.findall(r'"(\w+)"', after[: after.index("]")])
-            found.update(dict.fromkeys(names, file.stem))
-        _FAMILY_OF.update(found)  # at once: other threads look at it meanwhile
+            family_of.update(dict.fromkeys(names, file.stem))
+        _FAMILY_OF.update(family_of)  # at once: other threads look at it meanwhile
     return _FAMILY_OF
 
 

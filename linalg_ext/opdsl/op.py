@@ -240,9 +240,9 @@ def _bound_elements(
     """The type of each type variable of an op, and the expression of each input."""
     types = {name: TypeVar(name) for name in PREDEFINED}
     pairs = list(zip(definition.inputs, values, strict=True))
-    given = {o.name: type_of(v) for o, v in pairs if isinstance(v, ScalarExpr)}
+    type_of_input = {o.name: type_of(v) for o, v in pairs if isinstance(v, ScalarExpr)}
     for operand, _ in pairs:
-        own, name = given.get(operand.name), str(operand.type_var)
+        own, name = type_of_input.get(operand.name), str(operand.type_var)
         if own is not None and name not in PREDEFINED and types.setdefault(name, own) != own:
             raise DefinitionError(
                 f"{definition.name}: {operand.name} is of {own}, and another operand of type "
@@ -251,7 +251,7 @@ def _bound_elements(
                 hint=f"cast one of them: TypeFn.cast_signed({types[name]}, ...)",
             )
     free = [t for t in definition.all_type_vars if t.name not in types]
-    known = {own for own in given.values() if own is not None}
+    known = {own for own in type_of_input.values() if own is not None}
     if free and len(known) != 1:
         raise DefinitionError(
             f"{definition.name}: no operand tells the type {free[0]}",
@@ -292,11 +292,11 @@ def _arrived(definition: OpDefinition, place: tuple[str, str] | None) -> Structu
     # 1 and 1.0 are equal as constants, and not the same: the text tells them apart.
     key = (definition, str(definition))
     if place is not None:
-        found: Any = sys.modules.get(place[0])
+        op: Any = sys.modules.get(place[0])
         for name in place[1].split("."):
-            found = getattr(found, name, None)
-        if isinstance(found, StructuredOp) and (found.definition, str(found.definition)) == key:
-            return found
+            op = getattr(op, name, None)
+        if isinstance(op, StructuredOp) and (op.definition, str(op.definition)) == key:
+            return op
     return _arrivals.get((key, place), make)
 
 
@@ -402,10 +402,10 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> lis
     for name, parameter in inspect.signature(function).parameters.items():
         declaration = parameter.default
         if not isinstance(declaration, OperandDef):
-            found = "nothing" if declaration is parameter.empty else repr(declaration)
+            default = "nothing" if declaration is parameter.empty else repr(declaration)
             raise DefinitionError(
                 f"parameter {name} of {function.__name__} declares no operand: "
-                f"its default is {found}",
+                f"its default is {default}",
                 where=builder.location,
                 expected=f"{name}=TensorDef(...), ScalarDef(...), IndexAttrDef(...), "
                 "UnaryFnAttrDef(...), BinaryFnAttrDef(...), TernaryFnAttrDef(...) or "

@@ -59,13 +59,13 @@ class Progression(NamedTuple):
 
 def progressions(tile: Tile) -> list[Progression]:
     """Each dimension of a tile. One index by itself has the stride 1, whatever it was given."""
-    found = []
+    dims = []
     for offset, size, stride in zip(tile.offsets, tile.sizes, tile.strides, strict=True):
         if stride == 0:
             size = minimum(size, 1)
         alone = is_le(size, 1) is True
-        found.append(Progression(offset, size, 1 if alone else stride))
-    return found
+        dims.append(Progression(offset, size, 1 if alone else stride))
+    return dims
 
 
 def tile_of(dims: Sequence[Progression]) -> Tile:
@@ -269,5 +269,7 @@ def _common_stride(a: Progression, b: Progression) -> Number:
     if a.stride == b.stride and is_eq(modulo(b.offset - a.offset, a.stride), 0):
         return a.stride
     # One index by itself may be reached by any stride.
-    strides = [known_divisor(each.stride) for each in (a, b) if not each.is_fixed]
+    strides = [
+        known_divisor(progression.stride) for progression in (a, b) if not progression.is_fixed
+    ]
     return gcd(known_divisor(b.offset - a.offset), *strides) or 1

@@ -144,10 +144,10 @@ def _upper(number: Number, effort: _Effort) -> int | None:
     if isinstance(number, int):
         return number
     if number._upper is None:
-        found = _search(number, effort)
+        bound = _search(number, effort)
         if effort.left < 0:
-            return found  # a search that was cut short may find more when it starts here
-        number._upper = (found,)
+            return bound  # a search that was cut short may find more when it starts here
+        number._upper = (bound,)
     return number._upper[0]
 
 
@@ -160,14 +160,14 @@ def _search(number: Expression, effort: _Effort) -> int | None:
     if not effort.spend():
         return _interval_upper(number)
     rest = linear((number, 1), (Expression(0, ((atom, 1),)), -factor))
-    found: list[int] = []
+    bounds: list[int] = []
     for new in replacement.numbers:
         bound = _upper(linear((rest, 1), (new, 1)), effort)
         if bound is not None:
-            found.append(bound)
+            bounds.append(bound)
         elif not replacement.any_will_do:
             return None
-    return (min if replacement.any_will_do else max)(found, default=None)
+    return (min if replacement.any_will_do else max)(bounds, default=None)
 
 
 def _next_term(number: Expression) -> tuple[int, _Replacement] | None:
@@ -222,13 +222,13 @@ def _mentioned(atom: Atom) -> frozenset[Symbol]:
     """The symbols that may come up when an atom is replaced: of a symbol, those of its bounds."""
     known: frozenset[Symbol] | None = atom.__dict__.get("_mentioned")
     if known is None:
-        found: set[Symbol] = set()
+        symbols: set[Symbol] = set()
         for number in _parts(atom):
             if isinstance(number, Expression):
                 for inner, _ in number.terms:
-                    found |= _mentioned(inner)
-                    found |= {inner} if isinstance(inner, Symbol) else set()
-        known = atom.__dict__["_mentioned"] = frozenset(found)
+                    symbols |= _mentioned(inner)
+                    symbols |= {inner} if isinstance(inner, Symbol) else set()
+        known = atom.__dict__["_mentioned"] = frozenset(symbols)
     return known
 
 

@@ -226,7 +226,7 @@ class Expression(Arithmetic):
         self.constant = constant
         self.terms = terms
         self._hash: int | None = None
-        # What `bounds.upper` has found. Kept here, so that it lives no longer than its keys do.
+        # The bound from `bounds.upper`. The expression keeps it, so it lives as long as its key.
         self._upper: tuple[int | None] | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -384,7 +384,7 @@ def _measured(whole: Number | Part, counts: Counter[Part], lengths: dict[Part, i
     counts[whole] += 1
     if whole not in lengths:
         length = len(str(whole)) if isinstance(whole, Symbol) else 4
-        length += sum(2 + _measured(each, counts, lengths) for each in _inside(whole))
+        length += sum(2 + _measured(inner, counts, lengths) for inner in _inside(whole))
         lengths[whole] = length
     return lengths[whole]
 
@@ -463,8 +463,8 @@ class _Writer:
         """A number as an operand of `//` or `%`: sums and products get brackets."""
         if isinstance(number, int):
             return str(number)
-        ((atom, factor), *others) = number.terms
-        is_plain = not others and factor == 1 and not number.constant
+        ((atom, factor), *rest) = number.terms
+        is_plain = not rest and factor == 1 and not number.constant
         is_loose = isinstance(atom, (Quotient, Remainder, Product)) and atom not in self._names
         text = self.text(number)
         return text if is_plain and not is_loose else f"({text})"
