@@ -346,7 +346,7 @@ def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
         return None
     if quotient.kind is AffineKind.MUL and factor == AffineConst(-1):
         # A factor that is a symbol: ((x floordiv q) * q) * -1.
-        is_remainder = _is_quotient(quotient.lhs, lhs, quotient.rhs)
+        is_remainder = quotient.lhs == AffineBinary(AffineKind.FLOORDIV, lhs, quotient.rhs)
         return _mod(lhs, quotient.rhs) if is_remainder else None
     if quotient.kind is not AffineKind.FLOORDIV:
         return None
@@ -355,11 +355,6 @@ def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
     terms = _terms(lhs)
     simpler = _simplified_sum(terms[1], rhs) if terms else None
     return _add(terms[0], simpler) if terms and simpler is not None else None
-
-
-def _is_quotient(expr: AffineExpr, dividend: AffineExpr, divisor: AffineExpr) -> bool:
-    """Return whether an expression is `dividend floordiv divisor`."""
-    return expr == AffineBinary(AffineKind.FLOORDIV, dividend, divisor)
 
 
 def _mul(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:

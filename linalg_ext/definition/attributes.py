@@ -89,16 +89,16 @@ def resolve_attributes(
     return CallAttributes(symbols, functions, changed)
 
 
-def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
+def _unknown_keyword(definition: OpDefinition, name: str, keywords: list[str]) -> ArityError:
     """The error for a keyword that an op does not take."""
     names = [o.name for o in (*definition.inputs, *definition.outputs) if o.kind.is_tensor]
     maps = [f"{word}_{name}" for word in ("broadcast", "permutation", "map") for name in names]
-    near = difflib.get_close_matches(name, [*known, *maps], 1)
+    near = difflib.get_close_matches(name, [*keywords, *maps], 1)
     shown = [f"{word}_{names[0]}" for word in ("broadcast", "permutation", "map") if names]
     map_hint = f"; {', '.join(shown)} and so on say how an operand is given" if shown else ""
     return ArityError(
         f"{definition.name} has no argument {name!r}",
-        expected=(f"one of {', '.join(known)}" if known else "no attribute: there are none")
+        expected=(f"one of {', '.join(keywords)}" if keywords else "no attribute: there are none")
         + map_hint,
         hint=f"did you mean {near[0]}?" if near else None,
     )

@@ -149,12 +149,12 @@ def resolve_shapes(
         ShapeError: shapes do not fit together, or do not determine an output's.
     """
     try:
-        return _resolved(definition, inputs, outputs, attributes)
+        return _resolve_shapes(definition, inputs, outputs, attributes)
     except ShapeError as error:
         raise add_readings(error, definition, {**inputs, **outputs}, attributes.symbols) from None
 
 
-def _resolved(
+def _resolve_shapes(
     definition: OpDefinition,
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],

@@ -105,7 +105,9 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
         replace(o, index_dims=None) if o.name in read else o for o in definition.operands
     )
     assignments = tuple(
-        replace(a, reduction=_sorted(_reduction(a, definition.assignments), definition.dims))
+        replace(
+            a, reduction=_with_sorted_dims(_reduction(a, definition.assignments), definition.dims)
+        )
         for a in definition.assignments
     )
     return replace(definition, operands=operands, assignments=assignments)
@@ -120,7 +122,7 @@ def _reduction(assignment: Assignment, assignments: Sequence[Assignment]) -> Red
     return accumulated if accumulated and accumulated.function == reduction.initial else reduction
 
 
-def _sorted(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
+def _with_sorted_dims(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
     if reduction is None:
         return None
     return replace(reduction, dims=tuple(sorted(reduction.dims, key=dims.index)))
@@ -179,9 +181,9 @@ def _with_sorted_sums(expr: AffineExpr) -> AffineExpr:
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:
-    places = {output.name: place for place, output in enumerate(definition.outputs)}
+    positions = {output.name: position for position, output in enumerate(definition.outputs)}
     for step in definition.steps:
-        for assignment in sorted(step.assignments, key=lambda a: places[a.target.operand]):
+        for assignment in sorted(step.assignments, key=lambda a: positions[a.target.operand]):
             reduction = assignment.reduction
             dims = reduction.dims if reduction else ()
             if runs_with(assignment, step.assignments):
@@ -201,13 +203,13 @@ def _simplified(expr: ScalarExpr) -> ScalarExpr:
     if expr.function in REDUCTIONS:
         return replace(expr, args=tuple(sorted(expr.args, key=repr)))
     if expr.function == TERNARY["select"]:
-        return replace(expr, args=(_tested(expr.args[0]), *expr.args[1:]))
+        return replace(expr, args=(_condition_value(expr.args[0]), *expr.args[1:]))
     if expr.type_var is not None:
         return _simplified_cast(expr)
     return expr
 
 
-def _tested(condition: ScalarExpr) -> ScalarExpr:
+def _condition_value(condition: ScalarExpr) -> ScalarExpr:
     """A `select` takes any number for a condition: `x != 0` asks what x asks."""
     if not isinstance(condition, Apply) or condition.function != BINARY["ne"]:
         return condition

@@ -510,7 +510,7 @@ def steps(definition: OpDefinition, *, by_reductions: bool = True) -> tuple[OpDe
         else:
             groups.append([assignment])
     parts: list[Assignment | Operand] = [*definition.assignments, *definition.inputs]
-    if len(groups) == 1 and not _ranged(definition, definition.dims, parts):
+    if len(groups) == 1 and not _dims_without_map(definition, definition.dims, parts):
         return (definition,)
     return tuple(_step(definition, group) for group in groups)
 
@@ -678,7 +678,7 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
             (AffineSymbol(range_of(dim)),),
             (AffineDim(dim),),
         )
-        for dim in _ranged(definition, domain, [*group, *inputs])
+        for dim in _dims_without_map(definition, domain, [*group, *inputs])
     ]
     return replace(
         definition,
@@ -691,13 +691,13 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
     )
 
 
-def _ranged(
+def _dims_without_map(
     definition: OpDefinition, domain: Iterable[str], parts: Sequence[Assignment | Operand]
 ) -> list[str]:
     """The dimensions of a domain whose sizes are known, and that no map of some parts says."""
-    known = _indexed([*definition.assignments, *definition.inputs])
-    known = known.union(*(lookup.dims for lookup in definition.lookups)) - _indexed(parts)
-    return [dim for dim in definition.dims if dim in domain and dim in known]
+    sized_dims = _indexed([*definition.assignments, *definition.inputs])
+    sized_dims = sized_dims.union(*(lookup.dims for lookup in definition.lookups)) - _indexed(parts)
+    return [dim for dim in definition.dims if dim in domain and dim in sized_dims]
 
 
 def range_of(dim: str) -> str:

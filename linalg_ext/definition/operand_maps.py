@@ -270,7 +270,7 @@ def readings(
     for changed in (*((name,) for name in inputs), *combinations(inputs, 2)):
         if len(changed) > 1 and (keywords or len(ranked.dims) > _MOST_DIMS_OF_PAIRS):
             break
-        keywords += _fitting(ranked, changed, shapes, symbols)
+        keywords += _fitting_keywords(ranked, changed, shapes, symbols)
     return (keywords or _without_units(ranked, inputs, shapes, symbols))[:_MOST_READINGS]
 
 
@@ -279,7 +279,7 @@ _MOST_DIMS_OF_PAIRS = 3
 _MOST_READINGS = 4
 
 
-def _fitting(
+def _fitting_keywords(
     definition: OpDefinition,
     operands: Sequence[str],
     shapes: Mapping[str, Sequence[int | None]],
@@ -288,11 +288,11 @@ def _fitting(
     """The keywords for some operands, all of them given otherwise, with which shapes fit."""
     keywords = []
     natural = [definition.accesses[name][0] for name in operands]
-    ways = [
+    sugars_of_operands = [
         list(_sugars(len(own), len(shapes[name])))
         for name, own in zip(operands, natural, strict=True)
     ]
-    for sugars in product(*ways):
+    for sugars in product(*sugars_of_operands):
         indices = {
             name: apply_sugar(own, sugar, name)
             for name, own, sugar in zip(operands, natural, sugars, strict=True)

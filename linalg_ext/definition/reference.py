@@ -57,8 +57,8 @@ def reference(
         for operand, value in zip(definition.inputs, values, strict=True)
     }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
-    known = {name: array.dtype for name, array in inits.items()}
-    dtypes = resolve_dtypes(definition, inputs, known, dtype)
+    init_dtypes = {name: array.dtype for name, array in inits.items()}
+    dtypes = resolve_dtypes(definition, inputs, init_dtypes, dtype)
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     shapes = resolve_shapes(
         definition,
@@ -259,25 +259,25 @@ class _Scope:
     ) -> Array:
         """Elements at computed places, each moved to the nearest in range."""
         table = arrays[lookup.operand]
-        places = [
+        indices = [
             self._index(index, position)
             if isinstance(index, AffineExpr)
             else np.clip(self.value(index, position, arrays), 0, size - 1)
             for index, size in zip(lookup.indices, table.shape, strict=True)
         ]
-        return np.asarray(table[tuple(np.broadcast_arrays(*places))])
+        return np.asarray(table[tuple(np.broadcast_arrays(*indices))])
 
     def _carried(
         self, carried: Carried, position: Mapping[str, Any], arrays: Mapping[str, Array]
     ) -> Array:
         """The elements of one step before; what the recurrence starts from before the first."""
         output = arrays[carried.operand]
-        places = self.indices(carried, position)
-        inside = [(p >= 0) & (p < size) for p, size in zip(places, output.shape, strict=True)]
+        indices = self.indices(carried, position)
+        inside = [(p >= 0) & (p < size) for p, size in zip(indices, output.shape, strict=True)]
         if not np.logical_and.reduce(inside).all():
             start = np.asarray(self.starts[carried.operand]).astype(output.dtype)
             return np.broadcast_to(start, self.shape)
-        return np.asarray(output[places])
+        return np.asarray(output[indices])
 
     def value(
         self, expr: ScalarExpr, position: Mapping[str, Any], arrays: Mapping[str, Array]

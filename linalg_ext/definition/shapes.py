@@ -237,8 +237,8 @@ def output_shape(
     """
     target = definition.assignment_to(output).target
     # Index 0 is that of an axis of size 1, see the checks of definitions.
-    known = {**extents, "": 1}
-    missing = [_name(index) for index in target.indices if _name(index) not in known]
+    sizes = {**extents, "": 1}
+    missing = [_name(index) for index in target.indices if _name(index) not in sizes]
     if missing:
         raise ShapeError(
             f"{definition.name}: the size of output {output} along {', '.join(missing)} "
@@ -246,7 +246,7 @@ def output_shape(
             hint=f"give the output (out= for arrays, outs= for IR values) with its shape "
             f"({', '.join(map(str, definition.operand(output).shape))})",
         )
-    return tuple(known[_name(index)] for index in target.indices)
+    return tuple(sizes[_name(index)] for index in target.indices)
 
 
 def check_shapes(
@@ -345,17 +345,17 @@ def _check_equal_symbols(
     definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
 ) -> None:
     """A symbol that is written for two sizes says that they are equal."""
-    known: dict[AffineExpr, tuple[int, str]] = {}
+    first_uses: dict[AffineExpr, tuple[int, str]] = {}
     for name, shape in shapes.items():
         for axis, (expr, size) in enumerate(
             zip(definition.operand(name).shape, shape, strict=False)
         ):
             if not isinstance(expr, AffineSymbol) or not isinstance(size, int):
                 continue
-            first, place = known.setdefault(expr, (size, f"{name} (axis {axis})"))
+            first, first_use = first_uses.setdefault(expr, (size, f"{name} (axis {axis})"))
             if first != size:
                 raise ShapeError(
-                    f"{definition.name}: {expr} is {first} for {place}, "
+                    f"{definition.name}: {expr} is {first} for {first_use}, "
                     f"but {name} has size {size} along axis {axis}",
                     expected=f"equal sizes: {_describe(definition)}",
                 )
@@ -456,7 +456,7 @@ def symbol_sizes(
         symbols: values of the symbols that index attributes bind.
     """
     values = _direct_sizes(definition, shapes, symbols)
-    places = [
+    shifted_axes = [
         (name, axis, expr, size)
         for name, shape in shapes.items()
         for axis, (expr, size) in enumerate(
@@ -464,11 +464,11 @@ def symbol_sizes(
         )
         if isinstance(expr, AffineBinary) and size is not None
     ]
-    places = [place for place in places if not _has_windows(definition, place[0], place[1])]
+    shifted_axes = [axis for axis in shifted_axes if not _has_windows(definition, axis[0], axis[1])]
     progress = True
     while progress:
         progress = False
-        for _, _, expr, size in places:
+        for _, _, expr, size in shifted_axes:
             unknown = {symbol for symbol in expr.symbols if AffineSymbol(symbol) not in values}
             solved = _solved_symbol(expr, size, values) if len(unknown) == 1 else None
             if solved is not None:

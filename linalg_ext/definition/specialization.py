@@ -130,11 +130,11 @@ class _Specializer:
         chosen = self.functions.get(reduction.attribute or "")
         function, initial = chosen or reduction.function, reduction.initial
         if function is not None:
-            function = self._usual(function, type_var)
+            function = self._on_booleans(function, type_var)
         if isinstance(initial, Function):
-            initial = self._usual(initial, type_var)
-        kept = None if chosen else reduction.attribute
-        return Reduction(function, reduction.dims, kept, initial)
+            initial = self._on_booleans(initial, type_var)
+        attribute = None if chosen else reduction.attribute
+        return Reduction(function, reduction.dims, attribute, initial)
 
     def _step(self, expr: ScalarExpr) -> ScalarExpr:
         if not isinstance(expr, Apply):
@@ -148,7 +148,7 @@ class _Specializer:
         if expr.function == UNARY["conj"] and "complex" not in self._element(type_of(expr)):
             return expr.args[0]
         args = tuple(self._typed(arg) for arg in expr.args)
-        expr = replace(expr, function=self._usual(expr.function, type_of(expr)), args=args)
+        expr = replace(expr, function=self._on_booleans(expr.function, type_of(expr)), args=args)
         return self._shortened(self._spelt_out(expr))
 
     def _typed(self, expr: ScalarExpr) -> ScalarExpr:
@@ -171,7 +171,7 @@ class _Specializer:
         return expr
 
     def _composed(self, name: str, x: ScalarExpr, y: ScalarExpr) -> Apply:
-        return Apply(self._usual(BINARY[name], type_of(x)), (x, y))
+        return Apply(self._on_booleans(BINARY[name], type_of(x)), (x, y))
 
     def _is_float(self, type_var: TypeVar | None) -> bool:
         return self._element(type_var)[:1] in ("f", "b")
@@ -195,7 +195,7 @@ class _Specializer:
             return after == "i1" or not is_integer_or_boolean(after)
         return is_integer_or_boolean(after) and width(after) < width(before)
 
-    def _usual(self, function: Function, type_var: TypeVar | None) -> Function:
+    def _on_booleans(self, function: Function, type_var: TypeVar | None) -> Function:
         """Replace a maximum or `or` on `i1` by `add`, and a minimum or `and` by `mul`."""
         element = self._element(type_var)
         if element == "i1":

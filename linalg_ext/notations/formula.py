@@ -62,13 +62,15 @@ class _Formula:
         self._definition = definition
         self._style = style
         self._casts = casts
-        self._said: set[str] = set()
+        self._shown_names: set[str] = set()
 
     def line(self) -> str:
         """All assignments, and what is said of operands that they do not name."""
         style = self._style
         parts = [self._assignment(assignment) for assignment in self._definition.assignments]
-        notes = [self._note(o) for o in self._definition.operands if o.name not in self._said]
+        notes = [
+            self._note(o) for o in self._definition.operands if o.name not in self._shown_names
+        ]
         return style.separator.join([*parts, *notes])
 
     def _assignment(self, assignment: Assignment) -> str:
@@ -90,22 +92,22 @@ class _Formula:
             )
         name = reduction.attribute or function.name
         if reduction.attribute:
-            self._said.add(reduction.attribute)
+            self._shown_names.add(reduction.attribute)
         body = self._expression(rest)
         return self._style.reduction(name, self._ranges(reduction.dims), body)
 
     def _ranges(self, dims: tuple[str, ...]) -> str:
         """The dimensions that a reduction runs over, with the shape that says how far."""
-        left = list(dims)
+        free = list(dims)
         groups = []
         for operand in self._definition.inputs:
-            own = _plain_dims(operand)
-            if own and set(own) <= set(left):
-                self._said.add(operand.name)
+            own = [dim.name for dim in operand.index_dims or () if isinstance(dim, AffineDim)]
+            if own and set(own) <= set(free):
+                self._shown_names.add(operand.name)
                 names = ", ".join(map(self._style.dim, own))
                 groups.append(f"{names} {self._style.member} {self._style.name(operand.name)}")
-                left = [dim for dim in left if dim not in own]
-        return ", ".join([*map(self._style.dim, left), *groups])
+                free = [dim for dim in free if dim not in own]
+        return ", ".join([*map(self._style.dim, free), *groups])
 
     def _expression(self, expr: ScalarExpr) -> Rendered:
         style = self._style
@@ -113,14 +115,14 @@ class _Formula:
             case Access():
                 return Rendered(self._access(expr), ATOM)
             case Lookup() | Carried():
-                self._said.add(expr.operand)
+                self._shown_names.add(expr.operand)
                 indices = [
                     self._index(index) if isinstance(index, AffineExpr) else self._expression(index)
                     for index in expr.indices
                 ]
                 return Rendered(self._style.access(expr.operand, indices), ATOM)
             case ScalarOperand(operand=name):
-                self._said.add(name)
+                self._shown_names.add(name)
                 return Rendered(style.name(name), ATOM)
             case Const(value=value):
                 return style.number(value)
@@ -137,15 +139,15 @@ class _Formula:
             if not self._casts:
                 return args[0]
             if expr.attribute is not None:
-                self._said.add(expr.attribute)
+                self._shown_names.add(expr.attribute)
             return self._style.call(str(expr.type_var), args)
         if expr.attribute is not None:
-            self._said.add(expr.attribute)
+            self._shown_names.add(expr.attribute)
             return self._style.call(expr.attribute, args)
         return self._style.function(expr.function.name, args)
 
     def _access(self, access: Access) -> str:
-        self._said.add(access.operand)
+        self._shown_names.add(access.operand)
         return self._style.access(access.operand, [self._index(i) for i in access.indices])
 
     def _index(self, index: AffineExpr) -> Rendered:
@@ -165,11 +167,6 @@ class _Formula:
             return f"{name} = {style.name(str(operand.default))}"
         dims = ", ".join(self._index(i).text for i in operand.index_dims or ())
         return f"({dims}) {style.member} {name}"
-
-
-def _plain_dims(operand: Operand) -> list[str]:
-    """The dimensions that a tensor which only has a shape stands for."""
-    return [dim.name for dim in operand.index_dims or () if isinstance(dim, AffineDim)]
 
 
 def _without(value: ScalarExpr, target: Access) -> ScalarExpr | None:

@@ -96,7 +96,7 @@ class Reader:
         """Take the next token, which must be this one."""
         token = self.next()
         if token.text != text:
-            self.refuse(f"{of_what} cannot have {named(token)} here", token, f"`{text}`")
+            self.refuse_token(of_what, token, f"`{text}`")
         return token
 
     def balanced(self, *, in_group: bool = False) -> int:
@@ -133,6 +133,10 @@ class Reader:
     def span(self, start: int, end: int) -> Span:
         """A part of the text, on one line."""
         return Span(flat(self._text[start:end]), start, end)
+
+    def refuse_token(self, of_what: str, token: Token, expected: str) -> NoReturn:
+        """Raise the error for a token that cannot stand in a part of the text."""
+        self.refuse(f"{of_what} cannot have {named(token)} here", token, expected)
 
     def refuse(
         self, message: str, at: Token | Span, expected: str | None = None, hint: str | None = None

@@ -119,7 +119,9 @@ def _operands(definition: OpDefinition, style: Style) -> str:
     if style == "2024":
         operands = ["Variadic<AnyShaped>:$inputs", "Variadic<AnyShaped>:$outputs"]
         results = "result_tensors"
-    operands += [f"{_ods_type(operand)}:${operand.name}" for operand in _sorted(definition)]
+    operands += [
+        f"{_ods_type(operand)}:${operand.name}" for operand in _sorted_operands(definition)
+    ]
     listed = ",\n    ".join(operands)
     return f"""\
   let arguments = (ins
@@ -127,7 +129,7 @@ def _operands(definition: OpDefinition, style: Style) -> str:
   let results = (outs Variadic<AnyRankedTensor>:${results});"""
 
 
-def _sorted(definition: OpDefinition) -> list[Operand]:
+def _sorted_operands(definition: OpDefinition) -> list[Operand]:
     """Attributes in the order of their names, as the tool kept them."""
     return sorted(definition.attributes, key=lambda operand: operand.name)
 
@@ -152,7 +154,7 @@ def _ods_type(operand: Operand) -> str:
 
 def _builders(definition: OpDefinition, style: Style) -> str:
     values = ("inputs", "outputs") if style == "2024" else ("views",)
-    names = [operand.name for operand in _sorted(definition)]
+    names = [operand.name for operand in _sorted_operands(definition)]
     plain = _builder(definition, style, values, [])
     with_attributes = [_builder(definition, style, values, names)] if names else []
     return "  let builders = [\n" + ",\n".join([plain, *with_attributes]) + "\n  ];"
@@ -337,16 +339,15 @@ def _attribute_values(operand: Operand) -> list[tuple[str, str]]:
         if kind.is_list:
             text = f"{name}Attr()[{position}].cast<IntegerAttr>().getInt()"
         elif kind.sizes:
-            indices = ", ".join(map(str, _unraveled(position, kind.sizes)))
+            indices = ", ".join(
+                str(position // prod(kind.sizes[axis + 1 :]) % size)
+                for axis, size in enumerate(kind.sizes)
+            )
             text = f"{name}{'Attr' if kind.is_optional else ''}().getValue<{cpp}>({{ {indices} }})"
         else:
             text = f"{name}Attr().getInt()"
         values.append((symbol, f"{name}Attr() ? {text} : 1" if kind.is_optional else text))
     return values
-
-
-def _unraveled(position: int, sizes: tuple[int, ...]) -> list[int]:
-    return [position // prod(sizes[axis + 1 :]) % size for axis, size in enumerate(sizes)]
 
 
 def _braced(definition: OpDefinition, indices: tuple[AffineExpr, ...]) -> str:

@@ -237,20 +237,15 @@ def _iteration_rank(
     (first, rank), *rest = loop_ranks.items()
     for name, other in rest:
         if other != rank:
+            narrow = first if rank < other else name
             raise ArgumentError(
                 f"{definition.name}: as they are given, {first} spans {rank} dimension(s), but "
                 f"{name} spans {other}",
                 expected="operands of one rank: nothing is broadcast unless said",
-                hint=_hint(
-                    definition, *((first, name) if rank < other else (name, first)), loop_ranks
-                ),
+                hint=f"say which {abs(other - rank)} dimension(s) {narrow} lacks: "
+                f"broadcast_{narrow}=[...]",
             )
     return rank
-
-
-def _hint(definition: OpDefinition, narrow: str, wide: str, loop_ranks: Mapping[str, int]) -> str:
-    missing = loop_ranks[wide] - loop_ranks[narrow]
-    return f"say which {missing} dimension(s) {narrow} lacks: broadcast_{narrow}=[...]"
 
 
 def _operand(definition: OpDefinition, keyword: str, name: str) -> Operand:

@@ -102,13 +102,13 @@ def notation(name: str) -> Notation:
                 __import__(f"{package}.{name}")
     if name in _notations:
         return _notations[name]
-    known = notations()
-    if name in known:
-        return known[name]
-    near = get_close_matches(str(name), known, n=1)
+    entries = notations()
+    if name in entries:
+        return entries[name]
+    near = get_close_matches(str(name), entries, n=1)
     raise ArgumentError(
         f"{name!r} is not a notation",
-        expected=f"one of {', '.join(known)}",
+        expected=f"one of {', '.join(entries)}",
         hint=f"did you mean {near[0]}?" if near else None,
     )
 
@@ -225,10 +225,10 @@ def _chosen(source: object, name: str | None) -> Notation:
         )
     matching = notation_of_file(source)
     if matching is None:
-        known = sorted(suffix for entry in notations().values() for suffix in entry.suffixes)
+        suffixes = sorted(suffix for entry in notations().values() for suffix in entry.suffixes)
         raise ArgumentError(
             f"the suffix of {os.fspath(source)} is that of no notation",
-            expected=f"a file whose name ends in {', '.join(known)}",
+            expected=f"a file whose name ends in {', '.join(suffixes)}",
             hint='name the notation: lx.read(path, "tc")',
         )
     return matching

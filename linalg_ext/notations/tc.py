@@ -204,14 +204,14 @@ class _Writer:
 
     def _discovered(self) -> tuple[str, ...]:
         """Dimensions in the order in which a reader of the text meets them."""
-        met: dict[str, None] = {}
+        dims: dict[str, None] = {}
         for step in self._steps:
             for assignment in step.assignments:
-                met |= dict.fromkeys(map(str, assignment.target.indices))
+                dims |= dict.fromkeys(map(str, assignment.target.indices))
             for assignment in step.assignments:
                 if assignment.reduction is not None:
-                    met |= dict.fromkeys(self._reduced(assignment))
-        return tuple(met)
+                    dims |= dict.fromkeys(self._reduced(assignment))
+        return tuple(dims)
 
     def _reduced(self, assignment: Assignment) -> list[str]:
         reduced = assignment.reduction.dims if assignment.reduction else ()

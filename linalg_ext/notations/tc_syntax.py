@@ -157,21 +157,21 @@ def _terms(arguments: Any) -> tuple[Term, ...]:
 
 def _term(tree: Any) -> Term:
     kind, children = str(tree.data), tree.children
-    place = (int(tree.meta.start_pos), int(tree.meta.end_pos))
+    span = (int(tree.meta.start_pos), int(tree.meta.end_pos))
     match kind:
         case "integer" | "name":
-            return Term(kind, *place, head=str(children[0]))
+            return Term(kind, *span, head=str(children[0]))
         case "element":
             numbers = tuple(int(number) for number in children[1:])
-            return Term(kind, *place, head=str(children[0]), numbers=numbers)
+            return Term(kind, *span, head=str(children[0]), numbers=numbers)
         case "call":
             head, reduction, arguments = children
             names = None
             if reduction is not None:
                 names = tuple(_name(child) for child in reduction.children if child is not None)
-            return Term(kind, *place, head=str(head), args=_terms(arguments), reduction=names)
+            return Term(kind, *span, head=str(head), args=_terms(arguments), reduction=names)
         case _:
-            return Term(kind, *place, args=tuple(map(_term, children)))
+            return Term(kind, *span, args=tuple(map(_term, children)))
 
 
 def _name(token: Token) -> Name:

@@ -140,8 +140,8 @@ class OpBuilder:
         start = value.initial
         if function is not None:
             new, start = Apply(function, (element, new), attribute=value.attribute), function
-        kept = apply(TERNARY["select"], (is_at_place, new, element))
-        self.assign(element, Accumulation(None, kept, dims, None, start, is_scatter=True))
+        update = apply(TERNARY["select"], (is_at_place, new, element))
+        self.assign(element, Accumulation(None, update, dims, None, start, is_scatter=True))
 
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
         """Record `target = value`, or `target += value`."""

@@ -68,7 +68,9 @@ def build_elementwise(
     if elementwise_refusal(function, inputs, output, maps) is not None:
         return None
     kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
-    return _built("linalg.elementwise", inputs, output, maps, {**(attributes or {}), "kind": kind})
+    attributes = {**(attributes or {}), "kind": kind}
+    op = create_with_maps("linalg.elementwise", inputs, output, maps, attributes)
+    return op if is_valid_or_erased(op) else None
 
 
 def build_contract(
@@ -88,18 +90,20 @@ def build_contract(
     attributes: dict[str, ir.Attribute] = {}
     if cast != "cast_signed":
         attributes["cast"] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
-    return _built("linalg.contract", inputs, output, maps, attributes)
+    op = create_with_maps("linalg.contract", inputs, output, maps, attributes)
+    return op if is_valid_or_erased(op) else None
 
 
-def _built(
+def create_with_maps(
     name: str,
     inputs: Sequence[ir.Value],
     output: ir.Value,
     maps: Sequence[AffineMap],
     attributes: Mapping[str, ir.Attribute],
-) -> ir.Operation | None:
+) -> ir.Operation:
+    """Create an op of upstream's that carries its maps, and fill its region; not verified."""
     is_tensor = isinstance(output.type, ir.RankedTensorType)
-    new = ir.Operation.create(
+    op = ir.Operation.create(
         name,
         results=[output.type] if is_tensor else [],
         operands=[*inputs, output],
@@ -110,8 +114,8 @@ def _built(
         },
         regions=1,
     )
-    linalg.fill_builtin_region(new)
-    return new if is_valid_or_erased(new) else None
+    linalg.fill_builtin_region(op)
+    return op
 
 
 def _has_meaning(name: str, element: ir.Type) -> bool:
@@ -279,11 +283,14 @@ def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | N
     """
     if not _upstream_multiplies(recognized):
         return None
+    maps = [
+        AffineMap(tuple(form.dims), (), tuple(map(AffineDim, letters))) for letters in form.maps
+    ]
     op = getattr(linalg, _CLASSES[form.op_name])(
         [v.type for v in recognized.outputs if isinstance(v.type, ir.RankedTensorType)],
         [recognized.inputs[position] for position in form.order],
         list(recognized.outputs),
-        indexing_maps=maps_attribute([_map(form.dims, letters) for letters in form.maps]),
+        indexing_maps=maps_attribute(maps),
     ).operation
     if form.unsigned:
         op.attributes["cast"] = ir.Attribute.parse("#linalg.type_fn<cast_unsigned>")
@@ -309,10 +316,6 @@ def _upstream_multiplies(recognized: RecognizedOp) -> bool:
     if any(isinstance(element, ir.ComplexType) for element in elements):
         return len(elements) == 1
     return all(isinstance(element, (ir.FloatType, ir.IntegerType)) for element in elements)
-
-
-def _map(dims: str, letters: str) -> AffineMap:
-    return AffineMap(tuple(dims), (), tuple(AffineDim(letter) for letter in letters))
 
 
 def build_most_specific(recognized: RecognizedOp) -> ir.Operation:

@@ -433,11 +433,11 @@ def build_definition(
         outputs: a value for each output.
     """
     operands = (*definition.inputs, *definition.outputs)
-    known = bind_types(definition, operands, (*inputs, *outputs))
-    more = {name: ir.Type.parse(types[name]) for name in types if name not in known}
+    bound_types = bind_types(definition, operands, (*inputs, *outputs))
+    more = {name: ir.Type.parse(types[name]) for name in types if name not in bound_types}
     # Not `bind`, which checks the shapes once more: they are those of an op that was verified.
     attributes = CallAttributes()
-    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**known, **more})
+    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**bound_types, **more})
     return build_generic(bound)
 
 

@@ -187,7 +187,7 @@ class ContractionBuilder:
         else:
             accumulator = self._accumulator(destination)
         result = self._op(step, inputs, accumulator, overwrites=overwrites)
-        return self._copied(result, _unfilled(destination))
+        return self._copy_into(result, _unfilled(destination))
 
     def _op(
         self, step: Step, inputs: list[ir.Value], destination: ir.Value, *, overwrites: bool
@@ -214,9 +214,9 @@ class ContractionBuilder:
             empty = tensor.EmptyOp(sizes, self.call.compute).result
             filled: ir.Value = linalg.fill(number_constant(number, self.call.compute), outs=[empty])
             return filled
-        return self._copied(destination, self._new(sizes, self.call.compute, neutral=False))
+        return self._copy_into(destination, self._new(sizes, self.call.compute, neutral=False))
 
-    def _copied(self, value: ir.Value, destination: ir.Value) -> ir.Value:
+    def _copy_into(self, value: ir.Value, destination: ir.Value) -> ir.Value:
         definition = ops.copy.definition
         attributes = resolve_attributes(definition, {"cast": self.call.cast})
         copied = build(bind(definition, [value], [destination], attributes))
@@ -464,7 +464,7 @@ def _explained(scratch: _Scratch, path: str, flops_per_byte: float) -> Contracti
     return ContractionExplanation(
         plan,
         tuple(op.name for op in builder.built),
-        tuple(_short(value.type) for value in (*call.inputs, call.destination)),
+        tuple(_short_type(value.type) for value in (*call.inputs, call.destination)),
         path,
         str(call.compute),
     )
@@ -550,7 +550,7 @@ def _operand(number: int, count: int) -> str:
     return ascii_uppercase[number] if number < count else f"t{number - count}"
 
 
-def _short(type_: ir.Type) -> str:
+def _short_type(type_: ir.Type) -> str:
     """`f32[2,30]`."""
     if not isinstance(type_, ir.ShapedType):
         return str(type_)

@@ -19,7 +19,6 @@ from linalg_ext.errors import (
     ArgumentError,
     ArityError,
     DTypeError,
-    LinalgExtError,
     ShapeError,
 )
 from linalg_ext.ir.context import ensure_dialects
@@ -40,6 +39,7 @@ from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.operands import (
     as_values,
     differ,
+    erased_on_error,
     grouped,
     shapes_differ,
     static_sizes,
@@ -836,7 +836,7 @@ def build_op(
         attributes=attributes,
         regions=regions,
     )
-    try:
+    with erased_on_error(op, name.partition(".")[2]):
         if body is not None:
             make, types = body
             block = op.regions[0].blocks.append(*types)
@@ -844,12 +844,6 @@ def build_op(
                 yielded = as_values(name, [make(*block.arguments)])
                 ir.Operation.create(YIELD, operands=yielded)
         check_destination_style_op(op)
-    except BaseException as error:
-        # Half an op must not stay behind: a caller may catch the error, and go on.
-        op.erase()
-        if isinstance(error, LinalgExtError):
-            error.what = f"{name.partition('.')[2]}: {error.what}"
-        raise
     return list(op.results)
 
 

@@ -591,7 +591,9 @@ class DestinationStyle:
             for number, position in enumerate(positions):
                 value = self.op.operands[position]
                 notes = "" if kind == "input" else self._note_on_init(position)
-                rows.append((f"{kind} {number}", str(value.type), *self._more(position), notes))
+                rows.append(
+                    (f"{kind} {number}", str(value.type), *self._columns_of(position), notes)
+                )
         return rows
 
     def _note_on_init(self, position: int) -> str:
@@ -599,7 +601,7 @@ class DestinationStyle:
         tied = f", gives result {self._init_number(position)}" if len(self.op.results) else ""
         return read + tied
 
-    def _more(self, position: int) -> tuple[str, ...]:
+    def _columns_of(self, position: int) -> tuple[str, ...]:
         return ()
 
     def __repr__(self) -> str:

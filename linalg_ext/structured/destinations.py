@@ -98,7 +98,7 @@ def _writes_all(op: ir.Operation, position: int) -> bool:
     operand.
     """
     maps, sizes = indexing_maps(op), static_sizes(op.operands[position])
-    known = {
+    size_of_index = {
         index: size
         for map, value in zip(maps, op.operands, strict=True)
         if isinstance(value.type, ir.ShapedType)
@@ -109,8 +109,8 @@ def _writes_all(op: ir.Operation, position: int) -> bool:
     dims = [AffineDim(name) for name in map.dims]
     if map.is_projected_permutation:
         # A loop of no iterations, along which nothing is written, would write nothing at all.
-        return all(known.get(dim, 0) > 0 for dim in dims if dim not in map.results)
-    ranges = [known.get(dim) for dim in dims]
+        return all(size_of_index.get(dim, 0) > 0 for dim in dims if dim not in map.results)
+    ranges = [size_of_index.get(dim) for dim in dims]
     if None in ranges or None in sizes:
         return False
     reached = image(map, full([size for size in ranges if size is not None]))

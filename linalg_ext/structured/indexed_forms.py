@@ -225,12 +225,12 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
         scatter.places.get(axis, Apply(_SIGNED, (Index(written[axis]),), TV.I64))
         for axis in range(count)
     ]
-    place = indices[-1]
+    row_index = indices[-1]
     for number in reversed(range(count - 1)):
         is_here = Apply(BINARY["eq"], (Index(column), Const(number)))
-        place = Apply(TERNARY["select"], (is_here, indices[number], place))
+        row_index = Apply(TERNARY["select"], (is_here, indices[number], row_index))
     row_sizes = {dim: sizes[dim] for dim in rows}
-    places = computed(bound, {**row_sizes, column: count}, place, TV.I64)
+    starts = computed(bound, {**row_sizes, column: count}, row_index, TV.I64)
     combine = None
     if scatter.combined is not None:
         combined, scope = scatter.combined, _scope(bound, scatter.assignment)
@@ -240,9 +240,8 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
         def combine(update: ir.Value, old: ir.Value) -> ir.Value:
             return emit_expression(value, replace(scope, elements={new: update, target: old}))
 
-    return build_scatter(
-        _as_rows(places, len(rows)), _as_rows(updates, len(rows)), bound.outputs[0], combine
-    )
+    starts, updates = _as_rows(starts, len(rows)), _as_rows(updates, len(rows))
+    return build_scatter(starts, updates, bound.outputs[0], combine)
 
 
 def _read_scatter(assignment: Assignment) -> _Scatter | None:

@@ -118,16 +118,16 @@ class IndexReader:
     """
 
     def __init__(self, known: Mapping[ir.Value, Operand] | None = None) -> None:
-        self._known = {value: as_number(number) for value, number in (known or {}).items()}
+        self._numbers = {value: as_number(number) for value, number in (known or {}).items()}
         self._depth = 0
 
     def __call__(self, index: Index) -> Number:
         """The number that an index stands for."""
         if isinstance(index, int):
             return index
-        if index not in self._known:
-            self._known[index] = self._read(index)
-        return self._known[index]
+        if index not in self._numbers:
+            self._numbers[index] = self._read(index)
+        return self._numbers[index]
 
     def truth(self, value: ir.Value) -> Truth | None:
         """A comparison of indices as a condition; None if it is something else."""

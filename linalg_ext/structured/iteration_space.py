@@ -50,9 +50,12 @@ def map_attributes(op: ir.Operation) -> tuple[str, ...]:
     """The names of the attributes that ops of this kind have for their maps."""
     if op.name in extension_ops.NAMES:
         return (INDEXING_MAPS, *sorted(extension_ops.sugar_attributes(op)))
-    names = (INDEXING_MAPS, *_WINDOW, *_LISTS)
     # An op that leaves an attribute at its default is of such a kind all the same.
-    return tuple(name for name in names if name in op.attributes or _declares(op, name))
+    return tuple(
+        name
+        for name in (INDEXING_MAPS, *_WINDOW, *_LISTS)
+        if name in op.attributes or isinstance(getattr(type(op.opview), name, None), property)
+    )
 
 
 def check_map_attributes(op: ir.Operation) -> None:
@@ -71,10 +74,6 @@ def check_map_attributes(op: ir.Operation) -> None:
     except LinalgExtError as error:
         error.where = error.where or place_of(op)
         raise
-
-
-def _declares(op: ir.Operation, name: str) -> bool:
-    return isinstance(getattr(type(op.opview), name, None), property)
 
 
 def _check(op: ir.Operation, name: str, attribute: ir.Attribute) -> None:
@@ -436,13 +435,12 @@ class IterationSpace(DestinationStyle):
         sizes = tuple(f"d{axis}" for axis in range(len(flat.results)))
         picked = []
         for number, dim in enumerate(flat.dims):
-            axis = _first(flat, dim)
-            if axis is None:
+            if AffineDim(dim) not in flat.results:
                 raise ArgumentError(
                     f"loop {number} of {self.op.name} is the size of no operand",
                     where=place_of(self.op),
                 )
-            picked.append(AffineDim(sizes[axis]))
+            picked.append(AffineDim(sizes[flat.results.index(AffineDim(dim))]))
         return AffineMap(sizes, (), tuple(picked))
 
     @property
@@ -463,10 +461,10 @@ class IterationSpace(DestinationStyle):
     def static_loop_ranges(self) -> tuple[int | None, ...]:
         """The number of iterations of each loop; None where no operand has it as a static size."""
         flat, sizes = self.loops_to_shapes_map, self.static_shape
-        known = {
+        size_of_index = {
             index: size for index, size in zip(flat.results, sizes, strict=True) if size is not None
         }
-        return tuple(known.get(AffineDim(dim)) for dim in flat.dims)
+        return tuple(size_of_index.get(AffineDim(dim)) for dim in flat.dims)
 
     def operand_sizes(self) -> list[int | ir.Value]:
         """The sizes of all operands, one after the other: numbers, or values made here.
@@ -528,13 +526,13 @@ class IterationSpace(DestinationStyle):
 
     def _size_of_result(self, position: int, axis: int) -> int | ir.Value:
         index = self.indexing_maps[position].results[axis]
-        places = self._places(index, self.input_positions) if isinstance(index, AffineDim) else []
+        axes = self._places(index, self.input_positions) if isinstance(index, AffineDim) else []
         static = self.shape(position)[axis]
-        if static is not None or not places:
+        if static is not None or not axes:
             return self._reified(position, axis)
-        return self._size_value(places)
+        return self._size_value(axes)
 
-    def _more(self, position: int) -> tuple[str, ...]:
+    def _columns_of(self, position: int) -> tuple[str, ...]:
         return (str(self.indexing_maps[position]).removeprefix("affine_map<").removesuffix(">"),)
 
     def __repr__(self) -> str:
@@ -544,7 +542,3 @@ class IterationSpace(DestinationStyle):
             for loop in self.loops
         )
         return f"{super().__repr__()}\n  loops: {loops or 'none'}"
-
-
-def _first(map: AffineMap, dim: str) -> int | None:
-    return next((i for i, index in enumerate(map.results) if index == AffineDim(dim)), None)

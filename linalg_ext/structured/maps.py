@@ -251,8 +251,8 @@ def collapsed_tensor(type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Rank
 
 def place_of(op: ir.Operation) -> str:
     """The location of an op, and its line of IR without its regions."""
-    place = str(op.location).removeprefix("loc(").removesuffix(")")
-    return f"{place}:   {line_of(op, large=16).strip()}"
+    location = str(op.location).removeprefix("loc(").removesuffix(")")
+    return f"{location}:   {line_of(op, large=16).strip()}"
 
 
 def line_of(op: ir.Operation, *, large: int) -> str:

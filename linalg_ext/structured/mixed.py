@@ -41,7 +41,7 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
         raise ArgumentError(f"{OPERAND_SEGMENTS} is missing", expected=f"{count} numbers")
     sizes = None
     if isinstance(attribute, ir.DenseI32ArrayAttr):
-        sizes = [attribute[at] for at in range(len(attribute))]
+        sizes = [attribute[position] for position in range(len(attribute))]
     operands = list(op.operands)
     if (
         sizes is None
@@ -84,7 +84,7 @@ def mixed(
         raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
     if not isinstance(attribute, ir.DenseI64ArrayAttr):
         raise ArgumentError(f"{name} = {attribute}", expected="array<i64: ...>")
-    numbers = [attribute[at] for at in range(len(attribute))]
+    numbers = [attribute[position] for position in range(len(attribute))]
     gap = ir.ShapedType.get_dynamic_size()
     expected = numbers.count(gap)
     if expected != len(dynamic):

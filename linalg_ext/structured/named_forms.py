@@ -432,14 +432,14 @@ def build_rearrangement(recognized: RecognizedOp) -> ir.Operation | None:
         return None
     if assignment.reduction is not None or len(written) != len(definition.dims):
         return None
-    places = [written.index(dim) for dim in source]
+    dims = [written.index(dim) for dim in source]
     (value,), (init,) = recognized.inputs, recognized.outputs
     results = [init.type] if isinstance(init.type, ir.RankedTensorType) else []
     if len(source) == len(written):
-        permutation = [places.index(axis) for axis in range(len(written))]
+        permutation = [dims.index(axis) for axis in range(len(written))]
         op = linalg.TransposeOp(results, value, init, permutation).operation
-    elif places == sorted(places):
-        added = [axis for axis in range(len(written)) if axis not in places]
+    elif dims == sorted(dims):
+        added = [axis for axis in range(len(written)) if axis not in dims]
         op = linalg.BroadcastOp(results, value, init, added).operation
     else:
         return None  # both at once are two ops
@@ -487,8 +487,8 @@ def build_reduce(op: ir.Operation) -> ir.Operation | None:
     (source,), (target,) = inputs, outputs
     if source is None or target is None or len(source) != len(_loops(op)):
         return None
-    places = [source.index(dim) for dim in target]
-    reduced = [axis for axis in range(len(source)) if axis not in places]
+    axes = [source.index(dim) for dim in target]
+    reduced = [axis for axis in range(len(source)) if axis not in axes]
     is_reduction = [_loops(op)[int(dim.removeprefix("d"))] for dim in source]
     if not reduced or is_reduction != [axis in reduced for axis in range(len(source))]:
         return None
@@ -496,7 +496,7 @@ def build_reduce(op: ir.Operation) -> ir.Operation | None:
     # Other ops may mean something else in a `linalg.reduce`.
     if any(inner.name == "linalg.index" or len(inner.regions) for inner in body):
         return None
-    if places != sorted(places):
+    if axes != sorted(axes):
         return None
     values = list(op.operands)
     inits = values[count:]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineBinary, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
@@ -30,7 +30,11 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.category_forms import build_contract, build_elementwise
+from linalg_ext.structured.category_forms import (
+    build_contract,
+    build_elementwise,
+    create_with_maps,
+)
 from linalg_ext.structured.compute_type import as_compute_type, set_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.contraction_form import find_contraction
@@ -74,36 +78,27 @@ def build_mapped(bound: BoundOp) -> ir.Operation | None:
     maps = [map for _, _, _, map in bound.slots()]
     if len(maps) != len(bound.inputs) + 1:
         return None
-    return _named(bound, maps) or _elementwise(bound, maps) or _contract(bound, maps)
+    return (
+        _build_named(bound, maps) or _build_elementwise(bound, maps) or _build_contract(bound, maps)
+    )
 
 
-def _named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
+def _build_named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     """Upstream's op of the same name, with maps: `linalg.matmul indexing_maps = [...]`."""
     name = f"linalg.{bound.definition.name}"
     if refusal(name, maps) is not None:
         return None
-    op = ir.Operation.create(
-        name,
-        results=bound.result_types,
-        operands=[*bound.inputs, *bound.outputs],
-        attributes={
-            INDEXING_MAPS: maps_attribute(maps),
-            **_cast(bound),
-            SEGMENTS: ir.DenseI32ArrayAttr.get([len(bound.inputs), len(bound.outputs)]),
-        },
-        regions=1,
-    )
-    linalg.fill_builtin_region(op)
+    op = create_with_maps(name, bound.inputs, bound.outputs[0], maps, _cast(bound))
     key = (name, bound.definition, tuple(maps), *_key(bound))
     if is_valid(op) and _remembered(
-        key, lambda: canonical(recognize(op).definition) == canonical(_usual(bound))
+        key, lambda: canonical(recognize(op).definition) == canonical(_specialized(bound))
     ):
         return op
     op.erase()
     return None
 
 
-def _elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
+def _build_elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     function = _function(bound.definition)
     if function is None:
         return None
@@ -113,17 +108,17 @@ def _elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | No
     except ArgumentError:
         return None
     key = (ELEMENTWISE, function, bound.definition, tuple(maps), *_key(bound))
-    if not _remembered(key, lambda: _same(candidate, bound)):
+    if not _remembered(key, lambda: _is_same(candidate, bound)):
         return None
     output = bound.outputs[0]
     kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
-    return build_elementwise(function, bound.inputs, output, maps) or _ours(
+    return build_elementwise(function, bound.inputs, output, maps) or _build_own(
         ELEMENTWISE, bound, maps, {KIND: kind}
     )
 
 
-def _contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
-    definition = _usual(bound)
+def _build_contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
+    definition = _specialized(bound)
     operands = zip(
         (*definition.inputs, *definition.outputs), (o for o, _, _, _ in bound.slots()), strict=True
     )
@@ -143,10 +138,10 @@ def _contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(form.kind.name)}
     if cast != "cast_signed":
         attributes[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
-    return _ours(CONTRACT, bound, maps, attributes)
+    return _build_own(CONTRACT, bound, maps, attributes)
 
 
-def _ours(
+def _build_own(
     name: str, bound: BoundOp, maps: Sequence[AffineMap], attributes: Mapping[str, ir.Attribute]
 ) -> ir.Operation | None:
     if not isinstance(bound.outputs[0].type, ir.RankedTensorType):
@@ -182,16 +177,16 @@ def _key(bound: BoundOp) -> tuple[object, ...]:
     return types, kinds, bound.attributes.key
 
 
-def _same(candidate: OpDefinition, bound: BoundOp) -> bool:
+def _is_same(candidate: OpDefinition, bound: BoundOp) -> bool:
     operands = zip((*candidate.inputs, *candidate.outputs), bound.slots(), strict=True)
     types = {
         str(ours.type_var): str(bound.types[str(theirs.type_var)])
         for ours, (theirs, _, _, _) in operands
     }
-    return canonical(specialize(candidate, types)) == canonical(_usual(bound))
+    return canonical(specialize(candidate, types)) == canonical(_specialized(bound))
 
 
-def _usual(bound: BoundOp) -> OpDefinition:
+def _specialized(bound: BoundOp) -> OpDefinition:
     types = {name: str(element) for name, element in bound.types.items()}
     definition = bound.definition
     if definition.is_rank_polymorphic:
@@ -400,11 +395,11 @@ def is_mixed_type(
 def _shapes(
     definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value] | None
 ) -> dict[str, list[int | None]]:
-    known = [*zip(definition.inputs, inputs, strict=True)]
-    known += [*zip(definition.outputs, outputs or (), strict=False)]
+    pairs = [*zip(definition.inputs, inputs, strict=True)]
+    pairs += [*zip(definition.outputs, outputs or (), strict=False)]
     return {
         operand.name: static_sizes(value)
-        for operand, value in known
+        for operand, value in pairs
         if operand.kind.is_tensor and isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
     }
 
@@ -448,9 +443,9 @@ def _scalar_type(
     name = str(scalar.type_var)
     if name in (predefined := predefined_types()):
         return predefined[name]
-    known = [*zip(definition.inputs, arguments, strict=True)]
-    known += [*zip(definition.outputs, outputs, strict=False)]
-    for operand, value in known:
+    pairs = [*zip(definition.inputs, arguments, strict=True)]
+    pairs += [*zip(definition.outputs, outputs, strict=False)]
+    for operand, value in pairs:
         if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):
             kind = as_value(definition, operand.name, value).type
             return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind

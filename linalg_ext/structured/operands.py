@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -23,7 +24,7 @@ from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.types import PREDEFINED, UNSIGNED
-from linalg_ext.errors import ArityError, DTypeError, ShapeError
+from linalg_ext.errors import ArityError, DTypeError, LinalgExtError, ShapeError
 from linalg_ext.runtime.dtypes import mlir_text
 
 
@@ -48,6 +49,21 @@ def ops_where(
     return ops
 
 
+@contextmanager
+def erased_on_error(op: ir.Operation, label: str) -> Iterator[None]:
+    """Erase an unfinished op where an error interrupts its construction.
+
+    A caller may catch the error, and continue. The label precedes the message of the error.
+    """
+    try:
+        yield
+    except BaseException as error:
+        op.erase()
+        if isinstance(error, LinalgExtError):
+            error.what = f"{label}: {error.what}"
+        raise
+
+
 def element_of(value: ir.Value) -> ir.Type:
     """The type of the elements of a tensor, vector or memref; of a scalar, its type."""
     type_ = value.type
@@ -56,8 +72,8 @@ def element_of(value: ir.Value) -> ir.Type:
 
 def grouped(values: Sequence[ir.Value], sizes: Sequence[int]) -> list[list[ir.Value]]:
     """Values one after another in groups of these sizes."""
-    left = iter(values)
-    return [list(itertools.islice(left, size)) for size in sizes]
+    rest = iter(values)
+    return [list(itertools.islice(rest, size)) for size in sizes]
 
 
 def predefined_types() -> dict[str, ir.Type]:

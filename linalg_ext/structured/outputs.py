@@ -86,13 +86,13 @@ def dim_of(value: ir.Value, axis: int) -> ir.Value:
     return size
 
 
-def size_at(places: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
+def size_at(axes: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
     """The one size of several axes of operands: a number where one of them is static.
 
     Else a value made at the current insertion point; None where there is no place.
     """
     dynamic: tuple[ir.Value, int] | None = None
-    for value, axis in places:
+    for value, axis in axes:
         shape = ir.ShapedType(value.type)
         if not shape.is_dynamic_dim(axis):
             return shape.get_dim_size(axis)
@@ -248,14 +248,14 @@ def all_or_nothing() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for op in reversed(_after(marker, point)):
+        for op in reversed(_ops_after(marker, point)):
             op.erase()
         raise
     finally:
         marker.erase()
 
 
-def _after(marker: ir.Operation, point: ir.InsertionPoint) -> list[ir.Operation]:
+def _ops_after(marker: ir.Operation, point: ir.InsertionPoint) -> list[ir.Operation]:
     """The ops from a marker to the op that the insertion point stands before, or to the end."""
     ops = [op.operation for op in point.block.operations]
     end = len(ops) if point.ref_operation is None else ops.index(point.ref_operation.operation)

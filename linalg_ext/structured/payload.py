@@ -244,18 +244,10 @@ def _not(x: Scalar) -> ir.Value | None:
     return arith.XOrIOp(x.value, all_ones).result
 
 
-def _conjugate(x: Scalar) -> ir.Value | None:
-    return complex.ConjOp(x.value).result if is_complex(x.value.type) else x.value
-
-
 def _reciprocal(x: Scalar) -> ir.Value | None:
     if is_float(x.value.type):
         return arith.DivFOp(_unit(x), x.value).result
     return complex.DivOp(_unit(x), x.value).result if is_complex(x.value.type) else None
-
-
-def _square(x: Scalar) -> ir.Value | None:
-    return None if is_bool(x.value.type) else _multiply(x, x)
 
 
 def _log(base_two: str, scale: float) -> Emitter:
@@ -315,7 +307,7 @@ _FUNCTIONS: dict[str, Emitter] = {
     "round": _math("RoundOp"),
     "sqrt": _math("SqrtOp", "SqrtOp"),
     "rsqrt": _math("RsqrtOp", "RsqrtOp"),
-    "square": _square,
+    "square": lambda x: None if is_bool(x.value.type) else _multiply(x, x),
     "tanh": _math("TanhOp", "TanhOp"),
     "erf": _math("ErfOp"),
     "sin": _math("SinOp", "SinOp"),
@@ -338,7 +330,7 @@ _FUNCTIONS: dict[str, Emitter] = {
     "erfc": _math("ErfcOp"),
     "roundeven": _math("RoundEvenOp"),
     "trunc": _math("TruncOp"),
-    "conj": _conjugate,
+    "conj": lambda x: complex.ConjOp(x.value).result if is_complex(x.value.type) else x.value,
     "not": _not,
     "add": _add,
     "sub": _binary(floating="SubFOp", complex_="SubOp", signed="SubIOp", unsigned="SubIOp"),
@@ -465,20 +457,20 @@ def _looked_up(expr: Lookup, scope: PayloadScope) -> ir.Value:
     def number(value: ir.Value | int) -> ir.Value:
         return integer_constant(index_type, value) if isinstance(value, int) else value
 
-    places: list[ir.Value] = []
+    positions: list[ir.Value] = []
     for index, size in zip(expr.indices, sizes, strict=True):
         if isinstance(index, ScalarExpr):
-            place = arith.IndexCastOp(index_type, _emit(index, scope).value).result
+            position = arith.IndexCastOp(index_type, _emit(index, scope).value).result
             last = size - 1 if isinstance(size, int) else arith.SubIOp(size, number(1)).result
-            place = arith.MinSIOp(place, number(last)).result
-            places.append(arith.MaxSIOp(place, number(0)).result)
+            position = arith.MinSIOp(position, number(last)).result
+            positions.append(arith.MaxSIOp(position, number(0)).result)
         elif isinstance(index, AffineDim):
-            places.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
+            positions.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
         else:
-            places.append(number(int(str(index))))
+            positions.append(number(int(str(index))))
     if isinstance(table.type, ir.MemRefType):
-        return memref.LoadOp(table, places).result
-    return tensor.ExtractOp(table, places).result
+        return memref.LoadOp(table, positions).result
+    return tensor.ExtractOp(table, positions).result
 
 
 def _constant(value: int | float) -> ir.Value:

@@ -151,11 +151,11 @@ def _is_composed(node: Node) -> bool:
     """Return whether a pattern is several functions, one inside the other, and no constant."""
     inner = [operand for operand in node.operands if isinstance(operand, Node)]
     has_constant = any(not operand.operands for operand in inner)
-    return bool(inner) and not has_constant and all(map(_is_composed_or_single, inner))
-
-
-def _is_composed_or_single(node: Node) -> bool:
-    return _is_composed(node) or all(isinstance(operand, int) for operand in node.operands)
+    return (
+        bool(inner)
+        and not has_constant
+        and all(_is_composed(n) or all(isinstance(o, int) for o in n.operands) for n in inner)
+    )
 
 
 def _pattern(function: Function, element: str) -> Pattern | None:
@@ -245,7 +245,7 @@ class BodyReader:
     look_ups: bool = False
 
     def __post_init__(self) -> None:
-        self._known: dict[ir.Value, ScalarExpr] = {}
+        self._exprs: dict[ir.Value, ScalarExpr] = {}
         self._body = self.op.regions[0].blocks[0]
 
     def outputs(self) -> list[ScalarExpr]:
@@ -276,16 +276,16 @@ class BodyReader:
         Raises:
             RecognitionError: something in it is beyond definitions.
         """
-        if value not in self._known:
+        if value not in self._exprs:
             expr = self._read(value)
-            self._known[value] = expr
+            self._exprs[value] = expr
             if _expression_size(expr) > _LARGEST:
                 raise refusal(
                     self.op,
                     f"the body of {self.op.name} is an expression of more than {_LARGEST} parts",
                     "the expression is too large",
                 )
-        return self._known[value]
+        return self._exprs[value]
 
     def _read(self, value: ir.Value) -> ScalarExpr:
         op = producer(value)
@@ -673,9 +673,9 @@ def recognize(
         return _recognize(operation, name, merge_inputs, look_ups)
 
 
-_known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
+_definitions: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
 """The memo of definitions and types by the fingerprint of an op: a module repeats its ops."""
-_MOST_KNOWN = 4096
+_MOST_DEFINITIONS = 4096
 
 
 def _recognize(
@@ -685,14 +685,14 @@ def _recognize(
     if op_key is None:
         return _Reader(op, merge_inputs, look_ups).recognized(name)
     key = (name, *op_key)
-    known = _known.get(key)  # once: another thread may clear it
-    if known is None:
+    entry = _definitions.get(key)  # once: another thread may clear it
+    if entry is None:
         read = _Reader(op, merge_inputs, look_ups).recognized(name)
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[key] = (read.definition, read.types)
+        if len(_definitions) >= _MOST_DEFINITIONS:
+            _definitions.clear()
+        _definitions[key] = (read.definition, read.types)
         return read
-    definition, types = known
+    definition, types = entry
     values = tuple(op.operands)
     count = len(definition.inputs)
     return RecognizedOp(definition, values[:count], values[count:], types)
@@ -733,7 +733,8 @@ class _Reader:
         self._dims = tuple(f"d{i}" for i in range(rank))
         self._indices = [map.results_over(self._dims) for map in maps]
         values = list(op.operands)
-        inputs = len(values) - len(_yielded(op))
+        body = op.regions[0].blocks[0].operations
+        inputs = len(values) - len(body[len(body) - 1].operands)
         self._inputs, self._outputs = tuple(values[:inputs]), tuple(values[inputs:])
         self._type_vars = type_vars_of(values)
 
@@ -862,11 +863,6 @@ class _Reader:
     def _default_name(self) -> str:
         name = str(self._op.name).removeprefix("linalg.")
         return "anonymous" if name == "generic" else name
-
-
-def _yielded(op: ir.Operation) -> list[ir.Value]:
-    body = op.regions[0].blocks[0].operations
-    return list(body[len(body) - 1].operands)
 
 
 def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:

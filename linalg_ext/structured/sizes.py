@@ -160,14 +160,14 @@ def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:
     sizes = integers(op.attributes[STATIC_SIZES], STATIC_SIZES)
     kept: list[int] = []
     for axis, size in enumerate(sizes):
-        at = len(kept)
-        must_stay = len(sizes) - axis == shape.rank - at
-        if must_stay or (at < shape.rank and size == shape.get_dim_size(at)):
+        dim = len(kept)
+        must_stay = len(sizes) - axis == shape.rank - dim
+        if must_stay or (dim < shape.rank and size == shape.get_dim_size(dim)):
             kept.append(axis)
     return kept
 
 
-def met(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
+def overlap(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
     """Return the offset and the size of the part of a dimension that a run of indices covers.
 
     An empty part has offset 0: upstream refuses an empty slice at the end of a tensor.

@@ -81,9 +81,9 @@ def view_type(
             offset += number * stride
         else:
             offset = gap
-    kept = range(tile.rank) if dims is None else dims
-    layout = ir.StridedLayoutAttr.get(offset, [view_strides[dim] for dim in kept])
-    shape = type_shape([sizes[dim] for dim in kept])
+    dims_of_view = range(tile.rank) if dims is None else dims
+    layout = ir.StridedLayoutAttr.get(offset, [view_strides[dim] for dim in dims_of_view])
+    shape = type_shape([sizes[dim] for dim in dims_of_view])
     return ir.MemRefType.get(shape, source.element_type, layout, source.memory_space)
 
 
@@ -268,7 +268,7 @@ def placement(view: ir.Value, read: ViewReader, base: ir.Value | None = None) ->
         step = step_of(placed.base, read)
         if step is None:
             break
-        placed, is_first = step if is_first else _within(placed, step), False
+        placed, is_first = step if is_first else _composed(placed, step), False
     return placed
 
 
@@ -298,7 +298,7 @@ def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
     return source if isinstance(source.type, ir.MemRefType) else None
 
 
-def _within(inner: Placement, outer: Placement) -> Placement:
+def _composed(inner: Placement, outer: Placement) -> Placement:
     """A tile of a view, as a tile of what the view is of."""
     part = _with_dims(full(outer.tile.sizes), outer.dims, inner.tile)
     dims = tuple(outer.dims[dim] for dim in inner.dims)
@@ -348,10 +348,10 @@ def _cast(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement | Non
 
 
 def _subview(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
-    return Placement(op.operands[0], Tile(*slice_numbers(op, read=read)), _kept(op, view))
+    return Placement(op.operands[0], Tile(*slice_numbers(op, read=read)), _kept_dims(op, view))
 
 
-def _kept(op: ir.Operation, view: ir.Value) -> tuple[int, ...]:
+def _kept_dims(op: ir.Operation, view: ir.Value) -> tuple[int, ...]:
     """The dimensions that a subview keeps: which of several units are dropped its strides tell."""
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
     sizes, by = (integers(op.attributes[name], name) for name in (STATIC_SIZES, STATIC_STRIDES))
@@ -428,7 +428,7 @@ def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placemen
         )
     first, second = placement(first_view, read, base), placement(other, read, base)
     _check_aligned(op, first, second)
-    boxes = _COMBINE[op.name](_picked(first), _picked(second))
+    boxes = _COMBINE[op.name](_tile_of_view(first), _tile_of_view(second))
     number = ir.OpResult(view).result_number
     if len(boxes) > len(op.results):
         raise ArgumentError(
@@ -450,7 +450,7 @@ _COMBINE: Mapping[str, Callable[[Tile, Tile], tuple[Tile, ...]]] = MappingProxyT
 )
 
 
-def _picked(placed: Placement) -> Tile:
+def _tile_of_view(placed: Placement) -> Tile:
     tile = placed.tile
     columns = (tile.offsets, tile.sizes, tile.strides)
     return Tile(*([column[dim] for dim in placed.dims] for column in columns))
@@ -684,9 +684,9 @@ def _row_major(sizes: Sequence[Number], stride: Number) -> tuple[Number, ...]:
 
 def _expanded(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     source = _layout(op.operands[0], read)
-    known = sizes_of(view)
+    sizes_of_view = sizes_of(view)
     sizes = iter(list(op.operands)[1:])
-    shape = tuple(size if isinstance(size, int) else read(next(sizes)) for size in known)
+    shape = tuple(size if isinstance(size, int) else read(next(sizes)) for size in sizes_of_view)
     strides: list[Number] = []
     for group, stride in zip(groups_of(op), source.strides, strict=True):
         strides += _row_major([shape[dim] for dim in group], stride)
@@ -766,7 +766,7 @@ def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
             expected="ascending ones",
             hint="combine the views before they are transposed",
         )
-    tile = _begun_at_0(placed.tile)
+    tile = _with_empty_at_0(placed.tile)
     sizes = [size if isinstance(size, int) else None for size in tile.sizes]
     type_ = view_type(ir.MemRefType(placed.base.type), tile, sizes, placed.dims)
     emitter = SizeEmitter() if emitter is None else emitter
@@ -775,7 +775,7 @@ def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
     return view
 
 
-def _begun_at_0(tile: Tile) -> Tile:
+def _with_empty_at_0(tile: Tile) -> Tile:
     """A tile that begins at 0 where it is empty: upstream refuses an empty one at the end."""
     is_empty = any_of(*(at_most(size, 0) for size in tile.sizes))
     offsets: Sequence[Number] = [select(is_empty, 0, offset) for offset in tile.offsets]

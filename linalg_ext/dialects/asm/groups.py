@@ -31,7 +31,7 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
 from linalg_ext.dialects.gml_st.asm.loops import Assignments, read_assignments
 from linalg_ext.dialects.gml_st.asm.reading import Reading
 from linalg_ext.errors import ParseError
-from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span, named
+from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.structured.group import (
     CLAUSES,
@@ -109,11 +109,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
         outs = read_assignments(reading, reader, f"outs of {written}", INIT_SLOTS)
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(
-            f"{written} cannot have {named(opening)} here",
-            opening,
-            "the body of the group: { ... }",
-        )
+        reader.refuse_token(written, opening, "the body of the group: { ... }")
     end = reader.balanced()
     types = [*ins.types, *outs.types]
     head: list[Piece] = [f'"linalg_ext.{name}"(', *listed([*ins.operands, *outs.operands])]
@@ -174,11 +170,8 @@ def _clauses(reader: Reader, name: str) -> list[Piece]:
                 reader.expect(",", TILING)
             size = reader.next()
             if not _SIZE.fullmatch(size.text):
-                reader.refuse(
-                    f"the tiling of {name} cannot have {named(size)} here",
-                    size,
-                    "sizes, as in [8, 64], 0 for a dimension that is not tiled",
-                )
+                expected = "sizes, as in [8, 64], 0 for a dimension that is not tiled"
+                reader.refuse_token(f"the tiling of {name}", size, expected)
             sizes.append(size.text)
         clauses.append(number_array(TILING, sizes))
     if reader.accepts(PRESERVE):
@@ -191,7 +184,7 @@ def _notes(reader: Reader) -> list[Piece]:
         return []
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(f"attributes cannot have {named(opening)} here", opening, "{name = value}")
+        reader.refuse_token("attributes", opening, "{name = value}")
     end = reader.balanced()
     inside = reader.span(opening.end, end - 1)
     return [inside] if inside.text.strip() else []

@@ -44,8 +44,8 @@ def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int,
     body = _body(reader, is_generic_form)
     end = reader.position
     label, arguments, after = _arguments(source, body)
-    if is_generic_form:
-        end = _dictionary_end(reader)
+    if is_generic_form and reader.peek().text == "{":
+        end = reader.balanced()
     head = source.text[start:end]
     count = _iterator_count(source, start, head, end)
     if count is None:
@@ -140,12 +140,6 @@ def _leading_indices(source: SourceText, arguments: list[Span]) -> int:
             break
         count += 1
     return count
-
-
-def _dictionary_end(reader: Reader) -> int:
-    if reader.peek().text == "{":
-        reader.balanced()
-    return reader.position
 
 
 def _copied(source: SourceText, start: int, end: int) -> Span:

@@ -61,7 +61,7 @@ def build_linalg_op(values: SpelledValues) -> ir.Operation:
     operand_maps = take_operand_maps(meaning.definition, dict(values.sugar))
     meaning, operand_maps = _lettered(meaning, operand_maps)
     bound = _bound(meaning.definition, operand_maps, values, meaning.attributes)
-    op = _built(values.name, bound, is_mapped=bool(operand_maps) or meaning.is_mapped)
+    op = _build(values.name, bound, is_mapped=bool(operand_maps) or meaning.is_mapped)
     if CAST in op.attributes and CAST not in values.entries:
         del op.attributes[CAST]  # it is the default: the op stays as it is written
     if values.compute_type is not None:
@@ -109,7 +109,7 @@ def _bound(
         raise
 
 
-def _built(name: str, bound: BoundOp, *, is_mapped: bool) -> ir.Operation:
+def _build(name: str, bound: BoundOp, *, is_mapped: bool) -> ir.Operation:
     short = name.removeprefix("linalg.")
     if short in TRANSPOSED:
         named = replace(bound.definition, name=TRANSPOSED[short])
@@ -163,7 +163,7 @@ def meaning_of(values: SpelledValues) -> Meaning:
             maps, semiring("+*"), cast=cast, scalars=scalar_positions(values.inputs)
         )
         return Meaning(definition, notes=attributes)
-    definition = _named(values)
+    definition = _named_definition(values)
     if definition.is_rank_polymorphic:
         rank = len(_identity(values, definition.outputs[0].name).dims)
         definition = at_rank(definition, rank)
@@ -180,7 +180,7 @@ def meaning_of(values: SpelledValues) -> Meaning:
     return Meaning(definition, resolved, attributes, is_mapped)
 
 
-def _named(values: SpelledValues) -> OpDefinition:
+def _named_definition(values: SpelledValues) -> OpDefinition:
     op = getattr(library, values.name.removeprefix("linalg."), None)
     if isinstance(op, StructuredOp) and is_linalg_op(values.name, values.output.context):
         return op.definition
@@ -244,10 +244,10 @@ def _with_functions(
             return replace(expr, function=chosen[expr.attribute], attribute=None)
         return expr
 
-    kept = tuple(o for o in definition.operands if o.name not in chosen)
+    operands = tuple(o for o in definition.operands if o.name not in chosen)
     functions = {name: f for name, f in attributes.functions.items() if name not in chosen}
     return (
-        with_values(replace(definition, operands=kept), resolved),
+        with_values(replace(definition, operands=operands), resolved),
         replace(attributes, functions=functions),
     )
 

@@ -81,27 +81,28 @@ def numbers_of(op: str, entries: Sequence[Number]) -> list[Index]:
             f"{op}: {entries} is no list of numbers", expected="a list, as in [0, i]"
         )
     numbers: list[Index] = []
-    for at, entry in enumerate(entries):
+    for position, entry in enumerate(entries):
         if isinstance(entry, ir.Value | ir.OpView):
             value = value_of(op, entry)
             if not isinstance(value.type, ir.IndexType):
                 raise ArgumentTypeError(
-                    f"{op}: number {at} is of type {value.type}", expected="an int, or an index"
+                    f"{op}: number {position} is of type {value.type}",
+                    expected="an int, or an index",
                 )
             numbers.append(value)
         elif hasattr(entry, "__index__"):
-            numbers.append(_within_64_bits(op, at, int(entry)))
+            numbers.append(_within_64_bits(op, position, int(entry)))
         else:
             raise ArgumentTypeError(
-                f"{op}: number {at} is {entry!r}", expected="an int, or an index of MLIR"
+                f"{op}: number {position} is {entry!r}", expected="an int, or an index of MLIR"
             )
     return numbers
 
 
-def _within_64_bits(op: str, at: int, number: int) -> int:
+def _within_64_bits(op: str, position: int, number: int) -> int:
     if -(1 << 63) < number < 1 << 63:
         return number
-    raise ArgumentError(f"{op}: number {at} is {number}", expected="a number of 64 bits")
+    raise ArgumentError(f"{op}: number {position} is {number}", expected="a number of 64 bits")
 
 
 def index_values(op: str, numbers: Sequence[Number]) -> list[ir.Value]:
@@ -279,10 +280,10 @@ def materialize(source: Given, set: Given) -> ir.Value:
 
 def _dims_of(op: str, entries: Sequence[int]) -> list[int]:
     dims: list[int] = []
-    for at, dim in enumerate(numbers_of(op, entries)):
+    for position, dim in enumerate(numbers_of(op, entries)):
         if not isinstance(dim, int):
             raise ArgumentTypeError(
-                f"{op}: dimension {at} is a value", expected="an int: types tell dimensions"
+                f"{op}: dimension {position} is a value", expected="an int: types tell dimensions"
             )
         dims.append(dim)
     return dims
@@ -305,8 +306,8 @@ def _rearranged(set: Given, dims: Sequence[int]) -> ir.Type:
         return type_
     shape = subset_shape(type_)
     # A dimension that does not exist is the verifier's to refuse.
-    known = [dim for dim in dims if 0 <= dim < shape.rank]
-    return subset_type(kept_dims(shape, known))
+    kept = [dim for dim in dims if 0 <= dim < shape.rank]
+    return subset_type(kept_dims(shape, kept))
 
 
 def _values(numbers: Sequence[Index]) -> list[ir.Value]:
@@ -602,12 +603,12 @@ def _slot_values(op: str, values: Sequence[Given], slots: int) -> list[ir.Value]
 
 
 def _slots(name: str, values: Sequence[ir.Value]) -> dict[str, ir.Value]:
-    return {f"{name}{at}": value for at, value in enumerate(values)}
+    return {f"{name}{position}": value for position, value in enumerate(values)}
 
 
 def _result_slots(outputs: Sequence[ir.Value]) -> dict[str, ir.Type]:
     tensors = [value.type for value in outputs if not isinstance(value.type, ir.MemRefType)]
-    return {f"result{at}": type_ for at, type_ in enumerate(tensors)}
+    return {f"result{position}": type_ for position, type_ in enumerate(tensors)}
 
 
 def _texts(words: Sequence[str]) -> ir.Attribute:

@@ -96,19 +96,19 @@ def concatenate(
                 f"concatenate: dimension {dimension} of {shown}",
                 expected="a dimension of tensors of one rank",
             )
-        init = _joined(values, along)
+        init = _concatenated(values, along)
     else:
         init = destination("concatenate", outs)
     attributes = {"dimension": _integer(along), SEGMENTS: segments(len(values))}
     return build_op("linalg_ext.concatenate", [*values, init], [init], attributes)[0]
 
 
-def _joined(values: Sequence[ir.Value], along: int) -> ir.Value:
+def _concatenated(values: Sequence[ir.Value], along: int) -> ir.Value:
     """A tensor for the values one after another; a size that one of them tells is known."""
     shape: list[RuntimeSize | int] = []
-    for place, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
-        known = next((size for size in sizes if isinstance(size, int)), sizes[0])
-        shape.append(sum(sizes[1:], sizes[0]) if place == along else known)
+    for dim, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
+        size = next((size for size in sizes if isinstance(size, int)), sizes[0])
+        shape.append(sum(sizes[1:], sizes[0]) if dim == along else size)
     return empty_tensor(shape, ir.ShapedType(values[0].type).element_type)
 
 
@@ -135,10 +135,8 @@ def reverse(
         else destination("reverse", outs)
     )
     listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
-    places = [dim + type_.rank if dim < 0 else dim for dim in listed]
-    return build_op("linalg_ext.reverse", [value, init], [init], {"dimensions": _integers(places)})[
-        0
-    ]
+    dims = [dim + type_.rank if dim < 0 else dim for dim in listed]
+    return build_op("linalg_ext.reverse", [value, init], [init], {"dimensions": _integers(dims)})[0]
 
 
 def dynamic_broadcast_in_dim(
@@ -220,19 +218,19 @@ def gather(
     Raises:
         ArgumentError: they do not fit together; names operands and sizes.
     """
-    value, places = tensors("gather", [operand, indices])
+    value, rows = tensors("gather", [operand, indices])
     if outs is not None:
         init = destination("gather", outs)
     else:
-        sizes = static_sizes(places)
+        sizes = static_sizes(rows)
         if len(sizes) != 2 or sizes[1] is None:
             raise ShapeError(
-                f"gather: indices is of type {places.type}",
+                f"gather: indices is of type {rows.type}",
                 expected="a row for each window, and a static number of columns",
             )
-        shape = [sizes_of(places)[0], *sizes_of(value)[sizes[1] :]]
+        shape = [sizes_of(rows)[0], *sizes_of(value)[sizes[1] :]]
         init = empty_tensor(shape, ir.ShapedType(value.type).element_type)
-    return build_op("linalg_ext.gather", [value, places, init], [init], {})[0]
+    return build_op("linalg_ext.gather", [value, rows, init], [init], {})[0]
 
 
 def scatter(
@@ -257,9 +255,9 @@ def scatter(
     Raises:
         ArgumentError: they do not fit together; names operands and sizes.
     """
-    places, windows = tensors("scatter", [indices, updates])
+    rows, windows = tensors("scatter", [indices, updates])
     init = destination("scatter", outs)
-    return build_scatter(places, windows, init, combine)
+    return build_scatter(rows, windows, init, combine)
 
 
 _SCANNED = LETTERS[:MOST_SCANNED]

@@ -121,7 +121,7 @@ def contract(
     attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(semiring_.name)}
     if overwrite:
         attributes[OVERWRITE] = ir.UnitAttr.get()
-    return _built(ContractOp, values, destination, parsed, attributes, cast, compute_type)
+    return _build(ContractOp, values, destination, parsed, attributes, cast, compute_type)
 
 
 def elementwise(
@@ -159,10 +159,10 @@ def elementwise(
     else:
         (destination,) = as_values("elementwise", listed(outs))
     attributes = {KIND: ir.Attribute.parse(f"#linalg.elementwise_kind<{name}>")}
-    return _built(ElementwiseOp, values, destination, parsed, attributes, cast, compute_type)
+    return _build(ElementwiseOp, values, destination, parsed, attributes, cast, compute_type)
 
 
-def _built(
+def _build(
     op: type[ContractOp | ElementwiseOp],
     inputs: Sequence[ir.Value],
     destination: ir.Value,

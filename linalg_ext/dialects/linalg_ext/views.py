@@ -7,12 +7,12 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ext, ir
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
-from linalg_ext.structured.operands import as_values
+from linalg_ext.structured.operands import as_values, erased_on_error
 from linalg_ext.structured.outputs import all_or_nothing
 from linalg_ext.structured.views import (
     ViewReader,
@@ -97,11 +97,11 @@ def range_(first: Number, end: Number, step: Number = 1) -> ir.Value:
         ArgumentError: one is no index, or is known to be negative.
     """
     numbers = [_index("range", number) for number in (first, end, step)]
-    known = [IndexReader()(number) for number in numbers]
-    for name, number, least in zip(("first", "end", "step"), known, (0, 0, 1), strict=True):
+    values = [IndexReader()(number) for number in numbers]
+    for name, number, least in zip(("first", "end", "step"), values, (0, 0, 1), strict=True):
         if isinstance(number, int) and number < least:
             raise ArgumentError(f"range: {name} is {number}", expected=f"{least} or more")
-    return _built(view_ops.RANGE, numbers, [ir.Type.parse(view_ops.RANGE_TYPE)])[0]
+    return _build(view_ops.RANGE, numbers, [ir.Type.parse(view_ops.RANGE_TYPE)])[0]
 
 
 def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
@@ -181,7 +181,7 @@ def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Val
             f"{short}: the views may be of two buffers",
             expected="two views that lead back to one by memref.subview and ops like it",
         )
-    return _built(name, values, [open_view_type(types[0], types[0].rank)] * count)
+    return _build(name, values, [open_view_type(types[0], types[0].rank)] * count)
 
 
 def _placed(
@@ -190,18 +190,18 @@ def _placed(
     """Build an op whose view is a tile of its first operand, with all that is known in its type."""
     source = ir.MemRefType(operands[0].type)
     type_ = open_view_type(source, rank)
-    (draft,) = _built(name, operands, [type_], attributes)
+    (draft,) = _build(name, operands, [type_], attributes)
     # An op is placed by what is known of its operands: its type is the last to be known.
     placed = placement(draft, ViewReader(), operands[0])
     sizes = [size if isinstance(size, int) else None for size in placed.tile.sizes]
-    known = view_type(source, placed.tile, sizes, placed.dims)
-    if known == type_:
+    inferred = view_type(source, placed.tile, sizes, placed.dims)
+    if inferred == type_:
         return draft
     ir.OpResult(draft).owner.operation.erase()
-    return _built(name, operands, [known], attributes)[0]
+    return _build(name, operands, [inferred], attributes)[0]
 
 
-def _built(
+def _build(
     name: str,
     operands: Sequence[ir.Value],
     types: Sequence[ir.Type],
@@ -210,13 +210,9 @@ def _built(
     op = ir.Operation.create(
         name, results=list(types), operands=list(operands), attributes=attributes or {}
     )
-    try:
-        if name != view_ops.RANGE:
+    if name != view_ops.RANGE:
+        with erased_on_error(op, name.partition(".")[2]):
             view_ops.check_view_op(op)
-    except LinalgExtError as error:
-        op.erase()
-        error.what = f"{name.partition('.')[2]}: {error.what}"
-        raise
     return list(op.results)
 
 

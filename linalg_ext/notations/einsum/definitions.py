@@ -9,7 +9,7 @@ or and  whether any has all: reachability, joins of relations; on the truth of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -173,7 +173,7 @@ def definition_of(
             operand,
             OperandKind.INPUT_TENSOR,
             TypeVar(type_var),
-            tuple(_size(label, symbols) for label in labels),
+            tuple(AffineConst(1) if x == BROADCAST else AffineSymbol(symbols[x]) for x in labels),
         )
         for operand, type_var, labels in zip(names, types, inputs, strict=False)
     ]
@@ -310,10 +310,6 @@ def _letters(definition: OpDefinition) -> dict[str, str]:
 
 def _indices(labels: Labels) -> tuple[AffineExpr, ...]:
     return tuple(AffineConst(0) if label == BROADCAST else AffineDim(label) for label in labels)
-
-
-def _size(label: str, symbols: Mapping[str, str]) -> AffineExpr:
-    return AffineConst(1) if label == BROADCAST else AffineSymbol(symbols[label])
 
 
 def _cast(access: Access, target: TypeVar) -> ScalarExpr:

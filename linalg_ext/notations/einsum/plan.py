@@ -307,7 +307,7 @@ class _Builder:
 
     def follow(self, path: Path) -> None:
         for positions in path:
-            group = [self._pending.pop(place) for place in sorted(positions, reverse=True)][::-1]
+            group = [self._pending.pop(i) for i in sorted(positions, reverse=True)][::-1]
             while len(group) > 1:
                 first, second, *rest = group
                 other_labels = [labels for _, labels in (*rest, *self._pending)]
@@ -326,20 +326,20 @@ class _Builder:
             b = self._reduced(b, {*needed, *a[1]})
         else:
             needed |= {*a[1], *b[1]}
-        kept = self._output
+        output = self._output
         if other_labels:
             batch = [x for x in a[1] if x in b[1]]
             every = dict.fromkeys((*batch, *a[1], *b[1]))
-            kept = tuple(x for x in every if x in needed and x != BROADCAST)
-        return self._add((a[0], b[0]), (a[1], b[1]), kept)
+            output = tuple(x for x in every if x in needed and x != BROADCAST)
+        return self._add((a[0], b[0]), (a[1], b[1]), output)
 
     def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
         """An operand summed over the labels that it alone has, and read along its diagonals."""
         number, labels = operand
         own = [x for x in labels if x != BROADCAST]
-        kept = tuple(x for x in dict.fromkeys(own) if x in needed)
-        is_fit = {*kept} == {*own} if self._reads_diagonals else len(kept) == len(own)
-        return operand if is_fit else self._add((number,), (labels,), kept)
+        output = tuple(x for x in dict.fromkeys(own) if x in needed)
+        is_fit = {*output} == {*own} if self._reads_diagonals else len(output) == len(own)
+        return operand if is_fit else self._add((number,), (labels,), output)
 
     def _add(
         self, operands: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels
@@ -400,8 +400,8 @@ def _positions(
             return
         for part in parts:
             visit(part)
-        places = tuple(sorted(subsets.index(part) for part in parts))
-        path.append(places)
+        positions = tuple(sorted(subsets.index(part) for part in parts))
+        path.append(positions)
         for part in parts:
             subsets.remove(part)
         subsets.append(subset)

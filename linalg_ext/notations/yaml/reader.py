@@ -685,28 +685,28 @@ class Field:
             expected = f"the tag {tag}, or none" if tag else "no tag"
             raise self.error(f"{self._name} has the tag {self.node.tag}", expected=expected)
 
-    def _entries(self, tag: str, known: tuple[str, ...]) -> dict[str, Field]:
+    def _entries(self, tag: str, names: tuple[str, ...]) -> dict[str, Field]:
         self._visit()
         if not isinstance(self.node, yaml.MappingNode):
             raise self.error(
                 f"{self._name} is {self._kind}",
-                expected=f"a mapping with the fields {', '.join(known)}",
+                expected=f"a mapping with the fields {', '.join(names)}",
             )
         self._check_tag("map", tag)
         fields: dict[str, Field] = {}
         for key, value in self.node.value:
             name = key.value if isinstance(key, yaml.ScalarNode) else ""
-            place = self._child(key, f".{name}" if name else "")
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                raise place.error(
+            child = self._child(key, f".{name}" if name else "")
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                raise child.error(
                     f"{self._name} has no field `{name}`"
                     if name
                     else f"{self._name} has a field whose name is no text",
-                    expected=f"one of {', '.join(known)}",
+                    expected=f"one of {', '.join(names)}",
                     hint=f"did you mean {near[0]}?" if near else None,
                 )
             if name in fields:
-                raise place.error(f"field `{name}` is given twice")
+                raise child.error(f"field `{name}` is given twice")
             fields[name] = self._child(value, f".{name}")
         return fields

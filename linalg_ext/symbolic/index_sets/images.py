@@ -146,7 +146,7 @@ class _Space:
             return _remainder(inner, divisor)
         # Rounded up: (x + q - 1) floordiv q.
         up = expr.kind is AffineKind.CEILDIV
-        return _quotient(_moved(inner, divisor - 1) if up else inner, divisor)
+        return _quotient(_shifted(inner, divisor - 1) if up else inner, divisor)
 
     def _value(self, expr: AffineExpr) -> Number:
         missing = [name for name in expr.symbols if name not in self.symbols]
@@ -175,7 +175,7 @@ class _Space:
         ]
         if not terms:
             return _fixed(constant)
-        return _moved(terms[0] if len(terms) == 1 else self._added(terms), constant)
+        return _shifted(terms[0] if len(terms) == 1 else self._added(terms), constant)
 
     def _terms(self, expr: AffineExpr, factor: Number) -> list[tuple[AffineExpr | None, Number]]:
         if expr.is_symbolic:
@@ -223,7 +223,7 @@ def _fixed(value: Number) -> _Reached:
     return _Reached(Progression(value, 1, 1), True, frozenset())
 
 
-def _moved(reached: _Reached, distance: Number) -> _Reached:
+def _shifted(reached: _Reached, distance: Number) -> _Reached:
     indices = reached.indices
     moved = indices._replace(offset=indices.offset + distance)
     return _Reached(moved, reached.is_exact, reached.dims)
@@ -373,7 +373,7 @@ def _solve(expr: AffineExpr, part: Progression, box: _Box, room: int) -> _Soluti
         return _Solution((_hull(constant, terms, part, box),), False)
     pieces = list(_each_point(box, fixed))
     room //= max(len(pieces), 1)
-    return _joined([_solve(expr.substitute(at), part, piece, room) for piece, at in pieces])
+    return _joined([_solve(expr.substitute(point), part, piece, room) for piece, point in pieces])
 
 
 def _solve_term(
@@ -381,13 +381,13 @@ def _solve_term(
 ) -> _Solution:
     """Return the points at which `term * factor + constant` is in a progression."""
     values = _scaled(_range(term, box), factor)
-    met = common(values._replace(offset=values.offset + constant), part)
-    if met.size == 0:
+    shared = common(values._replace(offset=values.offset + constant), part)
+    if shared.size == 0:
         return _NONE
-    first = met.offset if factor > 0 else met.last
+    first = shared.offset if factor > 0 else shared.last
     distance = first - constant if factor > 0 else constant - first
     target = Progression(
-        floordiv(distance, abs(factor)), met.size, floordiv(met.stride, abs(factor))
+        floordiv(distance, abs(factor)), shared.size, floordiv(shared.stride, abs(factor))
     )
     if isinstance(term, AffineDim):
         return _Solution(({**box, term.name: target},), True)
@@ -446,16 +446,16 @@ def _to_enumerate(terms: Mapping[AffineExpr, int], box: _Box, room: int) -> list
     for free in terms:
         names = {dim for term in terms if term != free for dim in term.dims}
         counts = [_count(box[name]) for name in names]
-        known = [count for count in counts if count is not None]
-        if len(known) == len(counts) and prod(known) <= room:
-            choices.append((prod(known), sorted(names)))
+        finite = [count for count in counts if count is not None]
+        if len(finite) == len(counts) and prod(finite) <= room:
+            choices.append((prod(finite), sorted(names)))
     return min(choices)[1] if choices else None
 
 
 def _count(dim: Progression) -> int | None:
     offset, size, stride = dim
-    known = isinstance(offset, int) and isinstance(stride, int) and isinstance(size, int)
-    return size if known and isinstance(size, int) else None
+    is_static = isinstance(offset, int) and isinstance(stride, int) and isinstance(size, int)
+    return size if is_static and isinstance(size, int) else None
 
 
 def _values(dim: Progression, room: int) -> list[int] | None:

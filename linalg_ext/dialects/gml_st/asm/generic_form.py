@@ -193,17 +193,17 @@ def read_generic(source: SourceText, start: int, name: str) -> GenericOp:
         ValueError: its region has several blocks.
     """
     reader = Reader(source, source.text.index("(", start))
-    operands = [span.text for span in _list(reader)]
+    operands = [span.text for span in _read_list(reader)]
     block = None
     if reader.accepts("("):
         block = _block(reader)
         reader.expect(")", name)
     attributes = _attributes(reader) if reader.peek().text == "{" else {}
     reader.expect(":", name)
-    types = [span.text for span in _list(reader)]
+    types = [span.text for span in _read_list(reader)]
     reader.expect("->", name)
     has_several = reader.peek().text == "("
-    results = [span.text for span in _list(reader)] if has_several else [_type(reader).text]
+    results = [span.text for span in _read_list(reader)] if has_several else [_type(reader).text]
     if len(types) != len(operands):
         raise ValueError("types")
     return GenericOp(name, start, reader.position, operands, block, attributes, types, results)
@@ -281,7 +281,7 @@ def _attributes(reader: Reader) -> dict[str, str]:
     return attributes
 
 
-def _list(reader: Reader) -> list[Span]:
+def _read_list(reader: Reader) -> list[Span]:
     reader.expect("(", "a list")
     items: list[Span] = []
     while not reader.accepts(")"):

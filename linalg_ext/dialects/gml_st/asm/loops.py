@@ -40,7 +40,7 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
 )
 from linalg_ext.dialects.gml_st.asm.reading import (
     VALUE_NAME,
-    Known,
+    Facts,
     Op,
     Reading,
     Region,
@@ -54,7 +54,7 @@ from linalg_ext.dialects.gml_st.ir.op_views import (
     OUTPUT_SLOTS,
     RESULT_SEGMENTS,
 )
-from linalg_ext.notations.mlir_text import Reader, Span, named
+from linalg_ext.notations.mlir_text import Reader, Span
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
 
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -92,11 +92,7 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     op = head.op
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(
-            f"{op.written} cannot have {named(opening)} here",
-            opening,
-            "the body of the loop: { ... }",
-        )
+        reader.refuse_token(op.written, opening, "the body of the loop: { ... }")
     reader.next()
     bounds = [value for bound in head.bounds for value in bound]
     operands = [*bounds, *head.inputs.operands, *head.outputs.operands]
@@ -109,7 +105,7 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     region.close = lambda end: _close(reading, head, region, end)
     reading.scope.open(region)
     for name, type_ in zip(arguments, types, strict=True):
-        reading.scope.define(name.text, Known(type_))
+        reading.scope.define(name.text, Facts(type_))
     return reader.position
 
 
@@ -170,7 +166,7 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
     """Take strings in brackets; or, as a later version has it, in parentheses, one for all."""
     opening = reader.next()
     if opening.text not in ("[", "("):
-        reader.refuse(f"{of_what} cannot have {named(opening)} here", opening, "`[`")
+        reader.refuse_token(of_what, opening, "`[`")
     closing = "]" if opening.text == "[" else ")"
     texts: list[Piece] = []
     while not reader.accepts(closing):
@@ -178,9 +174,7 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
             reader.expect(",", of_what)
         token = reader.next()
         if not _TEXT.fullmatch(token.text):
-            reader.refuse(
-                f"{of_what} cannot have {named(token)} here", token, 'texts, as in ["parallel"]'
-            )
+            reader.refuse_token(of_what, token, 'texts, as in ["parallel"]')
         texts.append(reader.span(token.start, token.end))
     if opening.text == "(" and len(texts) == 1:
         return texts * count
@@ -242,7 +236,7 @@ def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
     reading.change(end, after, pieces)
     for position, result in enumerate(results):
         if position < len(op.results):
-            reading.scope.define(op.results[position], Known(result))
+            reading.scope.define(op.results[position], Facts(result))
     return after
 
 
@@ -429,8 +423,8 @@ def _types(reading: Reading, op: Op, reader: Reader, item: Item) -> None:
 def _yield_operands(op: Op, items: list[Item]) -> tuple[list[Span], list[Span], list[int]]:
     """The operands of the generic form, group by group, their types, and their segments."""
     groups = range(3 if op.name == "set_yield" else 2)
-    values = [[item.values[at] for item in items if at < len(item.values)] for at in groups]
-    types = [[item.types[at] for item in items if at < len(item.types)] for at in groups]
+    values = [[item.values[i] for item in items if i < len(item.values)] for i in groups]
+    types = [[item.types[i] for item in items if i < len(item.types)] for i in groups]
     segments = [size for group in values for size in slots(len(group), OUTPUT_SLOTS)]
     return [*chain(*values)], [*chain(*types)], segments
 
@@ -456,12 +450,12 @@ class _Bodies:
             pieces = [f'"gml_st.{self.op.name}"(', *listed(operands), ") ({", *block_head(pairs)]
             reading.change(self.op.start, accumulator.begin, pieces)
         region = Region()
-        region.close = lambda at: self._close(index, region, at)
+        region.close = lambda brace: self._close(index, region, brace)
         if len(self.accumulators) > 1:
             region.collect = self._collect
         reading.scope.open(region)
         for name in (accumulator.new, accumulator.old):
-            reading.scope.define(name.text, Known(accumulator.type))
+            reading.scope.define(name.text, Facts(accumulator.type))
         return accumulator.begin
 
     def _collect(self, op: Op, items: list[Item], end: int) -> None:
@@ -478,22 +472,22 @@ class _Bodies:
         types = [item.types[0] for item in self.combined]
         self.reading.change(op.start, end, yield_pieces(values, types) if is_last else [])
 
-    def _close(self, index: int, region: Region, at: int) -> int:
+    def _close(self, index: int, region: Region, brace: int) -> int:
         reading = self.reading
         is_combined = len(self.combined) > index or len(self.accumulators) == 1
         if not (region.is_ended and is_combined):
             reading.refuse(
                 f"a body of acc of {self.op.written} does not end with gml_st.yield",
-                Span("}", at, at + 1),
+                Span("}", brace, brace + 1),
                 "gml_st.yield %combined : tensor<4xf32> before this brace",
             )
         if index + 1 < len(self.accumulators):
-            reading.change(at, self.accumulators[index + 1].begin, [])
+            reading.change(brace, self.accumulators[index + 1].begin, [])
             return self.open(index + 1)
         _, types, segments = _yield_operands(self.op, self.items)
         flags = flag_array([item.accumulator is not None for item in self.items])
         dictionary = [segment_array(OPERAND_SEGMENTS, segments), flags, self.attributes]
-        reading.change(at, self.end, ["})", *ending(dictionary, types, [])])
+        reading.change(brace, self.end, ["})", *ending(dictionary, types, [])])
         return self.end
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
 
 from linalg_ext.dialects.gml_st.asm.generic_form import DYNAMIC, Piece
-from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token, named
+from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
 TypeText: TypeAlias = Span | str
@@ -79,7 +79,7 @@ class Reading:
         """Take the name of a value."""
         token = reader.next()
         if not token.text.startswith("%"):
-            reader.refuse(f"{of_what} cannot have {named(token)} here", token, "a value: %x")
+            reader.refuse_token(of_what, token, "a value: %x")
         return reader.span(token.start, token.end)
 
     def values(self, reader: Reader, of_what: str) -> list[Span]:
@@ -118,8 +118,7 @@ class Reading:
                     reader.refuse(f"{token.text} is too large", token, "a number of 64 bits")
                 mixed.static.append(token.text)
             else:
-                message = f"{of_what} cannot have {named(token)} here"
-                reader.refuse(message, token, "numbers and values: [%i, 4]")
+                reader.refuse_token(of_what, token, "numbers and values: [%i, 4]")
             mixed.texts.append(token.text)
         return mixed
 
@@ -161,8 +160,7 @@ class Reading:
             return reader.balanced()
         word = reader.next()
         if not _TYPE.fullmatch(word.text):
-            message = f"{of_what} cannot have {named(word)} here"
-            reader.refuse(message, word, "a type, as tensor<4xf32>")
+            reader.refuse_token(of_what, word, "a type, as tensor<4xf32>")
         return reader.balanced() if reader.peek().text == "<" else word.end
 
     def translate_types(self, start: int, end: int) -> None:
@@ -172,11 +170,11 @@ class Reading:
                 token = Token(match[0], match.start())
                 self.translate_type(token)
 
-    def translate_type(self, at: Token) -> int:
+    def translate_type(self, token: Token) -> int:
         """Change a type of `gml_st` into what MLIR reads; gives the offset behind it."""
-        end, written = translated_type(self.source, at)
-        if written != self.source.text[at.start : end]:
-            self.change(at.start, end, [written])
+        end, written = translated_type(self.source, token)
+        if written != self.source.text[token.start : end]:
+            self.change(token.start, end, [written])
         return end
 
     # Facts about values.
@@ -195,31 +193,31 @@ class Reading:
 
     def known_type(self, op: Op, value: Span) -> TypeText:
         """The type of a value that the op does not say."""
-        known = self.scope[value.text].type
-        if known is None:
+        type_ = self.scope[value.text].type
+        if type_ is None:
             self.refuse(
                 f"{op.written} does not say its types, and that of {value.text} is not known here",
                 op.place,
                 hint=f"write it behind the op: {op.written} ... : tensor<4xf32> ...",
             )
-        return known
+        return type_
 
     def said_type(self, reader: Reader, op: Op, value: Span) -> Span:
         """Take the type of a set, which is what is known of it."""
         type_ = self.type(reader, op.written)
-        known = self.scope[value.text].type
-        if known is None or not is_set(self.canonical(known)):
+        stated = self.scope[value.text].type
+        if stated is None or not is_set(self.canonical(stated)):
             return type_
-        if self.canonical(known) != self.canonical(type_):
+        if self.canonical(stated) != self.canonical(type_):
             names = [
                 name
                 for name, other in self.scope
                 if other.type is not None and self.canonical(other.type) == self.canonical(type_)
             ]
             reader.refuse(
-                f"{value.text} is a {self.shown(known)}, and here it is said to be a {type_.text}",
+                f"{value.text} is a {self.shown(stated)}, and here it is said to be a {type_.text}",
                 type_,
-                self.shown(known),
+                self.shown(stated),
                 f"or name a set of that type: {names[0]}" if names else None,
             )
         return type_
@@ -234,16 +232,16 @@ class Reading:
         """Put pieces in the place of a part of the text."""
         self.edits.append(Edit(start, end, pieces))
 
-    def define(self, op: Op, known: Known) -> None:
+    def define(self, op: Op, facts: Facts) -> None:
         """Say what is known of the results of an op."""
         for name in op.results:
-            self.scope.define(name, known)
+            self.scope.define(name, facts)
 
     def refuse(
-        self, message: str, at: Span | Token, expected: str | None = None, hint: str | None = None
+        self, message: str, part: Span | Token, expected: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Raise the error that points at a part of the text."""
-        Reader(self.source, at.start).refuse(message, at, expected, hint)
+        Reader(self.source, part.start).refuse(message, part, expected, hint)
 
 
 def unused_name(name: str, suffix: str, names: Container[str]) -> str:
@@ -257,8 +255,8 @@ def unused_name(name: str, suffix: str, names: Container[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Known facts about a value.
+class Facts:
+    """The facts that are known about a value.
 
     Attributes:
         type: as it is written, or as MLIR reads it; None where it is not known.
@@ -291,7 +289,7 @@ class Region:
     close: Callable[[int], int] | None = None
     collect: Callable[[Any, Any, int], None] | None = None
     is_ended: bool = False
-    values: dict[str, Known] = field(default_factory=dict)
+    values: dict[str, Facts] = field(default_factory=dict)
 
 
 class Scope:
@@ -313,17 +311,17 @@ class Scope:
         """The innermost region ends; None if absent."""
         return self._regions.pop() if len(self._regions) > 1 else None
 
-    def define(self, name: str, known: Known | None = None) -> None:
+    def define(self, name: str, facts: Facts | None = None) -> None:
         """A value is defined in the innermost region."""
-        self.innermost.values[name.partition(":")[0]] = known or Known()
+        self.innermost.values[name.partition(":")[0]] = facts or Facts()
 
-    def __getitem__(self, name: str) -> Known:
+    def __getitem__(self, name: str) -> Facts:
         for region in reversed(self._regions):
-            if (known := region.values.get(name)) is not None:
-                return known
-        return Known()
+            if (facts := region.values.get(name)) is not None:
+                return facts
+        return Facts()
 
-    def __iter__(self) -> Iterator[tuple[str, Known]]:
+    def __iter__(self) -> Iterator[tuple[str, Facts]]:
         """All that are visible, the latest first."""
         for region in reversed(self._regions):
             yield from reversed(region.values.items())
@@ -388,12 +386,12 @@ def is_set(text: str) -> bool:
     return text.lstrip().startswith("!gml_st.")
 
 
-def translated_type(source: SourceText, at: Token) -> tuple[int, str]:
+def translated_type(source: SourceText, token: Token) -> tuple[int, str]:
     """A type of `gml_st` as MLIR reads it.
 
     Args:
         source: the text.
-        at: `!gml_st.` and the name.
+        token: `!gml_st.` and the name.
 
     Returns:
         The offset behind the type, and what stands in its place.
@@ -401,45 +399,45 @@ def translated_type(source: SourceText, at: Token) -> tuple[int, str]:
     Raises:
         ParseError: there is no such type, or its sizes are none.
     """
-    reader = Reader(source, at.end)
-    name = at.text.partition(".")[2]
+    reader = Reader(source, token.end)
+    name = token.text.partition(".")[2]
     if name not in _NAMES:
         reader.refuse(
-            f"{at.text} is no type of gml_st",
-            at,
+            f"{token.text} is no type of gml_st",
+            token,
             "!gml_st.subset<4x?xf32>, !gml_st.tile<4x?>, !gml_st.point",
         )
-    has_shape = reader.peek().text == "<" and reader.peek().start == at.end
+    has_shape = reader.peek().text == "<" and reader.peek().start == token.end
     if name in ("point", "element"):
         if has_shape:
-            reader.refuse(f"{at.text} is a single element and has no shape", reader.peek())
-        return at.end, ELEMENT
+            reader.refuse(f"{token.text} is a single element and has no shape", reader.peek())
+        return token.end, ELEMENT
     if not has_shape:
-        reader.refuse(f"{at.text} has no shape", at, f"{at.text}<4x?xf32>")
+        reader.refuse(f"{token.text} has no shape", token, f"{token.text}<4x?xf32>")
     end = reader.balanced()
-    inside = reader.span(at.end + 1, end - 1).text.strip()
-    place = Span("", at.start, end)
+    inside = reader.span(token.end + 1, end - 1).text.strip()
+    written = Span("", token.start, end)
     if quoted := _QUOTED.fullmatch(inside):
         return end, f'{SUBSET}<"{quoted[1]}">'
     sizes, element = _dimensions(inside)
     for size in sizes:
         if not _NUMBER.fullmatch(size):
-            reader.refuse(f"{size} in {at.text}<{inside}> is no size", place, "a number, or ?")
+            reader.refuse(f"{size} in {token.text}<{inside}> is no size", written, "a number, or ?")
     if name == "tile" and element:
         reader.refuse(
-            f"{at.text}<{inside}> says an element type, which a tile has not",
-            place,
-            f"{at.text}<{'x'.join(sizes)}>, or {SUBSET}<{inside}>",
+            f"{token.text}<{inside}> says an element type, which a tile has not",
+            written,
+            f"{token.text}<{'x'.join(sizes)}>, or {SUBSET}<{inside}>",
         )
     is_word = re.match(r"[A-Za-z!]", element) is not None
     if (element and not is_word) or re.search(r"x\s*$", inside):
         reader.refuse(
-            f"{at.text}<{inside}> is not written as a subset is",
-            place,
+            f"{token.text}<{inside}> is not written as a subset is",
+            written,
             f"sizes with an x between them, then the element type: {SUBSET}<4x?xf32>",
         )
     if '"' in element or "\\" in element:
-        reader.refuse(f"{element} is no element type of a subset", place)
+        reader.refuse(f"{element} is no element type of a subset", written)
     return end, subset_type(sizes, element)
 
 

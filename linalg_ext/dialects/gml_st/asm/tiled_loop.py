@@ -59,7 +59,7 @@ class Slice:
         result: the name of what it gives.
         of: the tensor that it is a part of.
         value: what is inserted.
-        place: offsets, sizes and strides.
+        tile: offsets, sizes and strides.
         part_type, type: of the part, and of the whole.
     """
 
@@ -68,7 +68,7 @@ class Slice:
     result: Span
     of: Span
     value: Span | None
-    place: tuple[Mixed, Mixed, Mixed]
+    tile: tuple[Mixed, Mixed, Mixed]
     part_type: Span
     type: Span
 
@@ -100,8 +100,8 @@ def read_tiled_loop(reading: Reading, op: Op, reader: Reader) -> int:
             _check_same_tile(reading, op, update, body)
             updates.append(update)
     if len(updates) < len(body.values) or not updates:
-        kept = yield_pieces(body.values, body.types) if body.values else [empty_yield("yield")]
-        reading.change(body.yields.start, body.yields.end, kept)
+        new_yield = yield_pieces(body.values, body.types) if body.values else [empty_yield("yield")]
+        reading.change(body.yields.start, body.yields.end, new_yield)
         return begin
     for extract in body.extracts:
         if _is_tile(reading, extract):
@@ -182,7 +182,7 @@ def _check_same_tile(reading: Reading, op: Op, update: Slice, body: Body) -> Non
         if extract.of.text != update.of.text:
             continue
         for label, ours, theirs in zip(
-            ("offsets", "sizes", "strides"), update.place, extract.place, strict=True
+            ("offsets", "sizes", "strides"), update.tile, extract.tile, strict=True
         ):
             if _numbers(reading, ours) != _numbers(reading, theirs):
                 line = reading.source.text.count("\n", 0, extract.start) + 1
@@ -229,7 +229,7 @@ def _materialize(reading: Reading, extract: Slice) -> None:
 
 
 def _tile_of(slice_: Slice, subset: str) -> list[Piece]:
-    lists = dict(zip(("offsets", "sizes", "strides"), slice_.place, strict=True))
+    lists = dict(zip(("offsets", "sizes", "strides"), slice_.tile, strict=True))
     return set_op("tile", {"superset": slice_.of}, lists, {"superset": slice_.type}, [subset])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from linalg_ext.dialects.gml_st.asm.loops import read_loop, read_yield
-from linalg_ext.dialects.gml_st.asm.reading import Known, Op, Reading, Region
+from linalg_ext.dialects.gml_st.asm.reading import Facts, Op, Reading, Region
 from linalg_ext.dialects.gml_st.asm.sets import read_set_op
 from linalg_ext.dialects.gml_st.asm.tiled_loop import read_tiled_loop
 from linalg_ext.errors import ParseError
@@ -131,10 +131,10 @@ class _Scanner:
 
     def _results(self, match: re.Match[str]) -> int:
         constant = _CONSTANT.match(self._source.text, match.end())
-        known = Known("index", constant=int(constant[1])) if constant else Known()
+        facts = Facts("index", constant=int(constant[1])) if constant else Facts()
         self._names = tuple("".join(name.split()) for name in match["results"].split(","))
         for name in self._names:
-            self.reading.scope.define(name, known)
+            self.reading.scope.define(name, facts)
         self._names_end = Reader(self._source, match.end()).peek().start
         return match.end()
 
@@ -150,7 +150,7 @@ class _Scanner:
                 name = reader.next()
                 reader.expect(":", "an argument")
                 self.reading.scope.define(
-                    name.text, Known(self.reading.type(reader, "an argument"))
+                    name.text, Facts(self.reading.type(reader, "an argument"))
                 )
                 while reader.peek().text not in (",", ")", ""):
                     if reader.peek().text in ("{", "("):

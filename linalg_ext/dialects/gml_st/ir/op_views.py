@@ -56,19 +56,21 @@ ITERATORS = (PARALLEL, REDUCTION, SEQUENTIAL)
 """The types of iterators: `reduction` and `sequential` mean the same."""
 
 
-def operand_of(op: ir.Operation, at: int) -> ir.Value:
+def operand_of(op: ir.Operation, position: int) -> ir.Value:
     """An operand by its place.
 
     Raises:
         ArityError: the op has fewer operands.
     """
     operands = op.operands
-    if at >= len(operands):
-        raise ArityError(f"the op has {len(operands)} operand(s)", expected=f"{at + 1} or more")
-    return operands[at]
+    if position >= len(operands):
+        raise ArityError(
+            f"the op has {len(operands)} operand(s)", expected=f"{position + 1} or more"
+        )
+    return operands[position]
 
 
-def _list(op: ir.Operation, name: str) -> tuple[int, ...]:
+def _integers(op: ir.Operation, name: str) -> tuple[int, ...]:
     if name not in op.attributes:
         raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
     return integers(op.attributes[name], name)
@@ -95,7 +97,7 @@ class _OperandsView:
     @classmethod
     def of(cls, op: ir.Operation) -> Self:
         count = len(cls.__dataclass_fields__) - 1
-        return cls(op, *(operand_of(op, at) for at in range(count)))
+        return cls(op, *(operand_of(op, position) for position in range(count)))
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class DropDimsView:
     @classmethod
     def of(cls, op: ir.Operation) -> DropDimsView:
         """The view of an op."""
-        return cls(op, operand_of(op, 0), _list(op, REMAINING_DIMS))
+        return cls(op, operand_of(op, 0), _integers(op, REMAINING_DIMS))
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class TransposeDimsView:
     @classmethod
     def of(cls, op: ir.Operation) -> TransposeDimsView:
         """The view of an op."""
-        return cls(op, operand_of(op, 0), _list(op, PERMUTATION))
+        return cls(op, operand_of(op, 0), _integers(op, PERMUTATION))
 
 
 @dataclass(frozen=True)
@@ -265,8 +267,8 @@ class YieldView:
         names = ("source", "destination", "set") if is_set else ("value", "subset")
         groups = segments(op, len(names) * OUTPUT_SLOTS)
         sources, *rest = (
-            _slots(op, groups[at * OUTPUT_SLOTS : (at + 1) * OUTPUT_SLOTS], name)
-            for at, name in enumerate(names)
+            _slots(op, groups[position * OUTPUT_SLOTS : (position + 1) * OUTPUT_SLOTS], name)
+            for position, name in enumerate(names)
         )
         destinations, sets = rest if is_set else ((), rest[0])
         if is_set and not len(sources) == len(destinations) == len(sets):
@@ -477,6 +479,7 @@ def _accumulators(
             expected="two arguments, (new, old), and one value for each",
         )
     accumulators = iter(
-        Accumulator(arguments[2 * at], arguments[2 * at + 1], values[at]) for at in range(count)
+        Accumulator(arguments[2 * position], arguments[2 * position + 1], values[position])
+        for position in range(count)
     )
     return tuple(next(accumulators) if flag else None for flag in flags)

@@ -82,16 +82,16 @@ def root_sizes(set_: ir.Value) -> tuple[Size, ...] | None:
         return None
     if op.name == "gml_st.drop_dims":
         drop = DropDimsView.of(op)
-        return _picked(root_sizes(drop.set), drop.remaining_dims)
+        return _sizes_of_dims(root_sizes(drop.set), drop.remaining_dims)
     if op.name == "gml_st.transpose_dims":
         transposed = TransposeDimsView.of(op)
-        return _picked(root_sizes(transposed.set), transposed.permutation)
+        return _sizes_of_dims(root_sizes(transposed.set), transposed.permutation)
     if op.name in ("gml_st.tile", "gml_st.point"):
         return root_sizes(op.operands[0])
     return None
 
 
-def _picked(sizes: tuple[Size, ...] | None, dims: Sequence[int]) -> tuple[Size, ...] | None:
+def _sizes_of_dims(sizes: tuple[Size, ...] | None, dims: Sequence[int]) -> tuple[Size, ...] | None:
     return None if sizes is None else tuple(sizes[dim] for dim in dims)
 
 
@@ -137,7 +137,7 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
         visited.add(current)
         op = producer(current)
         if op is None:
-            own = {at for at, argument in enumerate(arguments) if argument == current}
+            own = {position for position, argument in enumerate(arguments) if argument == current}
             if not own and is_inside(_home(current), block):
                 return set(range(len(arguments)))
             depended |= own
@@ -223,10 +223,12 @@ def _subset_made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subse
             tile = TileView.of(op)
             numbers = (tile.offsets, tile.sizes, tile.strides)
             inner = Tile(*(_numbers(indices, number_of) for indices in numbers))
-            return _within(inner, tile.superset, number_of)
+            return _relative_to_root(inner, tile.superset, number_of)
         case "gml_st.point":
             point = PointView.of(op)
-            return _within(Point(_numbers(point.indices, number_of)), point.superset, number_of)
+            return _relative_to_root(
+                Point(_numbers(point.indices, number_of)), point.superset, number_of
+            )
         case "gml_st.drop_dims":
             drop = DropDimsView.of(op)
             subset = _rectangle(drop.set, number_of)
@@ -251,7 +253,7 @@ def _subset_made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subse
     return None
 
 
-def _within(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
+def _relative_to_root(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
     """The same relative to the root: nothing to do where the superset is all of it."""
     if is_whole(superset):
         return inner

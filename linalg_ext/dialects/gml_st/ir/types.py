@@ -129,14 +129,14 @@ _MOST = (1 << 63) - 1
 @lru_cache(maxsize=4096)
 def _read(text: str) -> SubsetShape:
     sizes: list[Size] = []
-    at, ends = 0, True
-    while (match := _DIMENSION.match(text, at)) and at < len(text):
+    position, ends = 0, True
+    while (match := _DIMENSION.match(text, position)) and position < len(text):
         size = None if match[1] == "?" else int(match[1])
         if size is not None and size > _MOST:
             raise ArgumentError(f'the size {size} of !{SUBSET}<"{text}"> is too large')
         sizes.append(size)
-        at, ends = match.end(), not match[2]
-    element = text[at:] or None
+        position, ends = match.end(), not match[2]
+    element = text[position:] or None
     # A last `x` leads to an element type; a text that has none ends in a size.
     if element is None and not ends:
         raise ArgumentError(
@@ -216,11 +216,11 @@ def materialized_type(source: ir.Type, set_: ir.Value) -> ir.Type:
         return source
     strides, _ = memref.get_strides_and_offset()
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    known = [
+    view_strides = [
         gap if stride == gap or by is None else stride * by
         for stride, by in zip(strides, composed_strides(set_), strict=True)
     ]
-    layout = ir.StridedLayoutAttr.get(gap, known)
+    layout = ir.StridedLayoutAttr.get(gap, view_strides)
     return ir.MemRefType.get(type_shape(sizes), element, layout, memref.memory_space)
 
 
@@ -239,10 +239,12 @@ def is_view_of(type_: ir.Type, inferred: ir.Type) -> bool:
         return False
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
     strides, offset = type_.get_strides_and_offset()
-    known, known_offset = inferred.get_strides_and_offset()
+    inferred_strides, inferred_offset = inferred.get_strides_and_offset()
     return all(
         stated in (gap, inferred_number)
-        for stated, inferred_number in zip([*strides, offset], [*known, known_offset], strict=True)
+        for stated, inferred_number in zip(
+            [*strides, offset], [*inferred_strides, inferred_offset], strict=True
+        )
     )
 
 

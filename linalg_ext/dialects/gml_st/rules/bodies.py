@@ -8,7 +8,7 @@ from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
 from linalg_ext.structured.maps import iterators_attribute, maps_attribute
-from linalg_ext.structured.operands import ops_where
+from linalg_ext.structured.operands import element_of, ops_where
 from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
@@ -63,7 +63,9 @@ def as_generic(
     block = clone.regions[0].blocks[0]
     for position in sorted(without, reverse=True):
         block.erase_argument(position)
-    _give_arguments(block, operands)
+    # `linalg.map` has no argument for its destination.
+    for value in operands[len(block.arguments) :]:
+        block.add_argument(element_of(value), ir.Location.unknown())
     block.append_to(generic.regions[0])
     clone.erase()
     return generic
@@ -111,14 +113,6 @@ def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> l
         view.move_before(clone)
     clone.erase()
     return results
-
-
-def _give_arguments(block: ir.Block, operands: Sequence[ir.Value]) -> None:
-    """Let a body have an argument for each operand: `linalg.map` has none for its destination."""
-    for value in operands[len(block.arguments) :]:
-        type_ = value.type
-        element = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_
-        block.add_argument(element, ir.Location.unknown())
 
 
 def _positions(block: ir.Block) -> list[ir.Operation]:

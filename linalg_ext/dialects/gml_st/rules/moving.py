@@ -9,7 +9,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.rules.protocol import Pair, Rule, TakeElement, known_size
 from linalg_ext.structured.destination_ops import DynamicBroadcast, Reverse
 from linalg_ext.structured.sizes import size_of, sizes_of
-from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import Number, equal, maximum, select
 
 OPERAND, INIT = range(2)
@@ -73,8 +73,8 @@ class DynamicBroadcastRule(_MovingRule):
 
     def _read(self, part: Tile) -> Tile:
         numbers: list[tuple[Number, Number, Number]] = []
-        for dim, place in enumerate(self._view.broadcast_dimensions):
-            own = (part.offset(place), part.size(place), part.stride(place))
+        for dim, axis in enumerate(self._view.broadcast_dimensions):
+            own = (part.offset(axis), part.size(axis), part.stride(axis))
             expands = self._view.expands(dim)
             if expands is None:
                 is_one = equal(size_of(self._view.operand, dim), 1)
@@ -85,12 +85,12 @@ class DynamicBroadcastRule(_MovingRule):
                 numbers.append((offset, size, own[2]))
             else:
                 numbers.append((0, 1, 1) if expands else own)
-        return Tile(*([triple[at] for triple in numbers] for at in range(3)))
+        return tile_of(numbers)
 
     def _equal_sizes(self) -> Iterable[Pair]:
         pairs: list[Pair] = []
-        for dim, place in enumerate(self._view.broadcast_dimensions):
-            size, result_size = size_of(self._view.operand, dim), self.domain.sizes[place]
+        for dim, axis in enumerate(self._view.broadcast_dimensions):
+            size, result_size = size_of(self._view.operand, dim), self.domain.sizes[axis]
             expands = self._view.expands(dim)
             if expands is None:
                 pairs.append((size, select(equal(size, 1), 1, result_size)))

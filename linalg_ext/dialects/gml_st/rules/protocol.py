@@ -170,7 +170,7 @@ class Rule(ABC):
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         """Build the same op on parts of its operands, with the types of its destinations."""
         operands = operands_on_parts(parts, self.op.operands, take)
-        types = [operands[at].type for at in self.destinations if at is not None]
+        types = [operands[position].type for position in self.destinations if position is not None]
         return list(on_operands(self.op, operands, types).results)
 
     def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
@@ -256,14 +256,14 @@ def demand(
     Raises:
         Unserved: it is known not to hold. Then nothing was built.
     """
-    asked = [(pair, is_eq(*pair), _EQUAL) for pair in equal]
-    asked += [(pair, is_le(*pair), _AT_MOST) for pair in at_most]
-    if any(known is False for _, known, _ in asked):
+    comparisons = [(pair, is_eq(*pair), _EQUAL) for pair in equal]
+    comparisons += [(pair, is_le(*pair), _AT_MOST) for pair in at_most]
+    if any(truth is False for _, truth, _ in comparisons):
         raise Unserved(f"the sizes of {op.name} do not fit")
-    open_ = [(pair, predicate) for pair, known, predicate in asked if known is None]
+    open_ = [(pair, predicate) for pair, truth, predicate in comparisons if truth is None]
     truths = [
-        arith.CmpIOp(predicate, value_of(left), value_of(right)).result
-        for (left, right), predicate in dict.fromkeys(open_)
+        arith.CmpIOp(predicate, value_of(lhs), value_of(rhs)).result
+        for (lhs, rhs), predicate in dict.fromkeys(open_)
     ]
     if truths:
         cf.AssertOp(reduce(arith.andi, truths), f"{op.name}: the sizes do not fit")

@@ -58,7 +58,7 @@ from linalg_ext.structured.maps import (
 from linalg_ext.structured.payload import Scalar, emit_function
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.sizes import size_of
-from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import (
     Number,
     ceildiv,
@@ -122,14 +122,14 @@ class StructuredRule(Rule):
 
     def _size(self, position: int, name: str) -> Number:
         """The size of a dimension: a static one where there is one, else that of a result."""
-        places = [
-            (at, axes[position])
-            for at, axes in enumerate(map(_axes_of_dims, self.maps))
+        sources = [
+            (operand, axes[position])
+            for operand, axes in enumerate(map(_axes_of_dims, self.maps))
             if position in axes
         ]
-        if not places:
+        if not sources:
             raise Unserved(f"dimension {name} of {self.op.name} is the size of no operand")
-        sizes = [size_of(self.operands[at], axis) for at, axis in reversed(places)]
+        sizes = [size_of(self.operands[operand], axis) for operand, axis in reversed(sources)]
         return next((size for size in sizes if isinstance(size, int)), sizes[0])
 
     def _local(self, part: Tile) -> list[tuple[Tile, AffineMap] | None]:
@@ -168,11 +168,8 @@ class StructuredRule(Rule):
                 by_dim[expr.name] = numbers
             elif constant_value(expr) != 0 or is_eq(result_part.size(axis), 1) is not True:
                 raise Unserved(f"a result of {self.op.name} is written by the index {expr}")
-        parts = [
-            by_dim.get(name, (0, size, 1))
-            for name, size in zip(map.dims, self.domain.sizes, strict=True)
-        ]
-        part = Tile(*([triple[at] for triple in parts] for at in range(3)))
+        sizes = zip(map.dims, self.domain.sizes, strict=True)
+        part = tile_of([by_dim.get(name, (0, size, 1)) for name, size in sizes])
         self.check_part(part)
         return part
 
@@ -317,8 +314,10 @@ class _Reader:
 
     def index(self, expr: AffineExpr) -> _LocalIndex:
         if isinstance(expr, AffineDim):
-            at = self.place[expr.name]
-            return _LocalIndex(self.part.offset(at), self.part.size(at), self.part.stride(at), expr)
+            dim = self.place[expr.name]
+            return _LocalIndex(
+                self.part.offset(dim), self.part.size(dim), self.part.stride(dim), expr
+            )
         common = self._common_stride(expr)
         base, local = self._split(expr, by=common)
         lowest, highest = self._range(local)
@@ -343,11 +342,11 @@ class _Reader:
         if isinstance(expr, AffineConst):
             return expr.value, AffineConst(0)
         if isinstance(expr, AffineDim):
-            at = self.place[expr.name]
-            stride = self.part.stride(at)
+            dim = self.place[expr.name]
+            stride = self.part.stride(dim)
             if not isinstance(stride, int):
                 raise Unserved(f"the stride of {expr.name} is not known, and it is no plain index")
-            return self.part.offset(at), expr * (stride // by)
+            return self.part.offset(dim), expr * (stride // by)
         if not isinstance(expr, AffineBinary):
             raise Unserved(f"the index {expr} has a symbol")
         if expr.kind is AffineKind.ADD:
@@ -422,9 +421,9 @@ def _common_factor(expr: AffineExpr) -> int:
 
 def _axes_of_dims(map: AffineMap) -> Mapping[int, int]:
     """For each dimension that some index is by itself, the axis of that index."""
-    places = {name: position for position, name in enumerate(map.dims)}
+    positions = {name: position for position, name in enumerate(map.dims)}
     return {
-        places[expr.name]: axis
+        positions[expr.name]: axis
         for axis, expr in reversed(list(enumerate(map.results)))
         if isinstance(expr, AffineDim)
     }

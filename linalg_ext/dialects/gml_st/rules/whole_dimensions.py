@@ -38,10 +38,10 @@ class ScanRule(Rule):
         """The part of the domain that computes a part of the result."""
         if number == 0:
             return super().part_for_result(result_part)
-        whole, at = self.domain.all, self._view.dimension
+        whole, dim = self.domain.all, self._view.dimension
         return Tile(
             *(
-                (*numbers[:at], whole_numbers[at], *numbers[at:])
+                (*numbers[:dim], whole_numbers[dim], *numbers[dim:])
                 for numbers, whole_numbers in (
                     (result_part.offsets, whole.offsets),
                     (result_part.sizes, whole.sizes),
@@ -69,8 +69,8 @@ class ScanRule(Rule):
         return Tile(*map(self._without, (part.offsets, part.sizes, part.strides)))
 
     def _without(self, numbers: Sequence[Number]) -> tuple[Number, ...]:
-        at = self._view.dimension
-        return (*numbers[:at], *numbers[at + 1 :])
+        dim = self._view.dimension
+        return (*numbers[:dim], *numbers[dim + 1 :])
 
 
 class SortRule(Rule):
