@@ -64,13 +64,13 @@ def _index() -> dict[str, str]:
     from pathlib import Path
 
     if not _FAMILY_OF:
-        found: dict[str, str] = {}
+        family_of: dict[str, str] = {}
         for file in sorted(Path(__file__).parent.glob("[a-z]*.py")):
             _, _, after = file.read_text(encoding="utf-8").partition("\n__all__ = ")
             # Not with `ast`, which some versions of Python cannot use in several threads at once.
             names = re.findall(r'"(\w+)"', after[: after.index("]")])
-            found.update(dict.fromkeys(names, file.stem))
-        _FAMILY_OF.update(found)  # at once: other threads look at it meanwhile
+            family_of.update(dict.fromkeys(names, file.stem))
+        _FAMILY_OF.update(family_of)  # at once: other threads look at it meanwhile
     return _FAMILY_OF
 
 
@@ -101,11 +101,11 @@ def __dir__() -> list[str]:
 def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
-    known = sorted(_index())
+    names = sorted(_index())
     # `max_pool` finds `pooling_nhwc_max`: each of its words is a part of that name.
     words = [word for word in name.lower().split("_") if len(word) > 2]
-    parts = [op for op in known if words and all(word in op for word in words)]
-    near = list(dict.fromkeys([*get_close_matches(name, known, n=3, cutoff=0.7), *parts]))[:5]
+    parts = [op for op in names if words and all(word in op for word in words)]
+    near = list(dict.fromkeys([*get_close_matches(name, names, n=3, cutoff=0.7), *parts]))[:5]
     if near:
         return f"the library has no op {name!r}; did you mean {' or '.join(near)}?"
     families = ", ".join(sorted(set(_index().values())))

@@ -274,12 +274,12 @@ def pooling(module: str, layout: str, kind: str, *, is_upstream: bool = True) ->
 
 
 def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool) -> str:
-    what, _, sign = kind.partition("_")
+    reduction, _, sign = kind.partition("_")
     order = "last" if layout.endswith("c") else "first"
     unsigned = ", integers read as unsigned" if sign else ""
-    dtypes = "I is cast to that of O, as unsigned numbers." if sign else _DTYPES[what]
+    dtypes = "I is cast to that of O, as unsigned numbers." if sign else _DTYPES[reduction]
     parts = [
-        f"{_SUMMARIES[what]} of each {len(axes)}-D window, channels {order}{unsigned}.",
+        f"{_SUMMARIES[reduction]} of each {len(axes)}-D window, channels {order}{unsigned}.",
         _formula_of_pooling(layout, axes, kind),
         *_remarks(layout, axes, kind),
         "\n".join(
@@ -296,28 +296,28 @@ def _text_of_pooling(layout: str, axes: list[str], kind: str, is_upstream: bool)
 
 
 def _formula_of_pooling(layout: str, axes: list[str], kind: str) -> str:
-    what = kind.partition("_")[0]
+    reduction = kind.partition("_")[0]
     element, result = f"I[{listed(_image_index, layout)}]", f"O[{listed(result_index, layout)}]"
     over = ", ".join(f"k{a}" for a in axes)
-    match what:
+    match reduction:
         case "max" | "min":
-            head = f"{result} = the {what}imum of {result} and, over {over},"
+            head = f"{result} = the {reduction}imum of {result} and, over {over},"
         case "average":
             head = f"{result} += mean over {over} of"
         case _:
             head = f"{result} += sum over {over} of"
-    tail = {"weighted": f" * K[{over}]", "squares": " ** 2"}.get(what, "")
+    tail = {"weighted": f" * K[{over}]", "squares": " ** 2"}.get(reduction, "")
     line = f"    {head} {element}{tail}"
-    is_short = len(line) <= 96 and what not in ("average", "squares")
+    is_short = len(line) <= 96 and reduction not in ("average", "squares")
     return line if is_short else f"    {head}\n        {element}{tail}"
 
 
 def _remarks(layout: str, axes: list[str], kind: str) -> list[str]:
     match kind:
         case "weighted":
-            ones = " / ".join(f"K{a.upper()}" for a in axes)
+            size = " / ".join(f"K{a.upper()}" for a in axes)
             return [
-                f"Weights of 1 / {ones} give average pooling; zeros leave elements of a window out."
+                f"Weights of 1 / {size} give average pooling; zeros leave elements of a window out."
             ]
         case "average":
             return [
@@ -341,8 +341,8 @@ def _shapes(layout: str, axes: list[str], kind: str) -> str:
     return fill(f"Shapes: I ({', '.join(layout.upper())}), O ({result}), K ({window}){use}", 96)
 
 
-def _without_padding(axes: list[str], others: str = "D and H") -> str:
-    alike = {1: "", 2: ", H alike", 3: f", {others} alike"}[len(axes)]
+def _without_padding(axes: list[str], outer: str = "D and H") -> str:
+    alike = {1: "", 2: ", H alike", 3: f", {outer} alike"}[len(axes)]
     return f"Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1{alike}."
 
 

@@ -61,9 +61,9 @@ def _transposed(name: str) -> StructuredOp:
         at = tuple(map(result_index, result))
         domain(*at, *map(kernel_index, axes), D.c)
         source = tuple(_source(*_tap(i)) if is_axis(i) else kernel_index(i) for i in image)
-        taken = product(I[source], K[tuple(map(kernel_index, kernel))])
+        term = product(I[source], K[tuple(map(kernel_index, kernel))])
         is_met = reduce(and_, (_is_met(*_tap(axis)) for axis in axes))
-        O[at] += TernaryFn.select(is_met, taken, 0)
+        O[at] += TernaryFn.select(is_met, term, 0)
 
     rank = len(axes)
     written = [f"{i} * S{i.upper()} + k{i} * D{i.upper()}" if is_axis(i) else i for i in result]

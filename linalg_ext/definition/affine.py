@@ -13,7 +13,7 @@ text of a map is the same on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
@@ -244,6 +244,13 @@ class AffineMap:
             tuple(result.substitute(replacements) for result in self.results),
         )
 
+    def results_over(self, dims: Sequence[str]) -> tuple[AffineExpr, ...]:
+        """The results with other names for the dimensions."""
+        names: dict[AffineExpr, AffineExpr | int] = {
+            AffineDim(old): AffineDim(new) for old, new in zip(self.dims, dims, strict=True)
+        }
+        return tuple(result.substitute(names) for result in self.results)
+
     @property
     def is_projected_permutation(self) -> bool:
         """Return whether every result is a plain dimension, none of them twice."""
@@ -274,8 +281,8 @@ def _as_number(value: Any) -> Any:
     return value.as_number() if isinstance(value, AffineExpr) else value
 
 
-def _not_affine(what: str, hint: str) -> DefinitionError:
-    return DefinitionError(what, where=caller_location(), hint=hint)
+def _not_affine(message: str, hint: str) -> DefinitionError:
+    return DefinitionError(message, where=caller_location(), hint=hint)
 
 
 def _product_parts(expr: AffineExpr) -> tuple[AffineExpr, int]:
@@ -339,7 +346,7 @@ def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
         return None
     if quotient.kind is AffineKind.MUL and factor == AffineConst(-1):
         # A factor that is a symbol: ((x floordiv q) * q) * -1.
-        is_remainder = _is_quotient(quotient.lhs, lhs, quotient.rhs)
+        is_remainder = quotient.lhs == AffineBinary(AffineKind.FLOORDIV, lhs, quotient.rhs)
         return _mod(lhs, quotient.rhs) if is_remainder else None
     if quotient.kind is not AffineKind.FLOORDIV:
         return None
@@ -348,11 +355,6 @@ def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
     terms = _terms(lhs)
     simpler = _simplified_sum(terms[1], rhs) if terms else None
     return _add(terms[0], simpler) if terms and simpler is not None else None
-
-
-def _is_quotient(expr: AffineExpr, dividend: AffineExpr, divisor: AffineExpr) -> bool:
-    """Return whether an expression is `dividend floordiv divisor`."""
-    return expr == AffineBinary(AffineKind.FLOORDIV, dividend, divisor)
 
 
 def _mul(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
@@ -536,9 +538,10 @@ def terms_of(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
     if value is not None:
         return {}, value
     if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
-        (left, one), (right, other) = terms_of(expr.lhs), terms_of(expr.rhs)
+        (left, left_constant), (right, right_constant) = terms_of(expr.lhs), terms_of(expr.rhs)
         sums = {term: left.get(term, 0) + right.get(term, 0) for term in {**left, **right}}
-        return {term: factor for term, factor in sums.items() if factor}, one + other
+        factors = {term: factor for term, factor in sums.items() if factor}
+        return factors, left_constant + right_constant
     if isinstance(expr, AffineBinary) and expr.kind is AffineKind.MUL:
         by = constant_value(expr.rhs)
         if by is not None:

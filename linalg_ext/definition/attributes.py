@@ -21,12 +21,12 @@ class CallAttributes:
     Attributes:
         symbols: the value of each symbol that an index attribute binds.
         functions: the function of each function attribute.
-        given: the index attributes that differ from their defaults, by name.
+        changed: the index attributes that differ from their defaults, by name.
     """
 
     symbols: Mapping[str, int] = field(default_factory=dict)
     functions: Mapping[str, Function] = field(default_factory=dict)
-    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    changed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -34,26 +34,26 @@ class CallAttributes:
         return (tuple(self.symbols.items()), tuple(self.functions.items()))
 
 
-_KINDS = {
+FUNCTION_KINDS: Mapping[OperandKind, FunctionKind] = {
     OperandKind.UNARY_FN_ATTR: FunctionKind.UNARY,
     OperandKind.BINARY_FN_ATTR: FunctionKind.BINARY,
     OperandKind.TERNARY_FN_ATTR: FunctionKind.TERNARY,
     OperandKind.TYPE_FN_ATTR: FunctionKind.TYPE,
 }
-
+"""The kind of functions that a function attribute chooses from."""
 
 _MOST = (1 << 63) - 1
 """The largest value of an index attribute: MLIR's indices have 64 bits."""
 
 
 def resolve_attributes(
-    definition: OpDefinition, given: Mapping[str, object], *, also: tuple[str, ...] = ()
+    definition: OpDefinition, keywords: Mapping[str, object], *, also: tuple[str, ...] = ()
 ) -> CallAttributes:
     """Check the attributes given in a call and fill in the defaults.
 
     Args:
         definition: the op.
-        given: values by name: integers (or one integer for all) for an index attribute; a function
+        keywords: values by name: integers (or one for all) for an index attribute; a function
             or its name for a function attribute.
         also: other keywords that the call takes, for the error message.
 
@@ -62,16 +62,16 @@ def resolve_attributes(
         ArgumentError: a value does not fit.
     """
     names = [operand.name for operand in definition.attributes]
-    for name in given:
+    for name in keywords:
         if name not in names:
             raise _unknown_keyword(definition, name, [*names, *also])
     symbols: dict[str, int] = {}
     functions: dict[str, Function] = {}
     changed: dict[str, tuple[int, ...]] = {}
     for operand in definition.attributes:
-        value = given.get(operand.name, operand.default)
+        value = keywords.get(operand.name, operand.default)
         if operand.kind is OperandKind.INDEX_ATTR:
-            if operand.name not in given and operand.default is None:
+            if operand.name not in keywords and operand.default is None:
                 raise ArityError(
                     f"{definition.name} got no attribute {operand.name}",
                     hint=f"give it: {operand.name}={[1] * operand.rank}, or what is meant",
@@ -89,16 +89,17 @@ def resolve_attributes(
     return CallAttributes(symbols, functions, changed)
 
 
-def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
+def _unknown_keyword(definition: OpDefinition, name: str, keywords: list[str]) -> ArityError:
     """The error for a keyword that an op does not take."""
     names = [o.name for o in (*definition.inputs, *definition.outputs) if o.kind.is_tensor]
     maps = [f"{word}_{name}" for word in ("broadcast", "permutation", "map") for name in names]
-    near = difflib.get_close_matches(name, [*known, *maps], 1)
+    near = difflib.get_close_matches(name, [*keywords, *maps], 1)
     shown = [f"{word}_{names[0]}" for word in ("broadcast", "permutation", "map") if names]
-    told = f"; {', '.join(shown)} and so on say how an operand is given" if shown else ""
+    map_hint = f"; {', '.join(shown)} and so on say how an operand is given" if shown else ""
     return ArityError(
         f"{definition.name} has no argument {name!r}",
-        expected=(f"one of {', '.join(known)}" if known else "no attribute: there are none") + told,
+        expected=(f"one of {', '.join(keywords)}" if keywords else "no attribute: there are none")
+        + map_hint,
         hint=f"did you mean {near[0]}?" if near else None,
     )
 
@@ -120,7 +121,9 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
     if any(number < operand.minimum for number in numbers):
         raise ArgumentError(
             f"{definition.name}: attribute {operand.name} = {list(numbers)} is "
-            f"{_less_than(operand.minimum)}",
+            + {0: "negative", 1: "not positive"}.get(
+                operand.minimum, f"less than {operand.minimum}"
+            ),
             expected=f"integers of {operand.minimum} or more"
             + (", as strides and dilations are" if operand.minimum == 1 else ""),
         )
@@ -132,26 +135,22 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
     return tuple(int(number) for number in numbers)
 
 
-def _less_than(minimum: int) -> str:
-    return {0: "negative", 1: "not positive"}.get(minimum, f"less than {minimum}")
-
-
 def _is_int(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _function(definition: OpDefinition, operand: Operand, value: object) -> Function:
-    table = FUNCTIONS[_KINDS[operand.kind]]
+    table = FUNCTIONS[FUNCTION_KINDS[operand.kind]]
     reduces = any(
         a.reduction and a.reduction.attribute == operand.name for a in definition.assignments
     )
     allowed = {function.name: function for function in REDUCTIONS} if reduces else table
     function = getattr(value, "function", value)
     name = function.name if isinstance(function, Function) else function
-    found = allowed.get(name) if isinstance(name, str) else None
-    if found is not None and function in (name, found):
-        return found
-    kind = "reduction" if reduces else _KINDS[operand.kind].value
+    chosen = allowed.get(name) if isinstance(name, str) else None
+    if chosen is not None and function in (name, chosen):
+        return chosen
+    kind = "reduction" if reduces else FUNCTION_KINDS[operand.kind].value
     raise ArgumentError(
         f"{definition.name}: attribute {operand.name} cannot be {value!r}",
         expected=f"a {kind} function: {', '.join(allowed)}",

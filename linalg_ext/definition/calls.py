@@ -33,18 +33,18 @@ def split_inputs(
             f"{definition.name} got {len(operands)} inputs",
             expected=f"{len(names)}: {', '.join(names)}",
         )
-    given = list(operands)
+    inputs = list(operands)
     for name in names[len(operands) :]:
         if name not in keywords:
             raise ArityError(
                 f"{definition.name} got no input {name}",
                 expected=f"{len(names)} input(s): {', '.join(names)}",
             )
-        given.append(keywords.pop(name))
+        inputs.append(keywords.pop(name))
     repeated = [name for name in names if name in keywords]
     if repeated:
         raise ArityError(f"{definition.name} got input {repeated[0]} twice")
-    return given
+    return inputs
 
 
 def per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, Any]:
@@ -87,11 +87,11 @@ def resolve_dtypes(
     """
     used = {str(type_var) for type_var in definition.all_type_vars}
     dtypes = {name: np.dtype(fixed) for name, fixed in PREDEFINED.items() if name in used}
-    wanted = {} if dtype is None else dict.fromkeys(_names(definition.outputs), np.dtype(dtype))
-    given = {**outputs, **wanted}
+    by_dtype = {} if dtype is None else {o.name: np.dtype(dtype) for o in definition.outputs}
+    stated = {**outputs, **by_dtype}
     for output in definition.outputs:
-        if output.name in given and str(output.type_var) not in PREDEFINED:
-            dtypes[str(output.type_var)] = given[output.name]
+        if output.name in stated and str(output.type_var) not in PREDEFINED:
+            dtypes[str(output.type_var)] = stated[output.name]
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     scalars = [o for o in definition.inputs if o.kind is OperandKind.SCALAR]
     for operands in (tensors, scalars):
@@ -111,10 +111,6 @@ def _by_type_var(operands: Sequence[Operand]) -> dict[str, list[Operand]]:
     for operand in operands:
         groups.setdefault(str(operand.type_var), []).append(operand)
     return groups
-
-
-def _names(operands: Sequence[Operand]) -> list[str]:
-    return [operand.name for operand in operands]
 
 
 def common_dtype(op: str, values: Sequence[Any]) -> DType:
@@ -153,12 +149,12 @@ def resolve_shapes(
         ShapeError: shapes do not fit together, or do not determine an output's.
     """
     try:
-        return _resolved(definition, inputs, outputs, attributes)
+        return _resolve_shapes(definition, inputs, outputs, attributes)
     except ShapeError as error:
         raise add_readings(error, definition, {**inputs, **outputs}, attributes.symbols) from None
 
 
-def _resolved(
+def _resolve_shapes(
     definition: OpDefinition,
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],
@@ -180,14 +176,14 @@ def _elementwise(
     definition: OpDefinition, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]
 ) -> dict[str, Shape]:
     """An element-wise op takes operands of one shape, and inputs of rank 0; none is broadcast."""
-    given = {**inputs, **outputs}
-    if not given:
+    shapes = {**inputs, **outputs}
+    if not shapes:
         raise ShapeError(
             f"{definition.name}: no operand has a shape", hint="give out=, which says how large"
         )
-    ranked = {name: shape for name, shape in given.items() if shape}
-    first, shape = next(iter((ranked or given).items()))
-    for name, other in given.items():
+    ranked = {name: shape for name, shape in shapes.items() if shape}
+    first, shape = next(iter((ranked or shapes).items()))
+    for name, other in shapes.items():
         if other != shape and (other or name in outputs):
             raise ShapeError(
                 f"{definition.name}: {name} has shape {other}, but {first} has shape {shape}",

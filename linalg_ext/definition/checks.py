@@ -75,18 +75,20 @@ def _check_operands(definition: OpDefinition, locate: Locate) -> None:
     for name in _repeated(operand.name for operand in definition.operands):
         raise DefinitionError(f"operand {name} is declared twice", where=locate(None))
     stages = {True: "an input", False: "an output or attribute"}
-    seen = 0
+    last_stage = 0
     for operand in definition.operands:
         where = locate(operand)
-        stage = _stage(operand)
-        if stage < seen:
+        stage = 1 if operand.kind is OperandKind.OUTPUT_TENSOR else 2
+        if operand.kind.is_input:
+            stage = 0
+        if stage < last_stage:
             raise DefinitionError(
                 f"operand {operand.name}, {stages[operand.kind.is_input]}, "
                 "comes after an operand that must follow it",
                 where=where,
                 expected="inputs first, then outputs, then attributes",
             )
-        seen = stage
+        last_stage = stage
         if operand.kind.is_attribute and operand.name in RESERVED_ATTRIBUTES:
             raise DefinitionError(
                 f"attribute {operand.name} has the name of a method of structured ops",
@@ -159,7 +161,7 @@ def _check_assignment(
             f"`{target}` is assigned, but {target.operand} is an input",
             where=where,
             hint=f"declare it with TensorDef(..., output=True), or assign to "
-            f"{_names(definition.outputs)}",
+            f"{' or '.join(output.name for output in definition.outputs)}",
         )
     for expr in (target, *assignment.value.walk()):
         if isinstance(expr, Access):
@@ -364,9 +366,9 @@ def _check_coverage(
             f"{assignment.target.operand}",
         )
     read = read_dims(assignment)
-    # What another statement ranges over is no matter of this one.
-    others = [a for a in definition.assignments if a is not assignment]
-    elsewhere = frozenset().union(*map(domain_of, others)) - read
+    # A dimension that another statement ranges over is not lost here.
+    other_assignments = [a for a in definition.assignments if a is not assignment]
+    elsewhere = frozenset().union(*map(domain_of, other_assignments)) - read
     lost = [dim for dim in definition.dims if dim not in target | reduced | elsewhere]
     if not lost:
         return
@@ -375,8 +377,8 @@ def _check_coverage(
         raise DefinitionError(
             f"`{assignment}` drops dimension {lost[0]}: it is read but neither written nor reduced",
             where=where,
-            hint=f"write `{_as_written(assignment.target)} += ...` for a sum over {lost[0]}, "
-            f"or give {name} the dimension {lost[0]}",
+            hint=f"write `{name}[{_dims(map(str, assignment.target.indices))}] += ...` for a sum "
+            f"over {lost[0]}, or give {name} the dimension {lost[0]}",
         )
     raise DefinitionError(
         f"`{assignment}` does not say what becomes of dimension {lost[0]}, "
@@ -419,9 +421,8 @@ def _check_running(
             and expr.operand == target.operand
             and expr.indices != target.indices
         ):
-            indices = (target.indices, expr.indices)
             raise DefinitionError(
-                f"output {target.operand} is accessed as {_accesses(target.operand, indices)}",
+                f"output {target.operand} is accessed as {target} and {expr}",
                 where=where,
                 hint="a fold reads an output with the indices that it is written with",
             )
@@ -454,7 +455,7 @@ def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
             )
         unused = (
             []
-            # Where a type is stated it says how many values there are, read or not.
+            # A stated type says how many values there are, read or not.
             if operand.kind is not OperandKind.INDEX_ATTR or operand.attribute_type is not None
             else [symbol for expr in operand.shape for symbol in expr.symbols if symbol not in used]
         )
@@ -468,32 +469,9 @@ def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
             check_access(operand, operand.index_dims, where)
 
 
-def _stage(operand: Operand) -> int:
-    if operand.kind.is_input:
-        return 0
-    return 1 if operand.kind is OperandKind.OUTPUT_TENSOR else 2
-
-
 def _repeated(names: Iterable[_T]) -> list[_T]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _dims_of(access: Access) -> list[str]:
-    return [dim for expr in access.indices for dim in expr.dims]
-
-
 def _dims(names: Iterable[str]) -> str:
     return ", ".join(f"D.{name}" for name in names)
-
-
-def _names(operands: Iterable[Operand]) -> str:
-    return " or ".join(operand.name for operand in operands)
-
-
-def _as_written(target: Access) -> str:
-    """An access to plain dimensions, as OpDSL spells it."""
-    return f"{target.operand}[{_dims(map(str, target.indices))}]"
-
-
-def _accesses(name: str, accesses: Iterable[tuple[AffineExpr, ...]]) -> str:
-    return " and ".join(f"{name}[{', '.join(map(str, indices))}]" for indices in accesses)

@@ -312,8 +312,8 @@ def _changed(
     reduction = assignment.reduction
     if reduction is None or runs_with(assignment, definition.assignments):
         return Assignment(target, value, reduction)
-    found = accumulation(target, value, reduction.dims)
-    return Assignment(target, value, found or Reduction(None, reduction.dims))
+    accumulated = accumulation(target, value, reduction.dims)
+    return Assignment(target, value, accumulated or Reduction(None, reduction.dims))
 
 
 def _check_type(definition: OpDefinition, types: Mapping[str, str], compute: str) -> None:
@@ -347,8 +347,8 @@ def _type_var(types: Mapping[str, str], element: str) -> TypeVar:
     return TypeVar(predefined if predefined in PREDEFINED else "Compute")
 
 
-def _cast(unsigned: bool) -> Any:
-    return TYPE["cast_unsigned" if unsigned else "cast_signed"]
+def _cast(unsigned: bool) -> Function:
+    return _UNSIGNED if unsigned else _SIGNED
 
 
 def _elementwise(value: ScalarExpr, source: TypeVar, target: TypeVar) -> OpDefinition:
@@ -494,7 +494,7 @@ class Retyper:
 
     def reads_unsigned(self, expr: ScalarExpr) -> bool:
         """Return whether a value is made only of operands that casts read as unsigned."""
-        found = {
+        functions = {
             e.function
             for e in expr.walk()
             if isinstance(e, Apply)
@@ -502,7 +502,7 @@ class Retyper:
             and isinstance(e.args[0], (Access, ScalarOperand))
             and family(self._element(e.args[0])) == "integer"
         }
-        return found == {_UNSIGNED}
+        return functions == {_UNSIGNED}
 
     def is_condition(self, expr: ScalarExpr) -> bool:
         """Return whether an expression is the answer of a comparison, or made of such by logic."""
@@ -674,7 +674,7 @@ def saturating_cast(
         unsigned: whether the integers involved are unsigned.
     """
     to, element = target
-    plain = Apply(TYPE["cast_unsigned" if unsigned else "cast_signed"], (value,), to)
+    plain = Apply(_cast(unsigned), (value,), to)
     kinds = family(source[1]), family(element)
     if holds(element, source[1]):
         return plain
@@ -722,7 +722,7 @@ def _range(element: str, *, unsigned: bool) -> tuple[int, int]:
 
 
 def _constant(number: float, type_var: TypeVar) -> ScalarExpr:
-    return Apply(TYPE["cast_signed"], (Const(number),), type_var)
+    return Apply(_SIGNED, (Const(number),), type_var)
 
 
 def _binary(name: str, x: ScalarExpr, y: ScalarExpr) -> Apply:

@@ -36,7 +36,7 @@ from linalg_ext.definition.model import (
     symbols_read,
 )
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, constant_of
 from linalg_ext.definition.types import PREDEFINED
 
 
@@ -85,9 +85,9 @@ def canonical(definition: OpDefinition) -> OpDefinition:
     return _in_order(replace(named, assignments=tuple(_reductions_found(named))))
 
 
-def equivalent(one: OpDefinition, other: OpDefinition) -> bool:
+def equivalent(first: OpDefinition, second: OpDefinition) -> bool:
     """Return whether two definitions have the same canonical form."""
-    return canonical(one) == canonical(other)
+    return canonical(first) == canonical(second)
 
 
 def _in_order(definition: OpDefinition) -> OpDefinition:
@@ -105,22 +105,24 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
         replace(o, index_dims=None) if o.name in read else o for o in definition.operands
     )
     assignments = tuple(
-        replace(a, reduction=_sorted(_reduction(a, definition.assignments), definition.dims))
+        replace(
+            a, reduction=_with_sorted_dims(_reduction(a, definition.assignments), definition.dims)
+        )
         for a in definition.assignments
     )
     return replace(definition, operands=operands, assignments=assignments)
 
 
-def _reduction(assignment: Assignment, others: Sequence[Assignment]) -> Reduction | None:
+def _reduction(assignment: Assignment, assignments: Sequence[Assignment]) -> Reduction | None:
     """A fold by itself that does and starts as a reduction by a function is that reduction."""
     reduction = assignment.reduction
-    if reduction is None or reduction.function is not None or runs_with(assignment, others):
+    if reduction is None or reduction.function is not None or runs_with(assignment, assignments):
         return reduction
-    found = accumulation(assignment.target, assignment.value, reduction.dims)
-    return found if found and found.function == reduction.initial else reduction
+    accumulated = accumulation(assignment.target, assignment.value, reduction.dims)
+    return accumulated if accumulated and accumulated.function == reduction.initial else reduction
 
 
-def _sorted(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
+def _with_sorted_dims(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
     if reduction is None:
         return None
     return replace(reduction, dims=tuple(sorted(reduction.dims, key=dims.index)))
@@ -132,8 +134,8 @@ def by_appearance(definition: OpDefinition) -> list[str]:
     for operand in (*definition.outputs, *definition.inputs):
         for indices in definition.accesses.get(operand.name, ()):
             exprs += indices
-    found = [dim for expr in exprs for dim in expr.dims]
-    return list(dict.fromkeys([*found, *definition.dims]))
+    used = [dim for expr in exprs for dim in expr.dims]
+    return list(dict.fromkeys([*used, *definition.dims]))
 
 
 def _bound_symbols(definition: OpDefinition) -> list[str]:
@@ -179,16 +181,16 @@ def _with_sorted_sums(expr: AffineExpr) -> AffineExpr:
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:
-    places = {output.name: place for place, output in enumerate(definition.outputs)}
+    positions = {output.name: position for position, output in enumerate(definition.outputs)}
     for step in definition.steps:
-        for assignment in sorted(step.assignments, key=lambda a: places[a.target.operand]):
+        for assignment in sorted(step.assignments, key=lambda a: positions[a.target.operand]):
             reduction = assignment.reduction
             dims = reduction.dims if reduction else ()
             if runs_with(assignment, step.assignments):
                 reduction = Reduction(None, dims)
             elif reduction is None or reduction.function is None:
-                found = accumulation(assignment.target, assignment.value, dims)
-                reduction = found or (Reduction(None, dims) if dims else None)
+                accumulated = accumulation(assignment.target, assignment.value, dims)
+                reduction = accumulated or (Reduction(None, dims) if dims else None)
             yield replace(assignment, reduction=reduction)
 
 
@@ -201,20 +203,18 @@ def _simplified(expr: ScalarExpr) -> ScalarExpr:
     if expr.function in REDUCTIONS:
         return replace(expr, args=tuple(sorted(expr.args, key=repr)))
     if expr.function == TERNARY["select"]:
-        return replace(expr, args=(_tested(expr.args[0]), *expr.args[1:]))
+        return replace(expr, args=(_condition_value(expr.args[0]), *expr.args[1:]))
     if expr.type_var is not None:
         return _simplified_cast(expr)
     return expr
 
 
-def _tested(condition: ScalarExpr) -> ScalarExpr:
+def _condition_value(condition: ScalarExpr) -> ScalarExpr:
     """A `select` takes any number for a condition: `x != 0` asks what x asks."""
     if not isinstance(condition, Apply) or condition.function != BINARY["ne"]:
         return condition
     value, other = condition.args
-    if isinstance(other, Apply) and other.type_var is not None:
-        (other,) = other.args
-    return value if other == Const(0) else condition
+    return value if constant_of(other) == 0 else condition
 
 
 def _simplified_cast(expr: Apply) -> ScalarExpr:

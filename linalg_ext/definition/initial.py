@@ -13,7 +13,7 @@ from linalg_ext.definition.model import Assignment
 from linalg_ext.definition.scalar import Apply, Carried
 from linalg_ext.errors import ArgumentError, DTypeError
 
-_CURE = "give that: init= for arrays, outs= for IR values"
+_HINT = "give that: init= for arrays, outs= for IR values"
 
 
 def initial_number(
@@ -33,14 +33,14 @@ def initial_number(
     reduction = assignment.reduction
     if reduction is None:
         raise ArgumentError(
-            f"`{assignment}` reads what {assignment.target.operand} was before the op", hint=_CURE
+            f"`{assignment}` reads what {assignment.target.operand} was before the op", hint=_HINT
         )
     chosen = reduction.attribute
     start = attributes.functions[chosen] if chosen else reduction.function or reduction.initial
     if start is None:
         raise ArgumentError(
             f"`{assignment}` is a fold that states no start",
-            hint=f"{_CURE}; or say fold[...](value, init=...)",
+            hint=f"{_HINT}; or say fold[...](value, init=...)",
         )
     if not isinstance(start, Function):
         return start

@@ -251,7 +251,7 @@ class OpDefinition:
         return self._hash
 
     def __reduce__(self) -> Any:
-        # What is kept beside the fields does not travel: hashes of texts differ between processes.
+        # Cached values do not travel: hashes of texts differ between processes.
         return type(self), tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
     @cached_property
@@ -356,18 +356,18 @@ class OpDefinition:
         A tensor that is never accessed has its `index_dims` for the only one. One that is only
         looked up has none.
         """
-        found: dict[str, dict[tuple[AffineExpr, ...], None]] = {
+        by_operand: dict[str, dict[tuple[AffineExpr, ...], None]] = {
             operand.name: {} for operand in self.operands if operand.kind.is_tensor
         }
         for operand in self.operands:
             if operand.index_dims is not None:
-                found[operand.name][operand.index_dims] = None
+                by_operand[operand.name][operand.index_dims] = None
         for assignment in self.assignments:
-            found[assignment.target.operand][assignment.target.indices] = None
+            by_operand[assignment.target.operand][assignment.target.indices] = None
         for expr in self.expressions():
             if isinstance(expr, Access):
-                found[expr.operand][expr.indices] = None
-        return {name: tuple(indices) for name, indices in found.items()}
+                by_operand[expr.operand][expr.indices] = None
+        return {name: tuple(indices) for name, indices in by_operand.items()}
 
     @cached_property
     def lookups(self) -> tuple[Lookup, ...]:
@@ -454,9 +454,9 @@ class OpDefinition:
     @property
     def header(self) -> str:
         """The operands in a line: `matmul(A: T1(M, K), B: T2(K, N)) -> C: U(M, N)`."""
-        given = [_describe_operand(o) for o in (*self.inputs, *self.attributes)]
-        made = [_describe_operand(o) for o in self.outputs]
-        return f"{self.name}({', '.join(given)}) -> {', '.join(made)}"
+        reads = [_describe_operand(o) for o in (*self.inputs, *self.attributes)]
+        writes = [_describe_operand(o) for o in self.outputs]
+        return f"{self.name}({', '.join(reads)}) -> {', '.join(writes)}"
 
     def __str__(self) -> str:
         space = ", ".join(
@@ -510,7 +510,7 @@ def steps(definition: OpDefinition, *, by_reductions: bool = True) -> tuple[OpDe
         else:
             groups.append([assignment])
     parts: list[Assignment | Operand] = [*definition.assignments, *definition.inputs]
-    if len(groups) == 1 and not _ranged(definition, definition.dims, parts):
+    if len(groups) == 1 and not _dims_without_map(definition, definition.dims, parts):
         return (definition,)
     return tuple(_step(definition, group) for group in groups)
 
@@ -539,28 +539,28 @@ def dims_of(expr: ScalarExpr) -> tuple[str, ...]:
             return ()
 
 
-def is_one_fold(one: Assignment, other: Assignment) -> bool:
+def is_one_fold(first: Assignment, second: Assignment) -> bool:
     """Return whether two statements are folds over the same points, which run together."""
     return (
-        one.reduction is not None
-        and other.reduction is not None
-        and one.reduction.function is None
-        and other.reduction.function is None
-        and set(one.reduction.dims) == set(other.reduction.dims)
-        and domain_of(one) == domain_of(other)
+        first.reduction is not None
+        and second.reduction is not None
+        and first.reduction.function is None
+        and second.reduction.function is None
+        and set(first.reduction.dims) == set(second.reduction.dims)
+        and domain_of(first) == domain_of(second)
     )
 
 
-def are_independent(one: Assignment, other: Assignment) -> bool:
+def are_independent(first: Assignment, second: Assignment) -> bool:
     """Return whether neither of two statements reads the output of the other."""
-    return other.target.operand not in _reads(one) and one.target.operand not in _reads(other)
+    return second.target.operand not in _reads(first) and first.target.operand not in _reads(second)
 
 
-def runs_with(fold: Assignment, others: Sequence[Assignment]) -> bool:
+def runs_with(fold: Assignment, assignments: Sequence[Assignment]) -> bool:
     """Return whether a statement is a fold that reads, or is read by, another of the same fold."""
     return any(
         is_one_fold(fold, other) and not are_independent(fold, other)
-        for other in others
+        for other in assignments
         if other.target.operand != fold.target.operand
     )
 
@@ -577,20 +577,20 @@ def run_together(assignments: Sequence[Assignment]) -> tuple[Assignment, ...] | 
     Returns:
         None where no statements say it: an output of every point reads a running reduction.
     """
-    found = list(assignments)
+    statements = list(assignments)
     coupled = {
         position
-        for position, one in enumerate(found)
-        for other in found
-        if one is not other and not are_independent(one, other)
+        for position, first in enumerate(statements)
+        for second in statements
+        if first is not second and not are_independent(first, second)
     }
     for position in coupled:
-        found[position] = as_fold(found[position])
-    folds = [found[position] for position in sorted(coupled)]
+        statements[position] = as_fold(statements[position])
+    folds = [statements[position] for position in sorted(coupled)]
     if not all(is_one_fold(folds[0], fold) for fold in folds):
         return None
     # Neighbours are one fold: those that read each other stand together.
-    rest = [each for position, each in enumerate(found) if position not in coupled]
+    rest = [statement for position, statement in enumerate(statements) if position not in coupled]
     return tuple([*folds, *rest] if folds else rest)
 
 
@@ -609,7 +609,7 @@ def reads_before(definition: OpDefinition, output: str) -> bool:
     for step in definition.steps:
         if any(isinstance(e, Access) and e.operand == output for e in step.expressions()):
             return True
-        if any(each.target.operand == output for each in step.assignments):
+        if any(assignment.target.operand == output for assignment in step.assignments):
             return False
     return False
 
@@ -617,8 +617,8 @@ def reads_before(definition: OpDefinition, output: str) -> bool:
 @lru_cache(maxsize=4096)
 def why_several(definition: OpDefinition) -> str | None:
     """Why one structured op cannot hold the statements of a definition; None where one can."""
-    found = steps(definition, by_reductions=False)
-    if len(found) == 1:
+    parts = steps(definition, by_reductions=False)
+    if len(parts) == 1:
         return None
     for position, later in enumerate(definition.assignments):
         for earlier in definition.assignments[:position]:
@@ -630,7 +630,7 @@ def why_several(definition: OpDefinition) -> str | None:
                 return f"`{earlier}` reads {later.target.operand} before `{later}`"
             if domain_of(earlier) != domain_of(later):
                 return f"`{earlier}` and `{later}` range over different dimensions"
-    return f"the statements are {len(found)} ops, one after the other"
+    return f"the statements are {len(parts)} ops, one after the other"
 
 
 def why_unmapped(definition: OpDefinition) -> str | None:
@@ -643,12 +643,12 @@ def why_unmapped(definition: OpDefinition) -> str | None:
     return None
 
 
-def _share_an_op(one: Assignment, other: Assignment, *, by_reductions: bool) -> bool:
-    if domain_of(one) != domain_of(other) or one.recurrence or other.recurrence:
+def _share_an_op(first: Assignment, second: Assignment, *, by_reductions: bool) -> bool:
+    if domain_of(first) != domain_of(second) or first.recurrence or second.recurrence:
         return False
-    if by_reductions and _reduced(one) != _reduced(other):
+    if by_reductions and _reduced(first) != _reduced(second):
         return False
-    return are_independent(one, other) or is_one_fold(one, other)
+    return are_independent(first, second) or is_one_fold(first, second)
 
 
 def _reduced(assignment: Assignment) -> set[str]:
@@ -680,7 +680,7 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
             (AffineSymbol(range_of(dim)),),
             (AffineDim(dim),),
         )
-        for dim in _ranged(definition, domain, [*group, *inputs])
+        for dim in _dims_without_map(definition, domain, [*group, *inputs])
     ]
     return replace(
         definition,
@@ -693,13 +693,13 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
     )
 
 
-def _ranged(
+def _dims_without_map(
     definition: OpDefinition, domain: Iterable[str], parts: Sequence[Assignment | Operand]
 ) -> list[str]:
     """The dimensions of a domain whose sizes are known, and that no map of some parts says."""
-    known = _indexed([*definition.assignments, *definition.inputs])
-    known = known.union(*(lookup.dims for lookup in definition.lookups)) - _indexed(parts)
-    return [dim for dim in definition.dims if dim in domain and dim in known]
+    sized_dims = _indexed([*definition.assignments, *definition.inputs])
+    sized_dims = sized_dims.union(*(lookup.dims for lookup in definition.lookups)) - _indexed(parts)
+    return [dim for dim in definition.dims if dim in domain and dim in sized_dims]
 
 
 def range_of(dim: str) -> str:

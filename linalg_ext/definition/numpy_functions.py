@@ -78,10 +78,6 @@ def _angle(y: Array, x: Array) -> Array:
     return np.asarray(np.arctan2(y, x))
 
 
-def _clamp(x: Array, low: Array, high: Array) -> Array:
-    return np.asarray(np.minimum(np.maximum(x, low), high))
-
-
 _FUNCTIONS: dict[str, Any] = {
     "exp": np.exp,
     "log": np.log,
@@ -141,6 +137,6 @@ _FUNCTIONS: dict[str, Any] = {
     "gt": np.greater,
     "ge": np.greater_equal,
     "select": lambda condition, x, y: np.where(condition.astype(bool), x, y),
-    "clamp": _clamp,
+    "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
     "fma": lambda x, y, z: x * y + z,
 }

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
+from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, domain_of
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr
@@ -83,22 +83,22 @@ def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
             f"{len(kept)} dimension(s){after}",
             expected=f"each of {order} once" if kept else "an empty permutation",
         )
-    given = list(kept)
+    permuted = list(kept)
     for position, source in enumerate(sugar.permutation):
-        given[source] = kept[position]
-    return tuple(given)
+        permuted[source] = kept[position]
+    return tuple(permuted)
 
 
-def find_sugar(natural: Indices, given: Indices) -> Sugar | None:
-    """The sugar that says `given`, the shortest; None if absent.
+def find_sugar(natural: Indices, indices: Indices) -> Sugar | None:
+    """The sugar that says `indices`, the shortest; None if absent.
 
     There is none where an index is none of the operand's own, or occurs twice.
     """
-    if len(set(given)) != len(given) or any(index not in natural for index in given):
+    if len(set(indices)) != len(indices) or any(index not in natural for index in indices):
         return None
-    broadcast = tuple(dim for dim, index in enumerate(natural) if index not in given)
-    kept = [index for index in natural if index in given]
-    permutation = tuple(given.index(index) for index in kept)
+    broadcast = tuple(dim for dim, index in enumerate(natural) if index not in indices)
+    kept = [index for index in natural if index in indices]
+    permutation = tuple(indices.index(index) for index in kept)
     if permutation == tuple(range(len(kept))):
         permutation = ()
     return Sugar(permutation, broadcast)
@@ -127,21 +127,18 @@ def apply_map(dims: Sequence[str], natural: Indices, map: AffineMap, subject: st
             expected=f"{len(dims)}, the iteration space of the op: ({', '.join(dims)})",
         )
     positional = AffineMap(tuple(dims), (), natural)
-    names: dict[AffineExpr, AffineExpr | int] = {
-        AffineDim(theirs): AffineDim(ours) for theirs, ours in zip(map.dims, dims, strict=True)
-    }
-    given = tuple(result.substitute(names) for result in map.results)
-    if len(set(given)) < len(given):
+    indices = map.results_over(dims)
+    if len(set(indices)) < len(indices):
         raise ArgumentError(
             f"{subject}: its map {map} has one index twice", expected=f"each of {positional} once"
         )
-    for result, index in zip(map.results, given, strict=True):
+    for result, index in zip(map.results, indices, strict=True):
         if index not in natural:
             raise ArgumentError(
                 f"{subject}: its map {map} has the index {result}",
                 expected=f"indices of its own map {positional}, transposed or left out",
             )
-    return given
+    return indices
 
 
 def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -> OpDefinition:
@@ -265,16 +262,16 @@ def readings(
         symbols: values of the symbols that index attributes bind.
     """
     ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
-    found: list[str] = []
+    keywords: list[str] = []
     if len(ranked.dims) > _MOST_DIMS or any(len(a) != 1 for a in ranked.accesses.values()):
         return []
     inputs = [operand.name for operand in ranked.inputs if operand.name in shapes]
     # One operand otherwise, or else two of them.
     for changed in (*((name,) for name in inputs), *combinations(inputs, 2)):
-        if len(changed) > 1 and (found or len(ranked.dims) > _MOST_DIMS_OF_PAIRS):
+        if len(changed) > 1 and (keywords or len(ranked.dims) > _MOST_DIMS_OF_PAIRS):
             break
-        found += _fitting(ranked, changed, shapes, symbols)
-    return (found or _without_units(ranked, inputs, shapes, symbols))[:_MOST_READINGS]
+        keywords += _fitting_keywords(ranked, changed, shapes, symbols)
+    return (keywords or _without_units(ranked, inputs, shapes, symbols))[:_MOST_READINGS]
 
 
 _MOST_DIMS = 5
@@ -282,28 +279,28 @@ _MOST_DIMS_OF_PAIRS = 3
 _MOST_READINGS = 4
 
 
-def _fitting(
+def _fitting_keywords(
     definition: OpDefinition,
     operands: Sequence[str],
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> list[str]:
     """The keywords for some operands, all of them given otherwise, with which shapes fit."""
-    found = []
+    keywords = []
     natural = [definition.accesses[name][0] for name in operands]
-    ways = [
+    sugars_of_operands = [
         list(_sugars(len(own), len(shapes[name])))
         for name, own in zip(operands, natural, strict=True)
     ]
-    for sugars in product(*ways):
-        given = {
+    for sugars in product(*sugars_of_operands):
+        indices = {
             name: apply_sugar(own, sugar, name)
             for name, own, sugar in zip(operands, natural, sugars, strict=True)
         }
-        if fits(definition, given, shapes, symbols):
-            words = [_keywords(*each) for each in zip(operands, sugars, strict=True)]
-            found.append(" with ".join(words) if len(words) > 1 else words[0])
-    return found
+        if fits(definition, indices, shapes, symbols):
+            words = [_keywords(*pair) for pair in zip(operands, sugars, strict=True)]
+            keywords.append(" with ".join(words) if len(words) > 1 else words[0])
+    return keywords
 
 
 def _without_units(
@@ -313,7 +310,7 @@ def _without_units(
     symbols: Mapping[str, int],
 ) -> list[str]:
     """Return keywords that fit once dimensions of size 1 are dropped, as NumPy does implicitly."""
-    found = []
+    keywords = []
     for name in operands:
         natural, shape = definition.accesses[name][0], shapes[name]
         units = [axis for axis, size in enumerate(shape) if size == 1]
@@ -322,16 +319,18 @@ def _without_units(
         narrow = {**shapes, name: [size for size in shape if size != 1]}
         sugar = Sugar(broadcast=tuple(units))
         if fits(definition, {name: apply_sugar(natural, sugar, name)}, narrow, symbols):
-            found.append(f"{_keywords(name, sugar)}, of {name} without its dimension(s) of size 1")
-    return found
+            keywords.append(
+                f"{_keywords(name, sugar)}, of {name} without its dimension(s) of size 1"
+            )
+    return keywords
 
 
-def _sugars(natural: int, given: int) -> Iterator[Sugar]:
-    if given > natural:
+def _sugars(natural: int, rank: int) -> Iterator[Sugar]:
+    if rank > natural:
         return
-    for broadcast in combinations(range(natural), natural - given):
-        for permutation in permutations(range(given)):
-            moved = permutation if permutation != tuple(range(given)) else ()
+    for broadcast in combinations(range(natural), natural - rank):
+        for permutation in permutations(range(rank)):
+            moved = permutation if permutation != tuple(range(rank)) else ()
             if moved or broadcast:
                 yield Sugar(moved, broadcast)
 
@@ -377,7 +376,7 @@ def add_readings(
     symbols: Mapping[str, int],
 ) -> ArgumentError:
     """An error about shapes that do not fit, with the ways in which they would."""
-    found = readings(definition, shapes, symbols)
-    if found:
-        error.hint = f"say how to broadcast or transpose: {' or '.join(found)}"
+    fitting = readings(definition, shapes, symbols)
+    if fitting:
+        error.hint = f"say how to broadcast or transpose: {' or '.join(fitting)}"
     return error

@@ -50,15 +50,15 @@ def reference(
     keywords = dict(keywords)
     init = per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, keywords.pop("dtype", None))
-    given = split_inputs(definition, operands, keywords)
+    values = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
     inputs = {
         operand.name: _input(definition, operand, value)
-        for operand, value in zip(definition.inputs, given, strict=True)
+        for operand, value in zip(definition.inputs, values, strict=True)
     }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
-    known = {name: array.dtype for name, array in inits.items()}
-    dtypes = resolve_dtypes(definition, inputs, known, dtype)
+    init_dtypes = {name: array.dtype for name, array in inits.items()}
+    dtypes = resolve_dtypes(definition, inputs, init_dtypes, dtype)
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     shapes = resolve_shapes(
         definition,
@@ -196,7 +196,8 @@ def _evaluate_step(
 ) -> dict[str, Array]:
     """The outputs of one structured op, by name."""
     outputs = {o.name: operands[o.name] for o in definition.outputs}
-    spaces = {kind: _axes(definition, kind) for kind in IteratorType}
+    kinds = dict(zip(definition.dims, definition.iterator_types, strict=True))
+    spaces = {kind: [dim for dim in kinds if kinds[dim] is kind] for kind in IteratorType}
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
     backwards = {
@@ -226,10 +227,6 @@ def _evaluate_step(
             updated[where] = np.asarray(result).astype(target.dtype)
             outputs[assignment.target.operand] = updated
     return outputs
-
-
-def _axes(definition: OpDefinition, kind: IteratorType) -> list[str]:
-    return [d for d, k in zip(definition.dims, definition.iterator_types, strict=True) if k is kind]
 
 
 class _Scope:
@@ -262,25 +259,25 @@ class _Scope:
     ) -> Array:
         """Elements at computed places, each moved to the nearest in range."""
         table = arrays[lookup.operand]
-        places = [
+        indices = [
             self._index(index, position)
             if isinstance(index, AffineExpr)
             else np.clip(self.value(index, position, arrays), 0, size - 1)
             for index, size in zip(lookup.indices, table.shape, strict=True)
         ]
-        return np.asarray(table[tuple(np.broadcast_arrays(*places))])
+        return np.asarray(table[tuple(np.broadcast_arrays(*indices))])
 
     def _carried(
         self, carried: Carried, position: Mapping[str, Any], arrays: Mapping[str, Array]
     ) -> Array:
         """The elements of one step before; what the recurrence starts from before the first."""
         output = arrays[carried.operand]
-        places = self.indices(carried, position)
-        inside = [(p >= 0) & (p < size) for p, size in zip(places, output.shape, strict=True)]
+        indices = self.indices(carried, position)
+        inside = [(p >= 0) & (p < size) for p, size in zip(indices, output.shape, strict=True)]
         if not np.logical_and.reduce(inside).all():
             start = np.asarray(self.starts[carried.operand]).astype(output.dtype)
             return np.broadcast_to(start, self.shape)
-        return np.asarray(output[places])
+        return np.asarray(output[indices])
 
     def value(
         self, expr: ScalarExpr, position: Mapping[str, Any], arrays: Mapping[str, Array]

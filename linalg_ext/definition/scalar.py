@@ -124,7 +124,9 @@ class ScalarExpr:
         """Return the expression of a ufunc of NumPy's that has a function here."""
         name = ufunc.__name__
         function = _FUNCTIONS_OF_UFUNCS.get(name)
-        if all(isinstance(each, ScalarExpr) and type_of(each) == BOOLEAN for each in operands):
+        if all(
+            isinstance(operand, ScalarExpr) and type_of(operand) == BOOLEAN for operand in operands
+        ):
             # On conditions, and on no other numbers, the logical functions are those of bits.
             function = function or _FUNCTIONS_OF_UFUNCS.get(name.replace("logical", "bitwise"))
         if method != "__call__" or keywords or function is None:
@@ -386,8 +388,15 @@ def type_of(expr: ScalarExpr) -> TypeVar | None:
         if expr.function.is_predicate:
             return BOOLEAN
         args = expr.args[1:] if expr.function.name == "select" else expr.args
-        return next((found for arg in args if (found := type_of(arg)) is not None), None)
+        return next((type_var for arg in args if (type_var := type_of(arg)) is not None), None)
     return None
+
+
+def constant_of(expr: ScalarExpr) -> int | float | None:
+    """The number of a constant, cast or not; None for any other expression."""
+    if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
+        (expr,) = expr.args
+    return expr.value if isinstance(expr, Const) else None
 
 
 def apply(
@@ -410,7 +419,12 @@ def apply(
         )
     typed = args[1:] if function.name == "select" else args
     known = next(
-        (found for arg in typed if isinstance(arg, ScalarExpr) and (found := type_of(arg))), None
+        (
+            argument_type
+            for arg in typed
+            if isinstance(arg, ScalarExpr) and (argument_type := type_of(arg))
+        ),
+        None,
     )
     return Apply(function, tuple(as_operand(arg, known, name) for arg in args), type_var, attribute)
 
@@ -513,7 +527,7 @@ def as_operand(value: object, type_var: TypeVar | None, function: str) -> Scalar
         where=caller_location(),
         expected="an element of a tensor such as A[D.m, D.k], a scalar operand, a number, "
         "const(...), index(...), or a function of these",
-        hint=_cure_for(value),
+        hint=_hint_for(value),
     )
 
 
@@ -525,7 +539,7 @@ def _describe(value: object) -> str:
     return f"{value!r}"
 
 
-def _cure_for(value: object) -> str | None:
+def _hint_for(value: object) -> str | None:
     if isinstance(value, bool):
         return (
             "for a number write 1 or 0; for x == y write BinaryFn.eq(x, y), for x != y "

@@ -50,8 +50,8 @@ def infer_extents(
     shapes = dict(shapes)
     while True:
         extents = _extents(definition, shapes, symbols)
-        # What a statement reads of the output of another says how far it runs.
-        found = [
+        # A statement runs up to the end of the output of another that it reads.
+        derived = [
             output.name
             for output in definition.outputs
             if output.name not in shapes
@@ -61,9 +61,9 @@ def infer_extents(
                 for index in definition.assignment_to(output.name).target.indices
             )
         ]
-        if not found or extents.keys() >= set(definition.dims):
+        if not derived or extents.keys() >= set(definition.dims):
             return extents
-        shapes |= {name: output_shape(definition, name, extents) for name in found}
+        shapes |= {name: output_shape(definition, name, extents) for name in derived}
 
 
 def _extents(
@@ -82,7 +82,7 @@ def _extents(
             # A number is worth more than a size that is known at run time only.
             if known is None or (isinstance(term.size, int) and not isinstance(known, int)):
                 extents[term.written.name] = term.size
-    # What an output declares may be what a sum leaves open: the kernel that slides over an image.
+    # A sum leaves the size of a kernel that slides over an image open; an output may declare it.
     direct = _direct_sizes(definition, shapes, symbols)
     extents = {**_declared_extents(definition, direct), **extents}
     _solve_all(definition, exact, extents)
@@ -126,8 +126,8 @@ def longer_axes(definition: OpDefinition) -> frozenset[Place]:
         (name, axis, dim)
         for (name, axis, dim) in _places_read(definition)
         for size in definition.operand(name).shape[axis : axis + 1]
-        if size not in (said := stated.get(dim, set()))
-        and any(_speak_of_one_size(size, each) for each in said)
+        if size not in (sizes := stated.get(dim, set()))
+        and any(set(size.symbols) == set(declared.symbols) for declared in sizes)
     )
 
 
@@ -145,7 +145,7 @@ def _places_read(definition: OpDefinition) -> dict[Place, list[AffineExpr]]:
 
     Those that windows slide over are none.
     """
-    found: dict[Place, list[AffineExpr]] = {}
+    places: dict[Place, list[AffineExpr]] = {}
     for operand in definition.operands:
         if not operand.kind.is_tensor:
             continue
@@ -156,8 +156,8 @@ def _places_read(definition: OpDefinition) -> dict[Place, list[AffineExpr]]:
             dims = [_shifted(index) for index in indices]
             for index, dim in zip(indices, dims, strict=True):
                 if dim is not None and None not in dims:
-                    found.setdefault((operand.name, axis, dim), []).append(index)
-    return found
+                    places.setdefault((operand.name, axis, dim), []).append(index)
+    return places
 
 
 def _indices_of(definition: OpDefinition, operand: str, axis: int) -> list[AffineExpr]:
@@ -172,11 +172,6 @@ def _shifted(index: AffineExpr) -> str | None:
     return next(iter(linear[0]))
 
 
-def _speak_of_one_size(one: AffineExpr, other: AffineExpr) -> bool:
-    """Return whether two declared sizes have the same symbols: one follows from the other."""
-    return set(one.symbols) == set(other.symbols)
-
-
 def _furthest(definition: OpDefinition, terms: Sequence[_IndexTerm]) -> list[_IndexTerm]:
     """Return the index that reaches furthest, of those of one axis that differ in a number.
 
@@ -189,20 +184,20 @@ def _furthest(definition: OpDefinition, terms: Sequence[_IndexTerm]) -> list[_In
         if linear is not None:
             key = (term.operand, term.axis, *sorted(linear[0].items()))
         groups.setdefault(key, []).append((linear[1] if linear else 0, term))
-    found = []
+    furthest = []
     for group in groups.values():
-        reach, last = max(group, key=lambda each: each[0])
+        reach, last = max(group, key=lambda entry: entry[0])
         plain = next((term for _, term in group if isinstance(term.expr, AffineDim)), None)
         if plain is None:
-            found.append(last)
+            furthest.append(last)
         elif _is_as_long_as_output(definition, plain):
-            found.append(plain)
+            furthest.append(plain)
         else:
             size = plain.size - reach
             if isinstance(size, int) and size < 0 <= plain.size:
                 size = 0
-            found.append(replace(plain, size=size, written=plain.expr))
-    return found
+            furthest.append(replace(plain, size=size, written=plain.expr))
+    return furthest
 
 
 def _is_as_long_as_output(definition: OpDefinition, term: _IndexTerm) -> bool:
@@ -242,8 +237,8 @@ def output_shape(
     """
     target = definition.assignment_to(output).target
     # Index 0 is that of an axis of size 1, see the checks of definitions.
-    known = {**extents, "": 1}
-    missing = [_name(index) for index in target.indices if _name(index) not in known]
+    sizes = {**extents, "": 1}
+    missing = [_name(index) for index in target.indices if _name(index) not in sizes]
     if missing:
         raise ShapeError(
             f"{definition.name}: the size of output {output} along {', '.join(missing)} "
@@ -251,7 +246,7 @@ def output_shape(
             hint=f"give the output (out= for arrays, outs= for IR values) with its shape "
             f"({', '.join(map(str, definition.operand(output).shape))})",
         )
-    return tuple(known[_name(index)] for index in target.indices)
+    return tuple(sizes[_name(index)] for index in target.indices)
 
 
 def check_shapes(
@@ -350,17 +345,17 @@ def _check_equal_symbols(
     definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
 ) -> None:
     """A symbol that is written for two sizes says that they are equal."""
-    known: dict[AffineExpr, tuple[int, str]] = {}
+    first_uses: dict[AffineExpr, tuple[int, str]] = {}
     for name, shape in shapes.items():
         for axis, (expr, size) in enumerate(
             zip(definition.operand(name).shape, shape, strict=False)
         ):
             if not isinstance(expr, AffineSymbol) or not isinstance(size, int):
                 continue
-            first, place = known.setdefault(expr, (size, f"{name} (axis {axis})"))
+            first, first_use = first_uses.setdefault(expr, (size, f"{name} (axis {axis})"))
             if first != size:
                 raise ShapeError(
-                    f"{definition.name}: {expr} is {first} for {place}, "
+                    f"{definition.name}: {expr} is {first} for {first_use}, "
                     f"but {name} has size {size} along axis {axis}",
                     expected=f"equal sizes: {_describe(definition)}",
                 )
@@ -461,7 +456,7 @@ def symbol_sizes(
         symbols: values of the symbols that index attributes bind.
     """
     values = _direct_sizes(definition, shapes, symbols)
-    places = [
+    shifted_axes = [
         (name, axis, expr, size)
         for name, shape in shapes.items()
         for axis, (expr, size) in enumerate(
@@ -469,11 +464,11 @@ def symbol_sizes(
         )
         if isinstance(expr, AffineBinary) and size is not None
     ]
-    places = [each for each in places if not _has_windows(definition, each[0], each[1])]
+    shifted_axes = [axis for axis in shifted_axes if not _has_windows(definition, axis[0], axis[1])]
     progress = True
     while progress:
         progress = False
-        for _, _, expr, size in places:
+        for _, _, expr, size in shifted_axes:
             unknown = {symbol for symbol in expr.symbols if AffineSymbol(symbol) not in values}
             solved = _solved_symbol(expr, size, values) if len(unknown) == 1 else None
             if solved is not None:

@@ -22,9 +22,16 @@ from linalg_ext.definition.scalar import (
     ScalarExpr,
     ScalarOperand,
     Size,
+    constant_of,
     type_of,
 )
-from linalg_ext.definition.types import PREDEFINED, PREDEFINED_ELEMENTS, TypeVar
+from linalg_ext.definition.types import (
+    PREDEFINED,
+    PREDEFINED_ELEMENTS,
+    TypeVar,
+    is_integer_or_boolean,
+    width,
+)
 from linalg_ext.errors import DefinitionError
 
 
@@ -123,11 +130,11 @@ class _Specializer:
         chosen = self.functions.get(reduction.attribute or "")
         function, initial = chosen or reduction.function, reduction.initial
         if function is not None:
-            function = self._usual(function, type_var)
+            function = self._on_booleans(function, type_var)
         if isinstance(initial, Function):
-            initial = self._usual(initial, type_var)
-        kept = None if chosen else reduction.attribute
-        return Reduction(function, reduction.dims, kept, initial)
+            initial = self._on_booleans(initial, type_var)
+        attribute = None if chosen else reduction.attribute
+        return Reduction(function, reduction.dims, attribute, initial)
 
     def _step(self, expr: ScalarExpr) -> ScalarExpr:
         if not isinstance(expr, Apply):
@@ -141,7 +148,7 @@ class _Specializer:
         if expr.function == UNARY["conj"] and "complex" not in self._element(type_of(expr)):
             return expr.args[0]
         args = tuple(self._typed(arg) for arg in expr.args)
-        expr = replace(expr, function=self._usual(expr.function, type_of(expr)), args=args)
+        expr = replace(expr, function=self._on_booleans(expr.function, type_of(expr)), args=args)
         return self._shortened(self._spelt_out(expr))
 
     def _typed(self, expr: ScalarExpr) -> ScalarExpr:
@@ -149,8 +156,8 @@ class _Specializer:
         is_float = isinstance(expr, Const) and isinstance(expr.value, float)
         if not isinstance(expr, (Const, Index, Size)):
             return expr
-        wanted = "f64" if is_float else "i64"
-        name = next(name for name, element in self.types.items() if element == wanted)
+        default_element = "f64" if is_float else "i64"
+        name = next(name for name, element in self.types.items() if element == default_element)
         return Apply(TYPE["cast_signed"], (expr,), TypeVar(name))
 
     def _spelt_out(self, expr: Apply) -> Apply:
@@ -164,7 +171,7 @@ class _Specializer:
         return expr
 
     def _composed(self, name: str, x: ScalarExpr, y: ScalarExpr) -> Apply:
-        return Apply(self._usual(BINARY[name], type_of(x)), (x, y))
+        return Apply(self._on_booleans(BINARY[name], type_of(x)), (x, y))
 
     def _is_float(self, type_var: TypeVar | None) -> bool:
         return self._element(type_var)[:1] in ("f", "b")
@@ -184,11 +191,11 @@ class _Specializer:
         They do for casts to a narrower integer or to `i1`, and between types that are not integers.
         """
         before, after = self._element(source), self._element(target)
-        if after == "i1" or not _is_integer(before):
-            return after == "i1" or not _is_integer(after)
-        return _is_integer(after) and _width(after) < _width(before)
+        if after == "i1" or not is_integer_or_boolean(before):
+            return after == "i1" or not is_integer_or_boolean(after)
+        return is_integer_or_boolean(after) and width(after) < width(before)
 
-    def _usual(self, function: Function, type_var: TypeVar | None) -> Function:
+    def _on_booleans(self, function: Function, type_var: TypeVar | None) -> Function:
         """Replace a maximum or `or` on `i1` by `add`, and a minimum or `and` by `mul`."""
         element = self._element(type_var)
         if element == "i1":
@@ -201,8 +208,8 @@ class _Specializer:
         if expr.function not in (BINARY["sub"], BINARY["div"]):
             return expr
         first, second = expr.args
-        number = _constant(first)
-        is_integer = _is_integer(self._element(type_of(second)))
+        number = constant_of(first)
+        is_integer = is_integer_or_boolean(self._element(type_of(second)))
         if expr.function == BINARY["sub"] and is_integer and number == 0:
             return Apply(UNARY["negf"], (second,))
         if expr.function == BINARY["div"] and not is_integer and number == 1:
@@ -220,20 +227,6 @@ _ON_BOOLEANS = {
     **dict.fromkeys(("min_signed", "min_unsigned", "and"), "mul"),
 }
 """On booleans a sum is `or`, a product `and`."""
-
-
-def _constant(expr: ScalarExpr) -> int | float | None:
-    if isinstance(expr, Apply) and expr.type_var is not None:
-        (expr,) = expr.args
-    return expr.value if isinstance(expr, Const) else None
-
-
-def _is_integer(element: str) -> bool:
-    return element == "index" or (element[:1] == "i" and element[1:].isdigit())
-
-
-def _width(element: str) -> int:
-    return 64 if element == "index" else int(element[1:])
 
 
 def with_own_types(definition: OpDefinition) -> OpDefinition:

@@ -36,8 +36,8 @@ class Namespace(Generic[_Named]):
         if name.startswith("__"):
             raise AttributeError(name)
         # One object for each name, as in upstream's OpDSL: the next look-up finds it here.
-        found: _Named = vars(self).setdefault(name, self.__make(name))
-        return found
+        named: _Named = vars(self).setdefault(name, self.__make(name))
+        return named
 
 
 TV = Namespace(TypeVar)
@@ -133,10 +133,15 @@ def is_integer(element: str) -> bool:
     return family(element) in ("integer", "index")
 
 
+def is_integer_or_boolean(element: str) -> bool:
+    """Return whether it is an integer of any width, or an index."""
+    return family(element) in ("integer", "index", "boolean")
+
+
 def width(element: str) -> int:
     """Bits of an integer; those of an index are 64."""
-    found = _INTEGER.fullmatch(element)
-    return int(found[1]) if found else 64
+    match = _INTEGER.fullmatch(element)
+    return int(match[1]) if match else 64
 
 
 def holds(wide: str, narrow: str) -> bool:
@@ -178,5 +183,5 @@ def _float_format(element: str) -> tuple[int, int] | None:
     """Bits of the exponent and of the mantissa."""
     if element in _FORMATS:
         return _FORMATS[element]
-    found = _NARROW.fullmatch(element)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _NARROW.fullmatch(element)
+    return (int(match[1]), int(match[2])) if match else None

@@ -30,8 +30,8 @@ class AffineTextError(NotationError):
         offset: where in the text, counted from 0.
     """
 
-    def __init__(self, what: str, offset: int, *, expected: str | None = None) -> None:
-        super().__init__(what, where=f"column {offset + 1}", expected=expected)
+    def __init__(self, message: str, offset: int, *, expected: str | None = None) -> None:
+        super().__init__(message, where=f"column {offset + 1}", expected=expected)
         self.offset = offset
 
 
@@ -189,8 +189,10 @@ class _Parser:
 
     def _unexpected(self, expected: str) -> AffineTextError:
         token, offset = self._tokens[self._position]
-        found = f"`{token}`" if token else "the end"
-        return AffineTextError(f"an affine map cannot have {found} here", offset, expected=expected)
+        described = f"`{token}`" if token else "the end"
+        return AffineTextError(
+            f"an affine map cannot have {described} here", offset, expected=expected
+        )
 
 
 _TOKEN = re.compile(r"\s*(?:(->|[-+*()\[\]<>,])|([A-Za-z_][\w$.]*|\d+)|(\S))")
@@ -199,11 +201,11 @@ _TOKEN = re.compile(r"\s*(?:(->|[-+*()\[\]<>,])|([A-Za-z_][\w$.]*|\d+)|(\S))")
 def _tokens(text: str) -> Sequence[tuple[str, int]]:
     """The tokens and where each begins; an empty one at the end."""
     tokens = []
-    for found in _TOKEN.finditer(text):
-        if found[3]:
+    for match in _TOKEN.finditer(text):
+        if match[3]:
             raise AffineTextError(
-                f"`{found[3]}` cannot stand in an affine map", found.start(3), expected=_EXAMPLE
+                f"`{match[3]}` cannot stand in an affine map", match.start(3), expected=_EXAMPLE
             )
-        group = 1 if found[1] else 2
-        tokens.append((found[group], found.start(group)))
+        group = 1 if match[1] else 2
+        tokens.append((match[group], match.start(group)))
     return [*tokens, ("", len(text.rstrip()))]

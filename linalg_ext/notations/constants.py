@@ -48,15 +48,15 @@ def parse_constant(text: str) -> int | float:
     Raises:
         NotationError: the text is no such attribute, or no finite number of 64 bits.
     """
-    if found := _INTEGER.fullmatch(text):
-        if -(2**63) <= int(found[1]) < 2**63:
-            return int(found[1])
-        raise NotationError(f"{found[1]} does not fit in 64 bits")
+    if match := _INTEGER.fullmatch(text):
+        if -(2**63) <= int(match[1]) < 2**63:
+            return int(match[1])
+        raise NotationError(f"{match[1]} does not fit in 64 bits")
     value = math.nan
-    if found := _FLOAT.fullmatch(text):
-        value = float(found[1])
-    elif found := _BITS.fullmatch(text):
-        (value,) = struct.unpack(">d", bytes.fromhex(found[1]))
+    if match := _FLOAT.fullmatch(text):
+        value = float(match[1])
+    elif match := _BITS.fullmatch(text):
+        (value,) = struct.unpack(">d", bytes.fromhex(match[1]))
     else:
         raise NotationError(
             f"`{text}` is no constant",

@@ -62,13 +62,15 @@ class _Formula:
         self._definition = definition
         self._style = style
         self._casts = casts
-        self._said: set[str] = set()
+        self._shown_names: set[str] = set()
 
     def line(self) -> str:
         """All assignments, and what is said of operands that they do not name."""
         style = self._style
         parts = [self._assignment(assignment) for assignment in self._definition.assignments]
-        notes = [self._note(o) for o in self._definition.operands if o.name not in self._said]
+        notes = [
+            self._note(o) for o in self._definition.operands if o.name not in self._shown_names
+        ]
         return style.separator.join([*parts, *notes])
 
     def _assignment(self, assignment: Assignment) -> str:
@@ -90,22 +92,22 @@ class _Formula:
             )
         name = reduction.attribute or function.name
         if reduction.attribute:
-            self._said.add(reduction.attribute)
+            self._shown_names.add(reduction.attribute)
         body = self._expression(rest)
         return self._style.reduction(name, self._ranges(reduction.dims), body)
 
     def _ranges(self, dims: tuple[str, ...]) -> str:
         """The dimensions that a reduction runs over, with the shape that says how far."""
-        left = list(dims)
+        free = list(dims)
         groups = []
         for operand in self._definition.inputs:
-            own = _plain_dims(operand)
-            if own and set(own) <= set(left):
-                self._said.add(operand.name)
+            own = [dim.name for dim in operand.index_dims or () if isinstance(dim, AffineDim)]
+            if own and set(own) <= set(free):
+                self._shown_names.add(operand.name)
                 names = ", ".join(map(self._style.dim, own))
                 groups.append(f"{names} {self._style.member} {self._style.name(operand.name)}")
-                left = [dim for dim in left if dim not in own]
-        return ", ".join([*map(self._style.dim, left), *groups])
+                free = [dim for dim in free if dim not in own]
+        return ", ".join([*map(self._style.dim, free), *groups])
 
     def _expression(self, expr: ScalarExpr) -> Rendered:
         style = self._style
@@ -113,14 +115,14 @@ class _Formula:
             case Access():
                 return Rendered(self._access(expr), ATOM)
             case Lookup() | Carried():
-                self._said.add(expr.operand)
+                self._shown_names.add(expr.operand)
                 indices = [
                     self._index(index) if isinstance(index, AffineExpr) else self._expression(index)
                     for index in expr.indices
                 ]
                 return Rendered(self._style.access(expr.operand, indices), ATOM)
             case ScalarOperand(operand=name):
-                self._said.add(name)
+                self._shown_names.add(name)
                 return Rendered(style.name(name), ATOM)
             case Const(value=value):
                 return style.number(value)
@@ -137,15 +139,15 @@ class _Formula:
             if not self._casts:
                 return args[0]
             if expr.attribute is not None:
-                self._said.add(expr.attribute)
+                self._shown_names.add(expr.attribute)
             return self._style.call(str(expr.type_var), args)
         if expr.attribute is not None:
-            self._said.add(expr.attribute)
+            self._shown_names.add(expr.attribute)
             return self._style.call(expr.attribute, args)
         return self._style.function(expr.function.name, args)
 
     def _access(self, access: Access) -> str:
-        self._said.add(access.operand)
+        self._shown_names.add(access.operand)
         return self._style.access(access.operand, [self._index(i) for i in access.indices])
 
     def _index(self, index: AffineExpr) -> Rendered:
@@ -165,11 +167,6 @@ class _Formula:
             return f"{name} = {style.name(str(operand.default))}"
         dims = ", ".join(self._index(i).text for i in operand.index_dims or ())
         return f"({dims}) {style.member} {name}"
-
-
-def _plain_dims(operand: Operand) -> list[str]:
-    """The dimensions that a tensor which only has a shape stands for."""
-    return [dim.name for dim in operand.index_dims or () if isinstance(dim, AffineDim)]
 
 
 def _without(value: ScalarExpr, target: Access) -> ScalarExpr | None:
@@ -234,7 +231,7 @@ class Style:
     reduced: Callable[[str, str], str]
     scientific: Callable[[str], str]
 
-    def held(self, piece: Rendered, level: int) -> str:
+    def bracketed(self, piece: Rendered, level: int) -> str:
         """A piece in brackets, unless it holds together as tightly as a level asks."""
         opening, closing = self.brackets
         return piece.text if piece.level >= level else f"{opening}{piece.text}{closing}"
@@ -253,7 +250,7 @@ class Style:
     def reduction(self, name: str, ranges: str, body: Rendered) -> Rendered:
         """A reduction of a body over ranges."""
         sign = self.reductions.get(name) or self.name(name)
-        return Rendered(f"{self.reduced(sign, ranges)} {self.held(body, QUOTIENT)}", SUM)
+        return Rendered(f"{self.reduced(sign, ranges)} {self.bracketed(body, QUOTIENT)}", SUM)
 
     def access(self, operand: str, indices: Sequence[Rendered]) -> str:
         """An element of a tensor; of one of rank 0, its name."""
@@ -274,9 +271,9 @@ class Style:
             return self.number(expr.value)
         if not isinstance(expr, AffineBinary):
             return Rendered(str(expr), SUM)
-        if expr.kind is AffineKind.ADD and (taken := _taken_away(expr.rhs)) is not None:
+        if expr.kind is AffineKind.ADD and (subtracted := _negated(expr.rhs)) is not None:
             minus = infix(" - ", SUM, grouped=True)
-            return minus(self, [self.affine(expr.lhs), self.affine(taken)])
+            return minus(self, [self.affine(expr.lhs), self.affine(subtracted)])
         if expr.kind is AffineKind.MUL and expr.rhs == AffineConst(-1):
             return negation(self, [self.affine(expr.lhs)])
         form = self.affine_forms[expr.kind]
@@ -288,7 +285,7 @@ def infix(sign: str, level: int, *, grouped: bool = False) -> Form:
 
     def form(style: Style, args: Sequence[Rendered]) -> Rendered:
         left, right = args
-        text = f"{style.held(left, level)}{sign}{style.held(right, level + grouped)}"
+        text = f"{style.bracketed(left, level)}{sign}{style.bracketed(right, level + grouped)}"
         return Rendered(text, level)
 
     return form
@@ -299,7 +296,7 @@ def quotient(sign: str) -> Form:
 
     def form(style: Style, args: Sequence[Rendered]) -> Rendered:
         left, right = args
-        text = f"{style.held(left, PRODUCT)}{sign}{style.held(right, NEGATION)}"
+        text = f"{style.bracketed(left, PRODUCT)}{sign}{style.bracketed(right, NEGATION)}"
         return Rendered(text, QUOTIENT)
 
     return form
@@ -307,7 +304,7 @@ def quotient(sign: str) -> Form:
 
 def negation(style: Style, args: Sequence[Rendered]) -> Rendered:
     """`-x`."""
-    return Rendered(f"-{style.held(args[0], POWER)}", NEGATION)
+    return Rendered(f"-{style.bracketed(args[0], POWER)}", NEGATION)
 
 
 def around(opening: str, closing: str) -> Form:
@@ -317,10 +314,10 @@ def around(opening: str, closing: str) -> Form:
 
 def power_of(exponent: str) -> Form:
     """A fixed power, as a superscript."""
-    return lambda style, args: Rendered(f"{style.held(args[0], ATOM)}{exponent}", POWER)
+    return lambda style, args: Rendered(f"{style.bracketed(args[0], ATOM)}{exponent}", POWER)
 
 
-def _taken_away(expr: AffineExpr) -> AffineExpr | None:
+def _negated(expr: AffineExpr) -> AffineExpr | None:
     """x, where an expression is -x."""
     if isinstance(expr, AffineConst):
         return AffineConst(-expr.value) if expr.value < 0 else None
@@ -347,12 +344,8 @@ _SIGNED: dict[str, Form] = {
 
 
 def _text_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
-    condition, x, y = (style.held(arg, COMPARISON) for arg in args)
+    condition, x, y = (style.bracketed(arg, COMPARISON) for arg in args)
     return Rendered(f"{x} if {condition} else {y}", CHOICE)
-
-
-def _text_reciprocal(style: Style, args: Sequence[Rendered]) -> Rendered:
-    return Rendered(f"1 / {style.held(args[0], POWER)}", QUOTIENT)
 
 
 TEXT = Style(
@@ -370,7 +363,9 @@ TEXT = Style(
         "abs": around("|", "|"),
         "floor": around("⌊", "⌋"),
         "ceil": around("⌈", "⌉"),
-        "reciprocal": _text_reciprocal,
+        "reciprocal": lambda style, args: Rendered(
+            f"1 / {style.bracketed(args[0], POWER)}", QUOTIENT
+        ),
         "rsqrt": lambda style, args: Rendered(f"1 / sqrt({args[0].text})", QUOTIENT),
         "select": _text_choice,
     },
@@ -400,19 +395,11 @@ TEXT = Style(
 )
 
 
-def _latex_name(name: str) -> str:
-    """`A`, `d_{0}`, `\\mathrm{strides}`: what is longer than a letter stands upright."""
-    if found := re.fullmatch(r"([A-Za-z])(\d+)", name):
-        return f"{found[1]}_{{{found[2]}}}"
-    if len(name) == 1:
-        return name
-    return rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
-
-
-def _latex_dim(name: str) -> str:
-    if found := re.fullmatch(r"([A-Za-z])(\d+)", name):
-        return f"{found[1]}_{{{found[2]}}}"
-    return name if len(name) == 1 else rf"\mathit{{{name.replace('_', chr(92) + '_')}}}"
+def _latex_name(name: str, font: str = "mathrm") -> str:
+    """`A`, `d_{0}`, `\\mathrm{strides}`: a name of several letters stands upright."""
+    if match := re.fullmatch(r"([A-Za-z])(\d+)", name):
+        return f"{match[1]}_{{{match[2]}}}"
+    return name if len(name) == 1 else rf"\{font}{{{name.replace('_', chr(92) + '_')}}}"
 
 
 def _latex_element(name: str, indices: Sequence[str]) -> str:
@@ -424,7 +411,7 @@ def _latex_element(name: str, indices: Sequence[str]) -> str:
 
 
 def _latex_product(style: Style, args: Sequence[Rendered]) -> Rendered:
-    left, right = (style.held(arg, PRODUCT) for arg in args)
+    left, right = (style.bracketed(arg, PRODUCT) for arg in args)
     sign = r" \cdot " if right[:1].isdigit() or left[-1:].isdigit() else " "
     return Rendered(f"{left}{sign}{right}", PRODUCT)
 
@@ -437,14 +424,6 @@ def _latex_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
     condition, x, y = (arg.text for arg in args)
     cases = rf"{x} & \text{{if }} {condition} \\ {y} & \text{{otherwise}}"
     return Rendered(rf"\begin{{cases}} {cases} \end{{cases}}", ATOM)
-
-
-def _latex_root(style: Style, args: Sequence[Rendered]) -> Rendered:
-    return Rendered(rf"\sqrt{{{args[0].text}}}", ATOM)
-
-
-def _latex_power(style: Style, args: Sequence[Rendered]) -> Rendered:
-    return Rendered(f"{style.held(args[0], ATOM)}^{{{args[1].text}}}", POWER)
 
 
 def _latex_operator(name: str) -> Form:
@@ -471,10 +450,12 @@ LATEX = Style(
         "mul": _latex_product,
         "div": _latex_fraction,
         "div_unsigned": _latex_fraction,
-        "powf": _latex_power,
+        "powf": lambda style, args: Rendered(
+            f"{style.bracketed(args[0], ATOM)}^{{{args[1].text}}}", POWER
+        ),
         "negf": negation,
         "square": power_of("^{2}"),
-        "sqrt": _latex_root,
+        "sqrt": around(r"\sqrt{", "}"),
         "rsqrt": lambda style, args: Rendered(rf"\frac{{1}}{{\sqrt{{{args[0].text}}}}}", ATOM),
         "reciprocal": lambda style, args: Rendered(rf"\frac{{1}}{{{args[0].text}}}", ATOM),
         "abs": around(r"\left|", r"\right|"),
@@ -493,7 +474,7 @@ LATEX = Style(
     brackets=(r"\left(", r"\right)"),
     member=r"\in",
     separator=r";\quad ",
-    dim=_latex_dim,
+    dim=lambda name: _latex_name(name, "mathit"),
     name=_latex_name,
     element=_latex_element,
     affine_forms={

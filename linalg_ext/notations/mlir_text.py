@@ -75,8 +75,8 @@ class Reader:
     def peek(self) -> Token:
         """The next token."""
         start = self._skip(self.position)
-        found = _TOKEN.match(self._text, start)
-        return Token(found[0] if found else "", start)
+        match = _TOKEN.match(self._text, start)
+        return Token(match[0] if match else "", start)
 
     def next(self) -> Token:
         """Take the next token."""
@@ -96,7 +96,7 @@ class Reader:
         """Take the next token, which must be this one."""
         token = self.next()
         if token.text != text:
-            self.refuse(f"{of_what} cannot have {_named(token)} here", token, f"`{text}`")
+            self.refuse_token(of_what, token, f"`{text}`")
         return token
 
     def balanced(self, *, in_group: bool = False) -> int:
@@ -109,18 +109,18 @@ class Reader:
         opening = self.peek()
         stack = [_CLOSING[opening.text]]
         closed = -1
-        for found in _BRACKETS.finditer(self._text, opening.end):
-            bracket = found[0]
+        for match in _BRACKETS.finditer(self._text, opening.end):
+            bracket = match[0]
             if bracket in _CLOSING:
                 stack.append(_CLOSING[bracket])
             elif bracket == stack[-1]:
                 stack.pop()
                 if not stack:
-                    closed = found.end()
+                    closed = match.end()
                     break
             elif bracket in _CLOSING.values():
                 if in_group and bracket == ")" and stack == [">"]:
-                    closed = found.start()
+                    closed = match.start()
                     break
                 self.refuse(
                     f"`{opening.text}` is not closed before `{bracket}`", opening, f"`{stack[-1]}`"
@@ -134,20 +134,24 @@ class Reader:
         """A part of the text, on one line."""
         return Span(flat(self._text[start:end]), start, end)
 
+    def refuse_token(self, of_what: str, token: Token, expected: str) -> NoReturn:
+        """Raise the error for a token that cannot stand in a part of the text."""
+        self.refuse(f"{of_what} cannot have {named(token)} here", token, expected)
+
     def refuse(
-        self, what: str, at: Token | Span, expected: str | None = None, hint: str | None = None
+        self, message: str, at: Token | Span, expected: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Raise the error that points at a token."""
         raise ParseError(
-            what,
+            message,
             where=self.source.place(at.start, max(at.end, at.start + 1)),
             expected=expected,
             hint=hint,
         )
 
     def _skip(self, position: int) -> int:
-        found = _BLANK.match(self._text, position)
-        return found.end() if found else position
+        match = _BLANK.match(self._text, position)
+        return match.end() if match else position
 
 
 def flat(text: str) -> str:
@@ -156,7 +160,7 @@ def flat(text: str) -> str:
         return text
     return re.sub(
         r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[\n\r]',
-        lambda found: found[0] if found[0][0] == '"' else " " * len(found[0]),
+        lambda match: match[0] if match[0][0] == '"' else " " * len(match[0]),
         text,
     )
 
@@ -166,20 +170,21 @@ class CodeFilter:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._known = 0  # a place of code, on the line that was asked for last
+        self._code_offset = 0  # of code, on the line that was asked for last
 
     def is_code(self, position: int) -> bool:
         """Return whether no string and no comment holds this place."""
-        start = max(self._known, self._text.rfind("\n", self._known, position) + 1)
-        while (found := _STRING_OR_COMMENT.search(self._text, start, position)) is not None:
-            if found[0] in ("//", '"'):
+        start = max(self._code_offset, self._text.rfind("\n", self._code_offset, position) + 1)
+        while (match := _STRING_OR_COMMENT.search(self._text, start, position)) is not None:
+            if match[0] in ("//", '"'):
                 return False
-            start = found.end()
-        self._known = position
+            start = match.end()
+        self._code_offset = position
         return True
 
 
-def _named(token: Token) -> str:
+def named(token: Token) -> str:
+    """A token as a message names it."""
     return f"`{token.text}`" if token.text else "the end of the text"
 
 
@@ -242,7 +247,7 @@ class EditedText:
 
 
 def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in re.finditer("\n", text))]
+    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def apply_edits(
@@ -273,7 +278,7 @@ class _Editor:
         self._keeps_lines = keeps_lines
         self._edits = edits
         self._starts = [edit.start for edit in edits]
-        self._made: set[int] = set()  # those that are being made
+        self._unfinished: set[int] = set()
         self._length = 0
         self.parts: list[str] = []
         self.pieces: list[tuple[int, int, bool]] = []
@@ -291,12 +296,12 @@ class _Editor:
         last = bisect_right(self._starts, end) if is_outermost else bisect_left(self._starts, end)
         for index in range(first, last):
             edit = self._edits[index]
-            if edit.start < position or edit.end > end or index in self._made:
+            if edit.start < position or edit.end > end or index in self._unfinished:
                 continue  # inside one that was made, or around this part
             self._add(text[position - origin : edit.start - origin], position, is_copied=True)
-            self._made.add(index)
+            self._unfinished.add(index)
             self._make(edit, keeps_lines=is_outermost and self._keeps_lines)
-            self._made.remove(index)
+            self._unfinished.remove(index)
             position = edit.end
         self._add(text[position - origin :], position, is_copied=True)
 

@@ -91,11 +91,6 @@ def check_style(style: str) -> None:
         raise ArgumentError(f"style {style!r}", expected=f"one of {', '.join(STYLES)}")
 
 
-def optional_type(style: Style) -> str:
-    """The template that a style has for a value that may be absent."""
-    return _OPTIONAL[style]
-
-
 def attribute_type(operand: Operand) -> AttributeType:
     """The type of an index attribute: the stated one, else as many 64-bit integers as it binds."""
     return operand.attribute_type or AttributeType("i64", (operand.rank,))
@@ -118,13 +113,15 @@ def _documentation(definition: OpDefinition) -> str:
 
 
 def _operands(definition: OpDefinition, style: Style) -> str:
-    # Of 2020 is one list of views, of which the traits say how many are written.
+    # The document of 2020 has one list of views; the traits say how many of them are written.
     operands = ["Variadic<LinalgOperand>:$views"]
     results = "output_tensors"
     if style == "2024":
         operands = ["Variadic<AnyShaped>:$inputs", "Variadic<AnyShaped>:$outputs"]
         results = "result_tensors"
-    operands += [f"{_ods_type(operand)}:${operand.name}" for operand in _sorted(definition)]
+    operands += [
+        f"{_ods_type(operand)}:${operand.name}" for operand in _sorted_operands(definition)
+    ]
     listed = ",\n    ".join(operands)
     return f"""\
   let arguments = (ins
@@ -132,7 +129,7 @@ def _operands(definition: OpDefinition, style: Style) -> str:
   let results = (outs Variadic<AnyRankedTensor>:${results});"""
 
 
-def _sorted(definition: OpDefinition) -> list[Operand]:
+def _sorted_operands(definition: OpDefinition) -> list[Operand]:
     """Attributes in the order of their names, as the tool kept them."""
     return sorted(definition.attributes, key=lambda operand: operand.name)
 
@@ -149,18 +146,15 @@ def _ods_type(operand: Operand) -> str:
     if kind.is_optional:
         return f"OptionalAttr<{text}>"
     if operand.attribute_type is None and operand.default is not None:
-        values = ", ".join(f"static_cast<int64_t>({value})" for value in _numbers(operand))
+        numbers = operand.default if isinstance(operand.default, tuple) else ()
+        values = ", ".join(f"static_cast<int64_t>({value})" for value in numbers)
         return f'DefaultValuedAttr<{text}, "{{ {values} }}">'
     return text
 
 
-def _numbers(operand: Operand) -> tuple[int, ...]:
-    return operand.default if isinstance(operand.default, tuple) else ()
-
-
 def _builders(definition: OpDefinition, style: Style) -> str:
     values = ("inputs", "outputs") if style == "2024" else ("views",)
-    names = [operand.name for operand in _sorted(definition)]
+    names = [operand.name for operand in _sorted_operands(definition)]
     plain = _builder(definition, style, values, [])
     with_attributes = [_builder(definition, style, values, names)] if names else []
     return "  let builders = [\n" + ",\n".join([plain, *with_attributes]) + "\n  ];"
@@ -227,7 +221,7 @@ def to_cpp(op: object, style: Style = "2024", types: Mapping[str, str] | str | N
     check_style(style)
     definition = concrete(definition_of(op), types)
     _check(definition)
-    optional, name = optional_type(style), _class_name(definition)
+    optional, name = _OPTIONAL[style], _class_name(definition)
     iterators = ",\n    ".join(
         "getParallelIteratorTypeName()"
         if kind is IteratorType.PARALLEL
@@ -340,21 +334,20 @@ def _attribute_values(operand: Operand) -> list[tuple[str, str]]:
     kind, name = attribute_type(operand), operand.name
     symbols = [symbol for expr in operand.shape for symbol in expr.symbols]
     cpp = "int" if kind.element == "i32" else "int64_t"
-    found = []
+    values = []
     for position, symbol in enumerate(symbols):
         if kind.is_list:
             text = f"{name}Attr()[{position}].cast<IntegerAttr>().getInt()"
         elif kind.sizes:
-            indices = ", ".join(map(str, _unraveled(position, kind.sizes)))
+            indices = ", ".join(
+                str(position // prod(kind.sizes[axis + 1 :]) % size)
+                for axis, size in enumerate(kind.sizes)
+            )
             text = f"{name}{'Attr' if kind.is_optional else ''}().getValue<{cpp}>({{ {indices} }})"
         else:
             text = f"{name}Attr().getInt()"
-        found.append((symbol, f"{name}Attr() ? {text} : 1" if kind.is_optional else text))
-    return found
-
-
-def _unraveled(position: int, sizes: tuple[int, ...]) -> list[int]:
-    return [position // prod(sizes[axis + 1 :]) % size for axis, size in enumerate(sizes)]
+        values.append((symbol, f"{name}Attr() ? {text} : 1" if kind.is_optional else text))
+    return values
 
 
 def _braced(definition: OpDefinition, indices: tuple[AffineExpr, ...]) -> str:

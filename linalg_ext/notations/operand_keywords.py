@@ -42,11 +42,11 @@ _EXCLUSIVE = (
     ("permutation", "transpose"),
 )
 
-Said = dict[str, dict[str, Any]]
+OperandMaps = dict[str, dict[str, Any]]
 """The mappings that a call gives for each operand, by name: `{"A": {"permutation": [1, 0]}}`."""
 
 
-def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Said:
+def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> OperandMaps:
     """Take what a call says of its operands' maps out of its keywords.
 
     Raises:
@@ -54,7 +54,7 @@ def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Sai
         ArgumentError: it says one thing twice, or a map and sugar of one operand.
     """
     attributes = {operand.name for operand in definition.attributes}
-    said: Said = {}
+    operand_maps: OperandMaps = {}
     for keyword in list(keywords):
         word, _, name = keyword.partition("_")
         if word not in MAP_WORDS or not name or keyword in attributes:
@@ -63,48 +63,48 @@ def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Sai
         if value is None:
             continue
         operand = _operand(definition, keyword, name)
-        of_operand = said.setdefault(operand.name, {})
+        of_operand = operand_maps.setdefault(operand.name, {})
         meaning = MAP_WORDS[word]
         if meaning in of_operand:
             raise ArgumentError(f"{definition.name}: the {meaning} of {operand.name} is said twice")
         of_operand[meaning] = value
-    for name, things in said.items():
-        for one, other in _EXCLUSIVE:
-            if one in things and other in things:
+    for name, maps in operand_maps.items():
+        for first, second in _EXCLUSIVE:
+            if first in maps and second in maps:
                 raise ArgumentError(
-                    f"{definition.name}: both the {one} and the {other} of {name} are said",
+                    f"{definition.name}: both the {first} and the {second} of {name} are said",
                     expected="one of them",
                 )
-    return said
+    return operand_maps
 
 
 def with_operand_maps(
-    definition: OpDefinition, said: Said, ranks: Mapping[str, int]
+    definition: OpDefinition, operand_maps: OperandMaps, ranks: Mapping[str, int]
 ) -> OpDefinition:
     """The definition of an op whose operands are given as a call says.
 
     Args:
         definition: the op.
-        said: what `take_operand_maps` found.
+        operand_maps: what `take_operand_maps` found.
         ranks: the rank of each tensor that the call gives.
 
     Raises:
         ArgumentError: a permutation, a broadcast or a map does not fit its operand.
     """
-    if not said:
+    if not operand_maps:
         return definition
     plain: dict[str, Indices] = {}
     if definition.is_rank_polymorphic:
-        definition = at_rank(definition, _iteration_rank(definition, said, ranks))
+        definition = at_rank(definition, _iteration_rank(definition, operand_maps, ranks))
         # Tensors of rank 0 are read at every point, as they are without maps.
         plain = {
             o.name: ()
             for o in definition.inputs
-            if o.kind.is_tensor and ranks.get(o.name) == 0 and o.name not in said
+            if o.kind.is_tensor and ranks.get(o.name) == 0 and o.name not in operand_maps
         }
     indices = {
-        name: _indices(definition, definition.operand(name), things)
-        for name, things in said.items()
+        name: _indices(definition, definition.operand(name), maps)
+        for name, maps in operand_maps.items()
     }
     return with_indices_of(definition, {**plain, **indices})
 
@@ -112,7 +112,7 @@ def with_operand_maps(
 @contextmanager
 def inverses_named(
     definition: OpDefinition,
-    said: Said,
+    operand_maps: OperandMaps,
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> Iterator[None]:
@@ -120,46 +120,48 @@ def inverses_named(
 
     Args:
         definition: the op without those maps.
-        said: the mappings that the call gives.
+        operand_maps: the mappings that the call gives.
         shapes: the sizes of its tensors, None for one that is not known.
         symbols: values of the symbols that index attributes bind.
     """
     try:
         yield
     except ShapeError as error:
-        if said:
-            error.hint = _inverse(definition, said, shapes, symbols) or error.hint
+        if operand_maps:
+            error.hint = _inverse(definition, operand_maps, shapes, symbols) or error.hint
         raise
 
 
 def _inverse(
     definition: OpDefinition,
-    said: Said,
+    operand_maps: OperandMaps,
     shapes: Mapping[str, Sequence[int | None]],
     symbols: Mapping[str, int],
 ) -> str | None:
     if definition.is_rank_polymorphic:
         ranks = {name: len(shape) for name, shape in shapes.items()}
-        definition = at_rank(definition, _iteration_rank(definition, said, ranks))
-    given = {
-        name: _indices(definition, definition.operand(name), things)
-        for name, things in said.items()
+        definition = at_rank(definition, _iteration_rank(definition, operand_maps, ranks))
+    indices = {
+        name: _indices(definition, definition.operand(name), maps)
+        for name, maps in operand_maps.items()
     }
-    for name, things in said.items():
+    for name, maps in operand_maps.items():
         natural = natural_indices(definition, definition.operand(name))
-        if sorted(map(str, given[name])) != sorted(map(str, natural)):
+        if sorted(map(str, indices[name])) != sorted(map(str, natural)):
             continue
-        places = [natural.index(index) for index in given[name]]
+        places = [natural.index(index) for index in indices[name]]
         inverse = tuple(natural[places.index(dim)] for dim in range(len(places)))
-        if inverse != given[name] and fits(definition, {**given, name: inverse}, shapes, symbols):
-            word = "map" if "map" in things else "permutation"
+        if inverse != indices[name] and fits(
+            definition, {**indices, name: inverse}, shapes, symbols
+        ):
+            word = "map" if "map" in maps else "permutation"
             if word == "map":
-                meant = str(AffineMap(definition.dims, (), inverse)).removeprefix("affine_map")[
+                value = str(AffineMap(definition.dims, (), inverse)).removeprefix("affine_map")[
                     1:-1
                 ]
             else:
-                meant = str([inverse.index(index) for index in natural])
-            return f"{word}_{name} is the inverse of what fits: say {word}_{name} = {meant}"
+                value = str([inverse.index(index) for index in natural])
+            return f"{word}_{name} is the inverse of what fits: say {word}_{name} = {value}"
     return None
 
 
@@ -168,17 +170,17 @@ def operand_maps_key(definition: OpDefinition) -> tuple[object, ...]:
     return tuple(definition.accesses.values())
 
 
-def _indices(definition: OpDefinition, operand: Operand, things: Mapping[str, Any]) -> Indices:
+def _indices(definition: OpDefinition, operand: Operand, maps: Mapping[str, Any]) -> Indices:
     natural = natural_indices(definition, operand)
     subject = f"{definition.name}: {operand.name}"
-    if "map" in things:
-        return apply_map(definition.dims, natural, _map(things["map"], subject), subject)
-    broadcast = _integers(things.get("broadcast", ()), f"{subject}: broadcast")
-    if "transpose" in things:
-        permutation = _reversed(things["transpose"], len(natural) - len(broadcast), subject)
+    if "map" in maps:
+        return apply_map(definition.dims, natural, _map(maps["map"], subject), subject)
+    broadcast = _integers(maps.get("broadcast", ()), f"{subject}: broadcast")
+    if "transpose" in maps:
+        permutation = _reversed(maps["transpose"], len(natural) - len(broadcast), subject)
     else:
-        permutation = _integers(things.get("permutation", ()), f"{subject}: permutation")
-        if "permutation" in things and not permutation and len(natural) > len(broadcast):
+        permutation = _integers(maps.get("permutation", ()), f"{subject}: permutation")
+        if "permutation" in maps and not permutation and len(natural) > len(broadcast):
             raise ArgumentError(
                 f"{subject}: permutation = [] is no permutation of its "
                 f"{len(natural) - len(broadcast)} dimension(s)",
@@ -211,40 +213,39 @@ def _map(value: object, subject: str) -> AffineMap:
     return affine_map(value)
 
 
-def _integers(value: object, what: str) -> tuple[int, ...]:
+def _integers(value: object, subject: str) -> tuple[int, ...]:
     items: list[Any] = list(value) if isinstance(value, Iterable) else [value]
     if not all(hasattr(item, "__index__") and not isinstance(item, bool) for item in items):
-        raise ArgumentError(f"{what} = {value!r}", expected="a list of integers, as in [1, 0]")
+        raise ArgumentError(f"{subject} = {value!r}", expected="a list of integers, as in [1, 0]")
     return tuple(item.__index__() for item in items)
 
 
-def _iteration_rank(definition: OpDefinition, said: Said, ranks: Mapping[str, int]) -> int:
+def _iteration_rank(
+    definition: OpDefinition, operand_maps: OperandMaps, ranks: Mapping[str, int]
+) -> int:
     """The rank of the iteration space of an element-wise op: what the operands, as given, make."""
-    found: dict[str, int] = {}
+    loop_ranks: dict[str, int] = {}
     for operand in (*definition.outputs, *definition.inputs):
-        things = said.get(operand.name, {})
-        if "map" in things:
-            found[operand.name] = len(_map(things["map"], operand.name).dims)
-        elif operand.name in ranks and (ranks[operand.name] or "broadcast" in things):
-            added = _integers(things.get("broadcast", ()), "broadcast")
-            found[operand.name] = ranks[operand.name] + len(added)
-    if not found:
+        maps = operand_maps.get(operand.name, {})
+        if "map" in maps:
+            loop_ranks[operand.name] = len(_map(maps["map"], operand.name).dims)
+        elif operand.name in ranks and (ranks[operand.name] or "broadcast" in maps):
+            added = _integers(maps.get("broadcast", ()), "broadcast")
+            loop_ranks[operand.name] = ranks[operand.name] + len(added)
+    if not loop_ranks:
         return 0
-    (first, rank), *others = found.items()
-    for name, other in others:
+    (first, rank), *rest = loop_ranks.items()
+    for name, other in rest:
         if other != rank:
+            narrow = first if rank < other else name
             raise ArgumentError(
                 f"{definition.name}: as they are given, {first} spans {rank} dimension(s), but "
                 f"{name} spans {other}",
                 expected="operands of one rank: nothing is broadcast unless said",
-                hint=_cure(definition, *((first, name) if rank < other else (name, first)), found),
+                hint=f"say which {abs(other - rank)} dimension(s) {narrow} lacks: "
+                f"broadcast_{narrow}=[...]",
             )
     return rank
-
-
-def _cure(definition: OpDefinition, narrow: str, wide: str, found: Mapping[str, int]) -> str:
-    missing = found[wide] - found[narrow]
-    return f"say which {missing} dimension(s) {narrow} lacks: broadcast_{narrow}=[...]"
 
 
 def _operand(definition: OpDefinition, keyword: str, name: str) -> Operand:

@@ -57,7 +57,9 @@ class Notation:
         function = self.read if way == "read" else self.write
         parameters = {} if function is None else inspect.signature(function).parameters
         # The first is the text, or the op.
-        return {name: each for name, each in [*parameters.items()][1:] if name != "filename"}
+        return {
+            name: parameter for name, parameter in [*parameters.items()][1:] if name != "filename"
+        }
 
 
 _notations: dict[str, Notation] = {}
@@ -100,13 +102,13 @@ def notation(name: str) -> Notation:
                 __import__(f"{package}.{name}")
     if name in _notations:
         return _notations[name]
-    known = notations()
-    if name in known:
-        return known[name]
-    near = get_close_matches(str(name), known, n=1)
+    entries = notations()
+    if name in entries:
+        return entries[name]
+    near = get_close_matches(str(name), entries, n=1)
     raise ArgumentError(
         f"{name!r} is not a notation",
-        expected=f"one of {', '.join(known)}",
+        expected=f"one of {', '.join(entries)}",
         hint=f"did you mean {near[0]}?" if near else None,
     )
 
@@ -114,7 +116,7 @@ def notation(name: str) -> Notation:
 def notation_of_file(path: str | os.PathLike[str]) -> Notation | None:
     """Return the notation of a file by its suffix; None where no notation has that suffix."""
     suffix = Path(path).suffix
-    return next((each for each in notations().values() if suffix in each.suffixes), None)
+    return next((entry for entry in notations().values() if suffix in entry.suffixes), None)
 
 
 def read(
@@ -145,7 +147,10 @@ def read(
         >>> lx.read("mk,kn->mn", "einsum")
         einsum_mk_kn_to_mn(A: T1(M, K), B: T2(K, N)) -> C: U(M, N)
     """
-    ops = [StructuredOp(each) for each in definitions(source, notation, filename, **options)]
+    ops = [
+        StructuredOp(definition)
+        for definition in definitions(source, notation, filename, **options)
+    ]
     if len(ops) == 1:
         return ops[0]
     # A name that no attribute can have (a keyword of Python) is replaced by its position.
@@ -162,7 +167,7 @@ def definitions(
     """Return the definitions of a text or a file; arguments and errors as of `read`."""
     chosen = _chosen(source, notation)
     if chosen.read is None:
-        readable = [name for name, each in notations().items() if each.read is not None]
+        readable = [name for name, entry in notations().items() if entry.read is not None]
         raise ArgumentError(
             f"the notation {chosen.name} is written only", expected=f"one of {', '.join(readable)}"
         )
@@ -196,13 +201,13 @@ def write(op: Any, notation: str, **options: Any) -> str:
     """
     chosen = _notation_named(notation)
     if chosen.write is None:
-        writable = [name for name, each in notations().items() if each.write is not None]
+        writable = [name for name, entry in notations().items() if entry.write is not None]
         raise ArgumentError(
             f"the notation {chosen.name} is read only", expected=f"one of {', '.join(writable)}"
         )
     _check_options(chosen, "write", options)
     ops = op if isinstance(op, list | tuple) else [op]
-    texts = [chosen.write(definition_of(each), **options) for each in ops]
+    texts = [chosen.write(definition_of(item), **options) for item in ops]
     return chosen.separator.join(texts)
 
 
@@ -218,15 +223,15 @@ def _chosen(source: object, name: str | None) -> Notation:
             expected=f"one of {', '.join(notations())}",
             hint='name it: lx.read(text, "tc"); for a file, give a Path',
         )
-    found = notation_of_file(source)
-    if found is None:
-        known = sorted(suffix for each in notations().values() for suffix in each.suffixes)
+    matching = notation_of_file(source)
+    if matching is None:
+        suffixes = sorted(suffix for entry in notations().values() for suffix in entry.suffixes)
         raise ArgumentError(
             f"the suffix of {os.fspath(source)} is that of no notation",
-            expected=f"a file whose name ends in {', '.join(known)}",
+            expected=f"a file whose name ends in {', '.join(suffixes)}",
             hint='name the notation: lx.read(path, "tc")',
         )
-    return found
+    return matching
 
 
 def _text_of(path: Path) -> str:

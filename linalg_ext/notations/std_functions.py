@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import Assignment, OpDefinition
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import (
@@ -70,6 +70,10 @@ def element_of(variable: TypeVar | None) -> str | None:
     return name.lower() if name.isupper() and name.lower() in ELEMENT_TYPES else None
 
 
+_UNARY_NAMES = "exp log sqrt rsqrt tanh erf round sin cos atan exp2 expm1 log2 log10 log1p"
+"""Functions of floats that have one name here and in TC."""
+
+
 def _arithmetic() -> list[StdFunction]:
     floating = {
         "addf": BINARY["add"],
@@ -83,21 +87,7 @@ def _arithmetic() -> list[StdFunction]:
         "ceilf": UNARY["ceil"],
         "floorf": UNARY["floor"],
         "negf": UNARY["negf"],
-        "exp": UNARY["exp"],
-        "log": UNARY["log"],
-        "sqrt": UNARY["sqrt"],
-        "rsqrt": UNARY["rsqrt"],
-        "tanh": UNARY["tanh"],
-        "erf": UNARY["erf"],
-        "round": UNARY["round"],
-        "sin": UNARY["sin"],
-        "cos": UNARY["cos"],
-        "atan": UNARY["atan"],
-        "exp2": UNARY["exp2"],
-        "expm1": UNARY["expm1"],
-        "log2": UNARY["log2"],
-        "log10": UNARY["log10"],
-        "log1p": UNARY["log1p"],
+        **{name: UNARY[name] for name in _UNARY_NAMES.split()},
         "remf": BINARY["rem"],
         "atan2": BINARY["atan2"],
         "copysign": BINARY["copysign"],
@@ -138,12 +128,12 @@ def _comparisons() -> list[StdFunction]:
 
 def _casts() -> list[StdFunction]:
     signed, unsigned = TYPE["cast_signed"], TYPE["cast_unsigned"]
-    found = []
+    functions = []
     for target in INTEGERS:
         narrower = tuple(t for t in INTEGERS if _WIDTH[t] < _WIDTH[target])
         wider = tuple(t for t in INTEGERS if _WIDTH[t] > _WIDTH[target])
         width = _WIDTH[target]
-        found += [
+        functions += [
             StdFunction(f"std_sexti{width}", signed, narrower, target),
             StdFunction(f"std_zexti{width}", unsigned, (*BOOLEANS, *narrower), target),
             StdFunction(f"std_trunci{width}", signed, wider, target),
@@ -154,13 +144,13 @@ def _casts() -> list[StdFunction]:
         label = target if target == "bf16" else target[1:]
         narrower = tuple(t for t in FLOATS if _WIDTH[t] < _WIDTH[target])
         wider = tuple(t for t in FLOATS if _WIDTH[t] > _WIDTH[target])
-        found += [
+        functions += [
             StdFunction(f"std_fpext{label}", signed, narrower, target),
             StdFunction(f"std_fptrunc{label}", signed, wider, target),
             StdFunction(f"std_sitofp{label}", signed, INTEGERS, target),
             StdFunction(f"std_uitofp{label}", unsigned, (*BOOLEANS, *INTEGERS), target),
         ]
-    return [cast for cast in found if cast.operands]
+    return [cast for cast in functions if cast.operands]
 
 
 STD_FUNCTIONS: dict[str, StdFunction] = {
@@ -177,9 +167,13 @@ def std_function(function: Function, element: str, result: str | None = None) ->
         element: the element type of its operands (of the values to choose from, for `select`).
         result: the target of a cast.
     """
-    for found in STD_FUNCTIONS.values():
-        if found.function is function and element in found.operands and found.result == result:
-            return found
+    for candidate in STD_FUNCTIONS.values():
+        if (
+            candidate.function is function
+            and element in candidate.operands
+            and candidate.result == result
+        ):
+            return candidate
     return None
 
 
@@ -204,18 +198,18 @@ def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> Std
         )
     variable = type_of(operand)
     element, result = element_of(variable), element_of(expr.type_var)
-    for each, known in ((variable, element), (expr.type_var, result)):
-        if each is not None and known is None:
-            raise no_element_type(definition, each.name, notation)
-    found = std_function(expr.function, element or "", result)
-    if found is None:
+    for type_variable, known_element in ((variable, element), (expr.type_var, result)):
+        if type_variable is not None and known_element is None:
+            raise no_element_type(definition, type_variable.name, notation)
+    std = std_function(expr.function, element or "", result)
+    if std is None:
         on = f"{element} to {result}" if result else str(element)
         raise NotationError(
             f"{definition.name} applies {expr.function} on {on}, and {notation} has no function "
             "for that",
             hint="write it with functions that TC has, such as std_mulf(x, x) for a square",
         )
-    return found
+    return std
 
 
 def no_element_type(definition: OpDefinition, name: str, notation: str) -> NotationError:
@@ -230,22 +224,12 @@ def no_element_type(definition: OpDefinition, name: str, notation: str) -> Notat
 def near(name: str) -> list[str]:
     """Functions whose names are close to a name that is none."""
     known = list(STD_FUNCTIONS)
-    if name in (bare := {each.removeprefix("std_") for each in known}):
+    if name in (bare := {known_name.removeprefix("std_") for known_name in known}):
         return [f"std_{name}"]
     stem = name.removeprefix("std_")
     # `std_add` is the document's own shorthand for both of them.
     typed = [f"std_{stem}{suffix}" for suffix in ("f", "i") if f"{stem}{suffix}" in bare]
     return typed or difflib.get_close_matches(name, known, n=3)
-
-
-def arity_of(function: StdFunction) -> int:
-    """Return the number of operands of a function."""
-    return function.function.kind.arity
-
-
-def is_cast(function: StdFunction) -> bool:
-    """Return whether it changes the element type."""
-    return function.function.kind is FunctionKind.TYPE
 
 
 def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) -> OpDefinition:
@@ -288,11 +272,11 @@ def concrete(definition: OpDefinition, types: Mapping[str, str] | str | None) ->
             case _:
                 return expr
 
-    def assignment(each: Assignment) -> Assignment:
+    def assignment(old: Assignment) -> Assignment:
         target = replace(
-            each.target, type_var=variables.get(each.target.type_var, each.target.type_var)
+            old.target, type_var=variables.get(old.target.type_var, old.target.type_var)
         )
-        return replace(each, target=target, value=rewrite_expression(each.value, substituted))
+        return replace(old, target=target, value=rewrite_expression(old.value, substituted))
 
     return replace(
         definition,

@@ -72,16 +72,16 @@ def read_tc(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ..
     """
     source = SourceText(text, filename or "TC text")
     syntax = parse(source)
-    seen: set[str] = set()
-    for each in syntax:
-        if each.name.text in seen:
+    names: set[str] = set()
+    for definition in syntax:
+        if definition.name.text in names:
             raise NotationError(
-                f"{each.name} is defined twice",
-                where=source.place(each.name.start, each.name.end),
+                f"{definition.name} is defined twice",
+                where=source.place(definition.name.start, definition.name.end),
                 hint="give each op a name of its own",
             )
-        seen.add(each.name.text)
-    return tuple(build(each, source) for each in syntax)
+        names.add(definition.name.text)
+    return tuple(build(definition, source) for definition in syntax)
 
 
 def to_tc(op: object, types: Mapping[str, str] | str | None = None) -> str:
@@ -139,8 +139,8 @@ class _Writer:
         targets = ", ".join(self._access(a.target) for a in assignments)
         return f"  {targets} = {', '.join(map(self._value, assignments))};"
 
-    def _refuse(self, what: str, hint: str | None = None) -> NotationError:
-        return NotationError(f"{self.definition.name} {what}", hint=hint)
+    def _refuse(self, fault: str, hint: str | None = None) -> NotationError:
+        return NotationError(f"{self.definition.name} {fault}", hint=hint)
 
     def _check(self) -> None:
         definition = self.definition
@@ -204,14 +204,14 @@ class _Writer:
 
     def _discovered(self) -> tuple[str, ...]:
         """Dimensions in the order in which a reader of the text meets them."""
-        met: dict[str, None] = {}
+        dims: dict[str, None] = {}
         for step in self._steps:
             for assignment in step.assignments:
-                met |= dict.fromkeys(map(str, assignment.target.indices))
+                dims |= dict.fromkeys(map(str, assignment.target.indices))
             for assignment in step.assignments:
                 if assignment.reduction is not None:
-                    met |= dict.fromkeys(self._reduced(assignment))
-        return tuple(met)
+                    dims |= dict.fromkeys(self._reduced(assignment))
+        return tuple(dims)
 
     def _reduced(self, assignment: Assignment) -> list[str]:
         reduced = assignment.reduction.dims if assignment.reduction else ()

@@ -6,6 +6,7 @@ Dimensions and symbols are discovered as they are met, in the order of the text,
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import warnings
@@ -30,9 +31,7 @@ from linalg_ext.notations.std_functions import (
     ELEMENT_TYPES,
     STD_FUNCTIONS,
     StdFunction,
-    arity_of,
     element_of,
-    is_cast,
     near,
     std_function,
     type_var,
@@ -108,12 +107,14 @@ class _Builder:
 
     def _assignments(self) -> tuple[Assignment, ...]:
         """Read all comprehensions in order: each is finished before the next reads its tensors."""
-        found: list[Assignment] = []
+        assignments: list[Assignment] = []
         for comprehension in self.syntax.comprehensions:
             self.begin()
-            found += self._assignments_of(comprehension, {a.target.operand for a in found})
+            assignments += self._assignments_of(
+                comprehension, {a.target.operand for a in assignments}
+            )
         for output in self.syntax.outputs:
-            written = [assignment.target.operand for assignment in found]
+            written = [assignment.target.operand for assignment in assignments]
             if output.name.text not in written:
                 raise self.error(
                     f"output {output.name} is never written",
@@ -121,7 +122,7 @@ class _Builder:
                     hint=f"add it on the left: `{', '.join([*written, output.name.text])}`, each "
                     "with its indices, and its expression on the right",
                 )
-        return tuple(found)
+        return tuple(assignments)
 
     def _assignments_of(
         self, comprehension: Comprehension, before: set[str]
@@ -199,7 +200,7 @@ class _Builder:
             raise self.error(
                 f"{element} is assigned to output {target.operand}, which is of {expected}",
                 term,
-                hint=cast_cure(element, expected),
+                hint=cast_hint(element, expected),
             )
         lost = [dim for dim in self.met if AffineDim(dim) not in target.indices]
         if reduction is None and lost:
@@ -227,7 +228,7 @@ class _Builder:
     def _shape_only(self) -> dict[str, tuple[AffineExpr, ...]]:
         """The dimensions of the inputs that no expression uses: the reduction dimensions."""
         reduced = [dim for dim in self.dims if dim in self.reduced]
-        found: dict[str, tuple[AffineExpr, ...]] = {}
+        index_dims: dict[str, tuple[AffineExpr, ...]] = {}
         for decl in self.syntax.inputs:
             if decl.name.text in self.used:
                 continue
@@ -241,8 +242,8 @@ class _Builder:
                     hint=f"use {decl.name} in an expression, remove it, or give it one dimension "
                     "for each that is reduced",
                 )
-            found[decl.name.text] = tuple(AffineDim(dim) for dim in reduced)
-        return found
+            index_dims[decl.name.text] = tuple(AffineDim(dim) for dim in reduced)
+        return index_dims
 
     # -- operands ----------------------------------------------------------------------------------
 
@@ -261,9 +262,9 @@ class _Builder:
         kind = attribute_type(decl)
         elements: Iterable[tuple[int, ...]] = ()
         if read:
-            # Of a list as many values are known as are read.
+            # A list has as many values as the text reads.
             sizes = (max(read)[0] + 1,) if decl.is_list else decl.sizes
-            elements = _positions(sizes)
+            elements = itertools.product(*map(range, sizes))
         shape = tuple(AffineSymbol(element_name(name, position)) for position in elements)
         default = (1,) * len(shape) if decl.is_optional or not shape else None
         return Operand(
@@ -376,9 +377,10 @@ class _Builder:
                 else "reduce in the outermost function of an update; compute on the result in an "
                 "op of its own",
             )
-        if len(term.args) != arity_of(function):
+        arity = function.function.kind.arity
+        if len(term.args) != arity:
             raise self.error(
-                f"{term.head} takes {arity_of(function)} operand(s), not {len(term.args)}",
+                f"{term.head} takes {arity} operand(s), not {len(term.args)}",
                 term,
                 hint=self._accumulates(function, term),
             )
@@ -417,9 +419,9 @@ class _Builder:
         )
 
     def _function(self, term: Term) -> StdFunction:
-        found = STD_FUNCTIONS.get(term.head)
-        if found is not None:
-            return found
+        function = STD_FUNCTIONS.get(term.head)
+        if function is not None:
+            return function
         close = near(term.head)
         raise self.error(
             f"{term.head} is neither a tensor nor a function of TC",
@@ -464,7 +466,7 @@ class _Builder:
                 f"{function.name} is applied to {first} and {second}",
                 term,
                 expected="operands of one element type",
-                hint=cast_cure(second, first),
+                hint=cast_hint(second, first),
             )
 
     def _written(self, access: Access) -> str:
@@ -483,7 +485,7 @@ class _Builder:
 
     def error(
         self,
-        what: str,
+        message: str,
         place: Term | Name | tuple[int, int],
         *,
         expected: str | None = None,
@@ -492,20 +494,20 @@ class _Builder:
         """The error for a part of the text."""
         start, end = place if isinstance(place, tuple) else (place.start, place.end)
         return NotationError(
-            what, where=self.source.place(start, end), expected=expected, hint=hint
+            message, where=self.source.place(start, end), expected=expected, hint=hint
         )
 
     def check_names(self) -> None:
         """Raise for names that are declared twice, and for types that TC does not have."""
-        seen: set[str] = set()
+        names: set[str] = set()
         syntax = self.syntax
         tensors = (*syntax.inputs, *syntax.outputs)
         for name in (*(t.name for t in tensors), *(a.name for a in syntax.attributes)):
-            if name.text in seen:
+            if name.text in names:
                 raise self.error(
                     f"{name} is declared twice", name, hint="give each operand its own name"
                 )
-            seen.add(name.text)
+            names.add(name.text)
         if not syntax.outputs:
             raise self.error(
                 f"{syntax.name} has no output",
@@ -569,9 +571,9 @@ class _Builder:
                     )
                 return resolve(term)
             case "call":
-                what = "is read" if term.head in self.tensors else "is called"
+                use = "is read" if term.head in self.tensors else "is called"
                 raise self.error(
-                    f"{term.head} {what} inside an index",
+                    f"{term.head} {use} inside an index",
                     term,
                     expected="sums and products of dimensions, symbols, attributes and integers",
                 )
@@ -648,13 +650,6 @@ class _Builder:
         return self.source.text[start:end]
 
 
-def _positions(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
-    positions: list[tuple[int, ...]] = [()]
-    for size in sizes:
-        positions = [(*position, number) for position in positions for number in range(size)]
-    return positions
-
-
 def _callers() -> int:
     """Return the number of frames up to the first line outside the library, for a warning."""
     depth, frame = 1, sys._getframe(1)
@@ -674,13 +669,10 @@ def element_type(expr: ScalarExpr) -> str:
     raise TypeError(f"{expr!r} is no expression of TC")
 
 
-def cast_cure(source: str, target: str) -> str | None:
+def cast_hint(source: str, target: str) -> str | None:
     """Return the hint for an element of the wrong type: the casts that exist, or None."""
-    casts = [
-        f.name
-        for f in STD_FUNCTIONS.values()
-        if is_cast(f) and f.result == target and source in f.operands
-    ]
+    functions = STD_FUNCTIONS.values()
+    casts = [f.name for f in functions if f.result == target and source in f.operands]
     return f"cast it: {' or '.join(f'{name}(...)' for name in casts)}" if casts else None
 
 

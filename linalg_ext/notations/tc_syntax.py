@@ -157,21 +157,21 @@ def _terms(arguments: Any) -> tuple[Term, ...]:
 
 def _term(tree: Any) -> Term:
     kind, children = str(tree.data), tree.children
-    place = (int(tree.meta.start_pos), int(tree.meta.end_pos))
+    span = (int(tree.meta.start_pos), int(tree.meta.end_pos))
     match kind:
         case "integer" | "name":
-            return Term(kind, *place, head=str(children[0]))
+            return Term(kind, *span, head=str(children[0]))
         case "element":
             numbers = tuple(int(number) for number in children[1:])
-            return Term(kind, *place, head=str(children[0]), numbers=numbers)
+            return Term(kind, *span, head=str(children[0]), numbers=numbers)
         case "call":
             head, reduction, arguments = children
             names = None
             if reduction is not None:
                 names = tuple(_name(child) for child in reduction.children if child is not None)
-            return Term(kind, *place, head=str(head), args=_terms(arguments), reduction=names)
+            return Term(kind, *span, head=str(head), args=_terms(arguments), reduction=names)
         case _:
-            return Term(kind, *place, args=tuple(map(_term, children)))
+            return Term(kind, *span, args=tuple(map(_term, children)))
 
 
 def _name(token: Token) -> Name:
@@ -266,7 +266,7 @@ _MISTAKES = {
     "write the tensors in parentheses: `def name(A: f32(M)) -> (C: f32(M))`": ["def f {", "def f:"],
     "close the body with `}`": ["def f(A: f32(M)) -> (C: f32(M)) { C(m) = A(m); def"],
 }
-"""Cures for a text, and beginnings of texts that are wrong in the way that each cures."""
+"""Hints, and beginnings of texts with the mistake that each hint mends."""
 
 
 def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
@@ -284,27 +284,25 @@ def _refuse(error: UnexpectedInput, source: SourceText) -> NoReturn:
         raise NotationError("the text cannot be read", where=source.place(0)) from None
     token = error.token
     if token.type == "$END":
-        what, start, end = "the text ends too early", len(source.text.rstrip()), None
+        message, start, end = "the text ends too early", len(source.text.rstrip()), None
         if not source.text.strip():
-            what = "the text is empty"
+            message = "the text is empty"
     else:
         shown = str(token) if len(token) <= 20 else f"{token[:17]}..."
-        what = f"`{shown}` does not belong here"
+        message = f"`{shown}` does not belong here"
         start, end = int(token.start_pos or 0), int(token.end_pos or 0)
     hint = error.match_examples(_parser().parse, _MISTAKES, token_type_match_fallback=False)
     if token.type == "$END":
-        hint = "begin with `def name(...)`" if not source.text.strip() else _unclosed(source)
+        is_open = source.text.count("{") > source.text.count("}")
+        hint = "close the body with `}`" if is_open else None
+        if not source.text.strip():
+            hint = "begin with `def name(...)`"
     raise NotationError(
-        what,
+        message,
         where=source.place(start, end),
         expected=_listing(error.accepts or error.expected),
         hint=hint,
     ) from None
-
-
-def _unclosed(source: SourceText) -> str | None:
-    """Return the hint for a brace that is still open at the end of a text that ends too early."""
-    return "close the body with `}`" if source.text.count("{") > source.text.count("}") else None
 
 
 def _listing(terminals: Any) -> str | None:

@@ -122,7 +122,7 @@ class OpBuilder:
             self._scattered.append(dim.name)
             indices.append(dim)
             conditions.append(apply(BINARY["eq"], (as_place(index), as_place(dim))))
-        here = functools.reduce(lambda x, y: apply(BINARY["and"], (x, y)), conditions)
+        is_at_place = functools.reduce(lambda x, y: apply(BINARY["and"], (x, y)), conditions)
         element = Access(target.operand, tuple(indices), target.type_var)
         if not isinstance(value, Accumulation):
             value = Accumulation(
@@ -131,17 +131,17 @@ class OpBuilder:
         new = rewrite_expression(value.value, lambda part: element if part == target else part)
         dims = value.dims
         if dims is None:
-            dims = _read_dims(apply(TERNARY["select"], (here, new, new)), element)
+            dims = _read_dims(apply(TERNARY["select"], (is_at_place, new, new)), element)
         function, neutral = value.function, _NEUTRAL.get(str(value.function))
         if function is not None and neutral is not None and value.attribute is None:
-            added = apply(TERNARY["select"], (here, new, neutral))
+            added = apply(TERNARY["select"], (is_at_place, new, neutral))
             self.assign(element, Accumulation(function, added, dims, is_scatter=True))
             return
         start = value.initial
         if function is not None:
             new, start = Apply(function, (element, new), attribute=value.attribute), function
-        kept = apply(TERNARY["select"], (here, new, element))
-        self.assign(element, Accumulation(None, kept, dims, None, start, is_scatter=True))
+        update = apply(TERNARY["select"], (is_at_place, new, element))
+        self.assign(element, Accumulation(None, update, dims, None, start, is_scatter=True))
 
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
         """Record `target = value`, or `target += value`."""
@@ -249,7 +249,7 @@ def _widened(expr: ScalarExpr) -> ScalarExpr:
     return expr if type_of(expr) == TV.I64 else Apply(TYPE["cast_signed"], (expr,), TV.I64)
 
 
-def _fold_as_reduction(fold: Assignment, others: Sequence[Assignment]) -> Assignment:
+def _fold_as_reduction(fold: Assignment, rest: Sequence[Assignment]) -> Assignment:
     """A fold by itself that only combines what was before with something new: a plain reduction."""
     target, value, reduction = fold.target, fold.value, fold.reduction
     if (
@@ -259,7 +259,7 @@ def _fold_as_reduction(fold: Assignment, others: Sequence[Assignment]) -> Assign
         and value.function == reduction.initial
         and value.args[0] == target
         and target not in value.args[1].walk()
-        and not runs_with(fold, others)
+        and not runs_with(fold, rest)
     ):
         return replace(fold, reduction=Reduction(value.function, reduction.dims))
     return fold

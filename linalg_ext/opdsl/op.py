@@ -109,7 +109,7 @@ class StructuredOp:
             inspect.Parameter(operand.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for operand in self.definition.inputs
         ]
-        attributes = [(o.name, _shown(o.default)) for o in self.definition.attributes]
+        attributes = [(o.name, _plain_default(o.default)) for o in self.definition.attributes]
         keywords = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
             for name, default in [*((name, None) for name, _ in ON_ARRAYS), *attributes]
@@ -125,8 +125,8 @@ class StructuredOp:
         """
         if self.__module__.startswith(_LIBRARY):
             return self.__qualname__
-        place = (self.__module__, self.__qualname__) if "__qualname__" in vars(self) else None
-        return _arrived, (self.definition, place)
+        path = (self.__module__, self.__qualname__) if "__qualname__" in vars(self) else None
+        return _arrived, (self.definition, path)
 
     def __copy__(self) -> StructuredOp:
         return self  # as of functions, there is no second one
@@ -220,7 +220,9 @@ def _on_elements(
 
 def _is_function_of_elements(definition: OpDefinition) -> bool:
     """Return whether each result is computed of one element of each operand, and nothing else."""
-    places = {indices for accesses in definition.accesses.values() for indices in accesses} - {()}
+    subscripts = {indices for accesses in definition.accesses.values() for indices in accesses} - {
+        ()
+    }
     outputs = {output.name for output in definition.outputs}
     written: set[str] = set()
     for assignment in definition.assignments:
@@ -230,8 +232,8 @@ def _is_function_of_elements(definition: OpDefinition) -> bool:
             if isinstance(part, Access) and part.operand in outputs - written:
                 return False
         written.add(assignment.target.operand)
-    is_plain = all(isinstance(index, AffineDim) for indices in places for index in indices)
-    return len(places) <= 1 and is_plain and not definition.reduction_dims
+    is_plain = all(isinstance(index, AffineDim) for indices in subscripts for index in indices)
+    return len(subscripts) <= 1 and is_plain and not definition.reduction_dims
 
 
 def _bound_elements(
@@ -240,9 +242,9 @@ def _bound_elements(
     """The type of each type variable of an op, and the expression of each input."""
     types = {name: TypeVar(name) for name in PREDEFINED}
     pairs = list(zip(definition.inputs, values, strict=True))
-    given = {o.name: type_of(v) for o, v in pairs if isinstance(v, ScalarExpr)}
+    type_of_input = {o.name: type_of(v) for o, v in pairs if isinstance(v, ScalarExpr)}
     for operand, _ in pairs:
-        own, name = given.get(operand.name), str(operand.type_var)
+        own, name = type_of_input.get(operand.name), str(operand.type_var)
         if own is not None and name not in PREDEFINED and types.setdefault(name, own) != own:
             raise DefinitionError(
                 f"{definition.name}: {operand.name} is of {own}, and another operand of type "
@@ -251,15 +253,15 @@ def _bound_elements(
                 hint=f"cast one of them: TypeFn.cast_signed({types[name]}, ...)",
             )
     free = [t for t in definition.all_type_vars if t.name not in types]
-    known = {own for own in given.values() if own is not None}
-    if free and len(known) != 1:
+    element_types = {own for own in type_of_input.values() if own is not None}
+    if free and len(element_types) != 1:
         raise DefinitionError(
             f"{definition.name}: no operand tells the type {free[0]}",
             where=caller_location(),
             expected="operands of one type variable",
             hint="cast them: TypeFn.cast_signed(U, ...)",
         )
-    types.update(dict.fromkeys((t.name for t in free), *known))
+    types.update(dict.fromkeys((t.name for t in free), *element_types))
     elements: dict[str, ScalarExpr] = {}
     for operand, value in pairs:
         target = types[str(operand.type_var)]
@@ -275,29 +277,29 @@ _LIBRARY = "linalg_ext.opdsl_defs."
 _arrivals: Arrivals[StructuredOp] = Arrivals(most=256)
 
 
-def _arrived(definition: OpDefinition, place: tuple[str, str] | None) -> StructuredOp:
+def _arrived(definition: OpDefinition, path: tuple[str, str] | None) -> StructuredOp:
     """The op of a definition that came from elsewhere.
 
     Args:
         definition: of the op.
-        place: the module and the qualified name that its function had, if it had one.
+        path: the module and the qualified name that its function had, if it had one.
     """
 
     def make() -> StructuredOp:
         op = StructuredOp(definition)
-        if place is not None:
-            op.__module__, op.__qualname__ = place
+        if path is not None:
+            op.__module__, op.__qualname__ = path
         return op
 
     # 1 and 1.0 are equal as constants, and not the same: the text tells them apart.
     key = (definition, str(definition))
-    if place is not None:
-        found: Any = sys.modules.get(place[0])
-        for name in place[1].split("."):
-            found = getattr(found, name, None)
-        if isinstance(found, StructuredOp) and (found.definition, str(found.definition)) == key:
-            return found
-    return _arrivals.get((key, place), make)
+    if path is not None:
+        op: Any = sys.modules.get(path[0])
+        for name in path[1].split("."):
+            op = getattr(op, name, None)
+        if isinstance(op, StructuredOp) and (op.definition, str(op.definition)) == key:
+            return op
+    return _arrivals.get((key, path), make)
 
 
 def op_of(definition: OpDefinition) -> StructuredOp:
@@ -305,7 +307,7 @@ def op_of(definition: OpDefinition) -> StructuredOp:
     return _arrived(definition, None)
 
 
-def _shown(default: object) -> object:
+def _plain_default(default: object) -> object:
     """The default of an attribute, as a call would give it."""
     return default.name if isinstance(default, Function) else default
 
@@ -402,10 +404,10 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> lis
     for name, parameter in inspect.signature(function).parameters.items():
         declaration = parameter.default
         if not isinstance(declaration, OperandDef):
-            found = "nothing" if declaration is parameter.empty else repr(declaration)
+            default = "nothing" if declaration is parameter.empty else repr(declaration)
             raise DefinitionError(
                 f"parameter {name} of {function.__name__} declares no operand: "
-                f"its default is {found}",
+                f"its default is {default}",
                 where=builder.location,
                 expected=f"{name}=TensorDef(...), ScalarDef(...), IndexAttrDef(...), "
                 "UnaryFnAttrDef(...), BinaryFnAttrDef(...), TernaryFnAttrDef(...) or "
@@ -461,5 +463,5 @@ def _kind_of_operand(operand: Operand, definition: OpDefinition) -> str:
 
 
 def _attribute(operand: Operand) -> str:
-    default = operand.default.name if isinstance(operand.default, Function) else operand.default
+    default = _plain_default(operand.default)
     return "required" if default is None else f"optional, {default!r} by default"

@@ -125,8 +125,8 @@ class TensorDef(_NoElement):
         builder.check_access(self.operand(self._name), indices)
         if len(affine) == len(indices):
             return Access(self._name, affine, self.type_var)
-        places = tuple(i if isinstance(i, AffineExpr) else as_place(i) for i in indices)
-        return Lookup(self._name, places, self.type_var)
+        indices_ = tuple(i if isinstance(i, AffineExpr) else as_place(i) for i in indices)
+        return Lookup(self._name, indices_, self.type_var)
 
     def __setitem__(self, subscript: Subscript, value: ScalarExpr | Accumulation | float) -> None:
         builder, target = self._require_builder(), self[subscript]

@@ -25,7 +25,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
 from linalg_ext.structured.constants import is_complex, is_float
 from linalg_ext.structured.contraction_form import Contraction, contraction_of
-from linalg_ext.structured.maps import is_valid, maps_attribute, refusal
+from linalg_ext.structured.maps import is_valid_or_erased, maps_attribute, refusal
 from linalg_ext.structured.named_forms import build_named, build_rearrangement, named_forms
 from linalg_ext.structured.operands import BoundOp, bind, bind_types, element_of
 from linalg_ext.structured.payload import build_generic
@@ -50,7 +50,7 @@ def elementwise_refusal(
     if len(inputs) != function.kind.arity:
         # Its verifier would let more pass, and its body does not read them.
         return f"linalg.elementwise takes {function.kind.arity} operand(s) for {function.name}"
-    if function.name not in _kinds():
+    if not hasattr(linalg.ElementwiseKind, function.name):
         return f"linalg.elementwise has no kind {function.name}"
     if not _has_meaning(function.name, computed[-1]):
         return f"linalg.elementwise has no {function.name} of {computed[-1]}"
@@ -68,7 +68,9 @@ def build_elementwise(
     if elementwise_refusal(function, inputs, output, maps) is not None:
         return None
     kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
-    return _built("linalg.elementwise", inputs, output, maps, {**(attributes or {}), "kind": kind})
+    attributes = {**(attributes or {}), "kind": kind}
+    op = create_with_maps("linalg.elementwise", inputs, output, maps, attributes)
+    return op if is_valid_or_erased(op) else None
 
 
 def build_contract(
@@ -76,29 +78,32 @@ def build_contract(
     output: ir.Value,
     maps: Sequence[AffineMap],
     *,
-    cast: str = "cast_signed",
-    attributes: Mapping[str, ir.Attribute] | None = None,
+    cast: str,
 ) -> ir.Operation | None:
     """Build `linalg.contract` at the current insertion point; None where it cannot say this."""
     if not hasattr(linalg, "ContractOp") or refusal("linalg.contract", maps) is not None:
         return None
-    if not all(_multiplies(element_of(value)) for value in (*inputs, output)):
+    # Upstream's body builder ends the process for elements of type index.
+    multiplied = (ir.FloatType, ir.IntegerType)
+    if not all(isinstance(element_of(value), multiplied) for value in (*inputs, output)):
         return None
-    more = dict(attributes or {})
+    attributes: dict[str, ir.Attribute] = {}
     if cast != "cast_signed":
-        more["cast"] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
-    return _built("linalg.contract", inputs, output, maps, more)
+        attributes["cast"] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
+    op = create_with_maps("linalg.contract", inputs, output, maps, attributes)
+    return op if is_valid_or_erased(op) else None
 
 
-def _built(
+def create_with_maps(
     name: str,
     inputs: Sequence[ir.Value],
     output: ir.Value,
     maps: Sequence[AffineMap],
     attributes: Mapping[str, ir.Attribute],
-) -> ir.Operation | None:
+) -> ir.Operation:
+    """Create an op of upstream's that carries its maps, and fill its region; not verified."""
     is_tensor = isinstance(output.type, ir.RankedTensorType)
-    new = ir.Operation.create(
+    op = ir.Operation.create(
         name,
         results=[output.type] if is_tensor else [],
         operands=[*inputs, output],
@@ -109,11 +114,8 @@ def _built(
         },
         regions=1,
     )
-    linalg.fill_builtin_region(new)
-    if is_valid(new):
-        return new
-    new.erase()
-    return None
+    linalg.fill_builtin_region(op)
+    return op
 
 
 def _has_meaning(name: str, element: ir.Type) -> bool:
@@ -127,17 +129,6 @@ def _has_meaning(name: str, element: ir.Type) -> bool:
     if isinstance(element, ir.IntegerType):
         return name in (_ON_BOOLEANS if element.width == 1 else _ON_INTEGERS)
     return False
-
-
-def _multiplies(element: ir.Type) -> bool:
-    """Return whether upstream multiplies numbers of a type: its body builder does not survive
-    index.
-    """
-    return isinstance(element, (ir.FloatType, ir.IntegerType))
-
-
-def _kinds() -> frozenset[str]:
-    return frozenset(kind.name.lower() for kind in linalg.ElementwiseKind)
 
 
 def build_category(recognized: RecognizedOp) -> ir.Operation | None:
@@ -256,7 +247,7 @@ class MatmulForm:
     @property
     def is_plain(self) -> bool:
         """Return whether the op means this without being given maps."""
-        return self.maps == tuple(each.split()[0] for each in _ACCEPTED[self.op_name][1:])
+        return self.maps == tuple(maps.split()[0] for maps in _ACCEPTED[self.op_name][1:])
 
 
 def matmul_form(contraction: Contraction) -> MatmulForm | None:
@@ -264,10 +255,10 @@ def matmul_form(contraction: Contraction) -> MatmulForm | None:
 
     Where the result is transposed, the operands change places: `(A B)^T` is `B^T A^T`.
     """
-    for order, each in (((0, 1), contraction), ((1, 0), contraction.swapped)):
-        found = _forms().get(each.canonical_indices())
-        if found is not None:
-            op_name, maps = found
+    for order, candidate in (((0, 1), contraction), ((1, 0), contraction.swapped)):
+        form = _forms().get(candidate.canonical_indices())
+        if form is not None:
+            op_name, maps = form
             dims = _ACCEPTED[op_name][0]
             return MatmulForm(op_name, dims, maps, order, contraction.unsigned)
     return None
@@ -278,10 +269,10 @@ def _forms() -> Mapping[tuple[tuple[int, ...], ...], tuple[str, tuple[str, str, 
     """Each op with each triple of maps, by the numbers that its dimensions get."""
     forms: dict[tuple[tuple[int, ...], ...], tuple[str, tuple[str, str, str]]] = {}
     for op_name, (dims, *accepted) in _ACCEPTED.items():
-        for a, b, c in itertools.product(*(each.split() for each in accepted)):
+        for a, b, c in itertools.product(*(maps.split() for maps in accepted)):
             if {*a, *b, *c} == {*dims}:
-                said = Contraction(tuple(a), tuple(b), tuple(c), tuple(dims), unsigned=False)
-                forms.setdefault(said.canonical_indices(), (op_name, (a, b, c)))
+                contraction = Contraction(tuple(a), tuple(b), tuple(c), tuple(dims), unsigned=False)
+                forms.setdefault(contraction.canonical_indices(), (op_name, (a, b, c)))
     return forms
 
 
@@ -292,11 +283,14 @@ def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | N
     """
     if not _upstream_multiplies(recognized):
         return None
+    maps = [
+        AffineMap(tuple(form.dims), (), tuple(map(AffineDim, letters))) for letters in form.maps
+    ]
     op = getattr(linalg, _CLASSES[form.op_name])(
         [v.type for v in recognized.outputs if isinstance(v.type, ir.RankedTensorType)],
         [recognized.inputs[position] for position in form.order],
         list(recognized.outputs),
-        indexing_maps=maps_attribute([_map(form.dims, letters) for letters in form.maps]),
+        indexing_maps=maps_attribute(maps),
     ).operation
     if form.unsigned:
         op.attributes["cast"] = ir.Attribute.parse("#linalg.type_fn<cast_unsigned>")
@@ -322,10 +316,6 @@ def _upstream_multiplies(recognized: RecognizedOp) -> bool:
     if any(isinstance(element, ir.ComplexType) for element in elements):
         return len(elements) == 1
     return all(isinstance(element, (ir.FloatType, ir.IntegerType)) for element in elements)
-
-
-def _map(dims: str, letters: str) -> AffineMap:
-    return AffineMap(tuple(dims), (), tuple(AffineDim(letter) for letter in letters))
 
 
 def build_most_specific(recognized: RecognizedOp) -> ir.Operation:

@@ -36,13 +36,14 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.ir.diagnostics import Diagnostic
-from linalg_ext.runtime.dtypes import by_mlir, mlir_text
-from linalg_ext.structured.constants import number_constant
+from linalg_ext.runtime.dtypes import mlir_text
+from linalg_ext.structured.constants import is_bool, keeps_value, number_constant, number_of
 from linalg_ext.structured.extension import COMPUTE_TYPE, carry_over, discardable_attributes
-from linalg_ext.structured.operands import BoundOp, bind_types, producer
-from linalg_ext.structured.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.named_forms import parsed_on_arguments, scratch_op, text_on_arguments
+from linalg_ext.structured.operands import BoundOp, bind_types, ops_where, producer
+from linalg_ext.structured.outputs import empty_tensor, sizes_of, split_sizes
 from linalg_ext.structured.payload import Scalar, build_generic, cast
-from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.recognition import WITH_OWN_BODY, RecognizedOp, recognize
 
 NAME = COMPUTE_TYPE
 """The attribute; its value is a type: `f32`."""
@@ -188,15 +189,7 @@ def check_compute_types(
 
 def ops_with_compute_type(root: ir.Operation | ir.OpView) -> list[ir.Operation]:
     """The ops that carry one, of those that `root` holds and itself, in the order of the text."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if NAME in op.attributes:
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return ops_where(root.operation, lambda op: NAME in op.attributes, pre_order=True)
 
 
 def _check(op: ir.Operation | ir.OpView) -> None:
@@ -206,11 +199,11 @@ def _check(op: ir.Operation | ir.OpView) -> None:
     try:
         _check_form(op.operation, element)
     except ArgumentError as error:
-        what, expected = error.what, error.expected
+        fault, expected = error.what, error.expected
         if not isinstance(error, DTypeError):
-            what = f"carries {NAME}, but has no body that computes one element"
+            fault = f"carries {NAME}, but has no body that computes one element"
             expected = "the attribute on a structured op, such as linalg.matmul or linalg.generic"
-        raise _broken(op, what, expected=expected, hint=error.hint) from None
+        raise _broken(op, fault, expected=expected, hint=error.hint) from None
 
 
 def _check_form(op: ir.Operation, element: ir.Type) -> None:
@@ -226,18 +219,14 @@ def _is_scalar(element: ir.Type) -> bool:
 
 
 def _broken(
-    op: ir.Operation | ir.OpView, what: str, *, expected: str | None, hint: str | None = None
+    op: ir.Operation | ir.OpView, fault: str, *, expected: str | None, hint: str | None = None
 ) -> VerificationError:
-    message = f"'{op.operation.name}' op {what}"
-    place = Diagnostic.at(op.operation.location, message)
+    message = f"'{op.operation.name}' op {fault}"
+    diagnostic = Diagnostic.at(op.operation.location, message)
     head = str(op.operation).splitlines()[0].strip()
     return VerificationError(
-        message, where=f"{place.place('-')}:   {head}", expected=expected, hint=hint
+        message, where=f"{diagnostic.place('-')}:   {head}", expected=expected, hint=hint
     )
-
-
-_WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
-"""Ops whose body their author writes; that of the others of linalg follows from the rest."""
 
 
 @dataclass(frozen=True)
@@ -294,11 +283,11 @@ class OpInComputeType:
             inputs: other inputs than those of the op.
             saturate: whether the casts out keep to the range of the stored type.
         """
-        given = self.recognized.inputs if inputs is None else inputs
-        definition = self._made(
+        new_inputs = self.recognized.inputs if inputs is None else inputs
+        definition = self._cached(
             ("point", saturate), lambda: self.form.at_every_point(saturate=saturate)
         )
-        new = build_definition(definition, self.form.types, given, self.recognized.outputs)
+        new = build_definition(definition, self.form.types, new_inputs, self.recognized.outputs)
         self._copy_attributes(new)
         return new
 
@@ -311,28 +300,28 @@ class OpInComputeType:
             accumulators: the outputs.
             inputs: other inputs than those of the op.
         """
-        given = self.recognized.inputs if inputs is None else inputs
-        new = self.rebuilt(given, accumulators, self.form.definition)
+        new_inputs = self.recognized.inputs if inputs is None else inputs
+        new = self.rebuilt(new_inputs, accumulators, self.form.definition)
         if new is None:
-            new = build_definition(self.form.definition, self.form.types, given, accumulators)
+            new = build_definition(self.form.definition, self.form.types, new_inputs, accumulators)
         self._copy_attributes(new)
         return new
 
     def rebuilt(
-        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], wanted: OpDefinition
+        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], definition: OpDefinition
     ) -> ir.Operation | None:
         """The same named op on other operands; None where it would not compute a definition."""
-        is_named = self.op.name.startswith("linalg.") and self.op.name not in _WITH_BODY_OF_ITS_OWN
+        is_named = self.op.name.startswith("linalg.") and self.op.name not in WITH_OWN_BODY
         if not is_named or not self.form.accumulates:
             return None
         results = [v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)]
-        if not self._means(wanted, inputs, outputs, results):
+        if not self._means(definition, inputs, outputs, results):
             return None
         new = ir.Operation.create(
             self.op.name,
             results=results,
             operands=[*inputs, *outputs],
-            attributes={name: self.op.attributes[name] for name in self._inherent()},
+            attributes=self._inherent(),
             regions=1,
         )
         linalg.fill_builtin_region(new)
@@ -340,56 +329,32 @@ class OpInComputeType:
 
     def _means(
         self,
-        wanted: OpDefinition,
+        definition: OpDefinition,
         inputs: Sequence[ir.Value],
         outputs: Sequence[ir.Value],
         results: Sequence[ir.Type],
     ) -> bool:
-        text = self._text(inputs, outputs, results)
+        text = text_on_arguments(self.op.name, inputs, outputs, results, self._inherent())
         if text not in self.form.answers:
-            self.form.answers[text] = self._parsed_means(wanted, text)
+            self.form.answers[text] = self._parsed_means(definition, text)
         return bool(self.form.answers[text])
 
-    def _parsed_means(self, wanted: OpDefinition, text: str) -> bool:
+    def _parsed_means(self, definition: OpDefinition, text: str) -> bool:
+        module = parsed_on_arguments(text)
         try:
-            # Parsed, not built: for element types that it does not expect, upstream's builder of
-            # bodies kills the process, and the parser reports an error.
-            module = ir.Module.parse(text)
-            found = recognize(module.body.operations[0].regions[0].blocks[0].operations[0])
-        except (ir.MLIRError, RecognitionError):
+            if module is None:
+                return False
+            return same(definition, self.form.types, recognize(scratch_op(module)))
+        except RecognitionError:
             return False
-        return same(wanted, self.form.types, found)
 
-    def _text(
-        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], results: Sequence[ir.Type]
-    ) -> str:
-        values = [*inputs, *outputs]
-        names = [f"%{position}" for position in range(len(values))]
-        typed = [(name, str(value.type)) for name, value in zip(names, values, strict=True)]
-        arguments = ", ".join(f"{name}: {kind}" for name, kind in typed)
-        groups = [("ins", typed[: len(inputs)]), ("outs", typed[len(inputs) :])]
-        operands = " ".join(
-            f"{keyword}({', '.join(n for n, _ in group)} : {', '.join(k for _, k in group)})"
-            for keyword, group in groups
-            if group
-        )
-        attributes = {name: str(self.op.attributes[name]) for name in self._inherent()}
-        attributes.pop("operandSegmentSizes", None)
-        maps = attributes.pop("indexing_maps", None)
-        stated = f"indexing_maps = {maps} " if maps else ""
-        rest = ", ".join(f"{name} = {value}" for name, value in attributes.items())
-        left = f"%r:{len(results)} = " if results else ""
-        arrow = f" -> {', '.join(map(str, results))}" if results else ""
-        op = f"{left}{self.op.name} {stated}{{{rest}}} {operands}{arrow}"
-        return f"func.func @scratch({arguments}) {{ {op}\n return }}"
-
-    def _inherent(self) -> list[str]:
-        others = discardable_attributes(self.op)
-        return [
-            name
-            for name in self.op.attributes
-            if name not in others and not name.startswith("linalg.")
-        ]
+    def _inherent(self) -> dict[str, ir.Attribute]:
+        discardable = discardable_attributes(self.op)
+        return {
+            name: attribute
+            for name, attribute in self.op.attributes.items()
+            if name not in discardable and not name.startswith("linalg.")
+        }
 
     def accumulator(self, output: StoredOutput, value: ir.Value) -> ir.Value:
         """A new output of the compute type, with the initial value in it where the op reads it.
@@ -401,12 +366,7 @@ class OpInComputeType:
         element = ir.Type.parse(self.form.element)
         reads = self.form.definition.assignment_to(output.name).reads_target
         if isinstance(value.type, ir.MemRefType):
-            sizes = _sizes_of_memref(value)
-            dynamic = [size for size in sizes if isinstance(size, ir.Value)]
-            shape = [
-                ir.ShapedType.get_dynamic_size() if isinstance(size, ir.Value) else size
-                for size in sizes
-            ]
+            shape, dynamic = split_sizes(sizes_of(value))
             buffer: ir.Value = memref.AllocOp(ir.MemRefType.get(shape, element), dynamic, []).memref
             if reads:
                 self._cast_in(output, value, buffer)
@@ -432,7 +392,7 @@ class OpInComputeType:
             value: what the op had for this output; a memref is written to.
             saturate: whether to keep to the range of the stored type.
         """
-        definition = self._made(
+        definition = self._cached(
             ("out", output.name, saturate), lambda: self.form.cast_out(output, saturate=saturate)
         )
         destination = _destination(value)
@@ -441,7 +401,7 @@ class OpInComputeType:
     def _cast_in(self, output: StoredOutput, value: ir.Value, target: ir.Value) -> ir.Operation:
         return build_definition(self.form.cast_in(output), self.form.types, [value], [target])
 
-    def _made(self, key: object, make: Callable[[], OpDefinition]) -> OpDefinition:
+    def _cached(self, key: object, make: Callable[[], OpDefinition]) -> OpDefinition:
         """A definition that follows from the form, made once."""
         answers = self.form.answers
         if key not in answers:
@@ -473,32 +433,22 @@ def build_definition(
         outputs: a value for each output.
     """
     operands = (*definition.inputs, *definition.outputs)
-    known = bind_types(definition, operands, (*inputs, *outputs))
-    more = {name: ir.Type.parse(types[name]) for name in types if name not in known}
+    bound_types = bind_types(definition, operands, (*inputs, *outputs))
+    more = {name: ir.Type.parse(types[name]) for name in types if name not in bound_types}
     # Not `bind`, which checks the shapes once more: they are those of an op that was verified.
     attributes = CallAttributes()
-    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**known, **more})
+    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**bound_types, **more})
     return build_generic(bound)
 
 
-def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp) -> bool:
+def same(definition: OpDefinition, types: Mapping[str, str], recognized: RecognizedOp) -> bool:
     """Return whether an op computes a definition at element types."""
-    return specialize(definition, types).equivalent(found.definition)
+    return specialize(definition, types).equivalent(recognized.definition)
 
 
 def empty_like(value: ir.Value, element: ir.Type) -> ir.Value:
     """`tensor.empty` of the sizes of a tensor and another element type."""
     return empty_tensor(sizes_of(value), element)
-
-
-def _sizes_of_memref(value: ir.Value) -> list[ir.Value | int]:
-    shape = ir.ShapedType(value.type)
-    return [
-        memref.DimOp(value, number_constant(axis, ir.IndexType.get())).result
-        if shape.is_dynamic_dim(axis)
-        else shape.get_dim_size(axis)
-        for axis in range(shape.rank)
-    ]
 
 
 def _filled_with(value: ir.Value) -> ir.Value | None:
@@ -522,26 +472,10 @@ def _filled_with(value: ir.Value) -> ir.Value | None:
 
 def _converted(scalar: ir.Value, element: ir.Type, *, unsigned: bool) -> ir.Value:
     """A scalar in the compute type; a constant that it holds exactly becomes another constant."""
-    number = _number(scalar)
-    known = by_mlir(str(element))
-    if number is not None and known is not None and not (unsigned and number < 0):
-        with np.errstate(all="ignore"):
-            rounded = np.asarray(number).astype(known.dtype)
-        if known.kind in ("float", "integer") and complex(rounded[()]) == complex(number):
-            return number_constant(number, element)
+    number = None if is_bool(scalar.type) else number_of(scalar)
+    if number is not None and keeps_value(number, element, unsigned=unsigned):
+        return number_constant(number, element)
     return cast(Scalar(scalar), element, to_unsigned=False, read_unsigned=unsigned).value
-
-
-def _number(scalar: ir.Value) -> float | None:
-    op = producer(scalar)
-    if op is None or op.name != "arith.constant":
-        return None
-    attribute = op.attributes["value"]
-    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)) and not isinstance(
-        attribute, ir.BoolAttr
-    ):
-        return attribute.value
-    return None
 
 
 def _destination(value: ir.Value) -> ir.Value:

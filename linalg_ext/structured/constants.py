@@ -5,8 +5,12 @@ from __future__ import annotations
 import builtins
 import math
 
+import numpy as np
+
 from linalg_ext.bindings import arith, complex, ir
 from linalg_ext.errors import DTypeError
+from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.structured.operands import producer
 
 _INDEX_BITS = 64
 
@@ -63,6 +67,31 @@ def number_constant(value: builtins.complex, element: ir.Type) -> ir.Value:
     if is_float(element):
         return float_constant(element, number.real)
     return integer_constant(element, int(number.real))
+
+
+def number_of(value: ir.Value) -> int | float | None:
+    """The number that a value is; None where it is not `arith.constant` of a scalar."""
+    op = producer(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.BoolAttr):
+        return int(attribute.value)
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)):
+        return attribute.value
+    return None
+
+
+def keeps_value(number: float, element: ir.Type, *, unsigned: bool) -> bool:
+    """Return whether a number keeps its value when it is cast to a float or integer type."""
+    array_type = by_mlir(str(element))
+    if array_type is None or array_type.kind not in ("float", "integer"):
+        return False
+    if unsigned and number < 0:
+        return False
+    with np.errstate(all="ignore"):
+        rounded = np.asarray(number).astype(array_type.dtype)
+    return bool(builtins.complex(rounded[()]) == builtins.complex(number))
 
 
 def result_of(op: ir.OpView) -> ir.Value:

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 
-import numpy as np
-
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import func, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
@@ -40,7 +38,7 @@ from linalg_ext.notations.einsum.plan import (
 from linalg_ext.notations.einsum.subscripts import LETTERS, Contraction
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.category_forms import build_most_specific, build_plain
-from linalg_ext.structured.constants import is_bool, number_constant
+from linalg_ext.structured.constants import is_bool, keeps_value, number_constant, number_of
 from linalg_ext.structured.contraction_form import find_contraction
 from linalg_ext.structured.extension import (
     COMPUTE_TYPE,
@@ -50,9 +48,10 @@ from linalg_ext.structured.extension import (
     contract_definition,
     contract_kind,
     indexing_maps,
+    scalar_positions,
 )
 from linalg_ext.structured.op_builders import build
-from linalg_ext.structured.operands import bind, element_of
+from linalg_ext.structured.operands import bind, element_of, producer, type_sizes
 from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.utils.hooks import Shown
@@ -124,13 +123,13 @@ class ContractionCall:
                 if not shape.is_dynamic_dim(axis):
                     sizes[label] = shape.get_dim_size(axis)
                 sizes.setdefault(label, USUAL_SIZE)
-        known = by_mlir(str(self.compute))
+        dtype = by_mlir(str(self.compute))
         return plan_contraction(
             Contraction(self.labels, self.output, sizes),
             path,
             distributes=self.distributes,
             flops_per_byte=flops_per_byte,
-            bytes_per_element=1 if known is None else known.storage,
+            bytes_per_element=1 if dtype is None else dtype.storage,
         )
 
 
@@ -167,7 +166,7 @@ class ContractionBuilder:
         return contract_along(steps, self.call.inputs, apply)
 
     def _middle(self, inputs: list[ir.Value], step: Step) -> ir.Value:
-        # What is only read along a diagonal needs no cast yet: it is cast when it is computed with.
+        # A tensor that is only read along a diagonal is cast later, by the step that computes.
         only_moved = len(inputs) == 1 and not step.summed
         element = element_of(inputs[0]) if only_moved else self.call.compute
         sizes = [self._size(label) for label in step.output]
@@ -188,7 +187,7 @@ class ContractionBuilder:
         else:
             accumulator = self._accumulator(destination)
         result = self._op(step, inputs, accumulator, overwrites=overwrites)
-        return self._copied(result, _unfilled(destination))
+        return self._copy_into(result, _unfilled(destination))
 
     def _op(
         self, step: Step, inputs: list[ir.Value], destination: ir.Value, *, overwrites: bool
@@ -210,13 +209,14 @@ class ContractionBuilder:
     def _accumulator(self, destination: ir.Value) -> ir.Value:
         sizes = [self._size(label) for label in self.call.output]
         number = fill_number(destination)
-        if number is not None and _holds(self.call.compute, number, self.call.cast):
-            empty = tensor.EmptyOp(_dynamic(sizes), self.call.compute).result
+        is_unsigned = self.call.cast == TYPE["cast_unsigned"]
+        if number is not None and keeps_value(number, self.call.compute, unsigned=is_unsigned):
+            empty = tensor.EmptyOp(sizes, self.call.compute).result
             filled: ir.Value = linalg.fill(number_constant(number, self.call.compute), outs=[empty])
             return filled
-        return self._copied(destination, self._new(sizes, self.call.compute, neutral=False))
+        return self._copy_into(destination, self._new(sizes, self.call.compute, neutral=False))
 
-    def _copied(self, value: ir.Value, destination: ir.Value) -> ir.Value:
+    def _copy_into(self, value: ir.Value, destination: ir.Value) -> ir.Value:
         definition = ops.copy.definition
         attributes = resolve_attributes(definition, {"cast": self.call.cast})
         copied = build(bind(definition, [value], [destination], attributes))
@@ -225,15 +225,15 @@ class ContractionBuilder:
         return copied
 
     def _new(self, sizes: Sequence[ir.Value | int], element: ir.Type, *, neutral: bool) -> ir.Value:
-        empty: ir.Value = tensor.EmptyOp(_dynamic(sizes), element).result
+        empty: ir.Value = tensor.EmptyOp(sizes, element).result
         return self._filled(empty) if neutral else empty
 
     def _filled(self, destination: ir.Value) -> ir.Value:
         element = element_of(destination)
-        known = by_mlir(str(element))
-        if known is None:
+        dtype = by_mlir(str(element))
+        if dtype is None:
             raise DTypeError(f"the neutral element of a sum of {element} is not known")
-        number = neutral_element(self.call.kind.add.name, known.dtype).item()
+        number = neutral_element(self.call.kind.add.name, dtype.dtype).item()
         filled: ir.Value = linalg.fill(
             number_constant(number, element), outs=[_unfilled(destination)]
         )
@@ -262,7 +262,7 @@ def _contraction_of(
     overwrites: bool,
 ) -> RecognizedOp:
     elements = tuple(str(element_of(value)) for value in (*inputs, destination))
-    scalars = tuple(i for i, v in enumerate(inputs) if not isinstance(v.type, ir.ShapedType))
+    scalars = tuple(scalar_positions(inputs))
     definition, types = _definition(
         tuple(labels), output, kind, cast, overwrites, elements, scalars
     )
@@ -293,15 +293,9 @@ def _definition(
     }
 
 
-def _dynamic(sizes: Sequence[ir.Value | int]) -> list[ir.Value | int]:
-    return list(sizes)
-
-
 def _fill(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.fill":
-        return None
-    return owner.operation
+    op = producer(value)
+    return op if op is not None and op.name == "linalg.fill" else None
 
 
 def _unfilled(value: ir.Value) -> ir.Value:
@@ -318,28 +312,7 @@ def fill_number(value: ir.Value) -> float | None:
     fill = _fill(value)
     if fill is None or fill.operands[0].type != element_of(value):
         return None
-    owner = fill.operands[0].owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    attribute = owner.operation.attributes["value"]
-    if isinstance(attribute, ir.BoolAttr) or not isinstance(
-        attribute, (ir.IntegerAttr, ir.FloatAttr)
-    ):
-        return None
-    number: float = attribute.value
-    return number
-
-
-def _holds(element: ir.Type, number: float, cast: Function) -> bool:
-    """Return whether a number keeps its value when it is cast to an element type."""
-    known = by_mlir(str(element))
-    if known is None or known.kind not in ("float", "integer"):
-        return False
-    if cast == TYPE["cast_unsigned"] and number < 0:
-        return False
-    with np.errstate(all="ignore"):
-        rounded = np.asarray(number).astype(known.dtype)
-        return bool(complex(rounded[()]) == complex(number))
+    return None if is_bool(element_of(value)) else number_of(fill.operands[0])
 
 
 @dataclass(frozen=True, repr=False)
@@ -402,8 +375,8 @@ class ContractionExplanation(Shown, shown_as="contraction"):
     __str__ = __repr__
 
     def _bytes(self, step: Step) -> str:
-        known = by_mlir(self.element)
-        return _size(self.plan.elements(step) * (1 if known is None else known.storage))
+        dtype = by_mlir(self.element)
+        return _size(self.plan.elements(step) * (1 if dtype is None else dtype.storage))
 
     def _letters(self) -> dict[str, str]:
         """A letter for each dimension, its own name if it is one letter."""
@@ -418,7 +391,7 @@ class ContractionExplanation(Shown, shown_as="contraction"):
 
 
 def explain_contraction(
-    what: ir.Operation | ir.OpView | OpDefinition | str,
+    source: ir.Operation | ir.OpView | OpDefinition | str,
     shapes: Sequence[Sequence[int]] | None = None,
     *,
     element: str = "f32",
@@ -429,23 +402,23 @@ def explain_contraction(
     """Say how `linalg-ext-lower-contract` lowers a contraction; nothing is changed.
 
     Args:
-        what: a live op that is a contraction of tensors, whatever it is called; a definition; or
+        source: a live op that is a contraction of tensors, whatever it is called; a definition; or
             an einsum string.
-        shapes: of the inputs, where `what` is no op.
-        element: the element type of all operands, where `what` is no op, as MLIR spells it.
-        kind: the semiring, where `what` is no op.
+        shapes: of the inputs, where `source` is no op.
+        element: the element type of all operands, where `source` is no op, as MLIR spells it.
+        kind: the semiring, where `source` is no op.
         path, flops_per_byte: the options of the pass.
 
     Raises:
         ArgumentError: it is no contraction (says why), or shapes are missing or do not fit.
     """
-    if isinstance(what, (ir.Operation, ir.OpView)):
-        with what.operation.context, ir.Location.unknown():
-            return _explained(_call_of(what.operation), path, flops_per_byte)
-    text = to_einsum(what, kind=kind) if isinstance(what, OpDefinition) else what
+    if isinstance(source, (ir.Operation, ir.OpView)):
+        with source.operation.context, ir.Location.unknown():
+            return _explained(_call_of(source.operation), path, flops_per_byte)
+    text = to_einsum(source, kind=kind) if isinstance(source, OpDefinition) else source
     if not isinstance(text, str):
         raise ArgumentError(
-            f"{what!r} is no contraction", expected="a live op, a definition or an einsum string"
+            f"{source!r} is no contraction", expected="a live op, a definition or an einsum string"
         )
     if shapes is None:
         raise ArgumentError(
@@ -491,7 +464,7 @@ def _explained(scratch: _Scratch, path: str, flops_per_byte: float) -> Contracti
     return ContractionExplanation(
         plan,
         tuple(op.name for op in builder.built),
-        tuple(_short(value.type) for value in (*call.inputs, call.destination)),
+        tuple(_short_type(value.type) for value in (*call.inputs, call.destination)),
         path,
         str(call.compute),
     )
@@ -577,16 +550,12 @@ def _operand(number: int, count: int) -> str:
     return ascii_uppercase[number] if number < count else f"t{number - count}"
 
 
-def _short(kind: ir.Type) -> str:
+def _short_type(type_: ir.Type) -> str:
     """`f32[2,30]`."""
-    if not isinstance(kind, ir.ShapedType):
-        return str(kind)
-    shape = ir.ShapedType(kind)
-    sizes = (
-        "?" if shape.is_dynamic_dim(axis) else str(shape.get_dim_size(axis))
-        for axis in range(shape.rank)
-    )
-    return f"{shape.element_type}[{','.join(sizes)}]"
+    if not isinstance(type_, ir.ShapedType):
+        return str(type_)
+    sizes = ("?" if size is None else str(size) for size in type_sizes(type_))
+    return f"{type_.element_type}[{','.join(sizes)}]"
 
 
 def _count(number: int) -> str:

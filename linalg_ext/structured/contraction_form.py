@@ -17,9 +17,16 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
-from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand, type_of
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    ScalarExpr,
+    ScalarOperand,
+    constant_of,
+    type_of,
+)
 from linalg_ext.definition.specialization import specialize
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.types import TypeVar, is_integer_or_boolean, width
 from linalg_ext.notations.einsum.definitions import KINDS, Semiring
 from linalg_ext.structured.recognition import RecognizedOp
 
@@ -129,7 +136,7 @@ def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, l
     if not fitting:
         raise _NoContraction(f"{add} is the sum of no known semiring")
     split = [(kind, list(_operands(product, kind.multiply))) for kind in fitting]
-    # Of one operand the product does not matter: the first is the one that always distributes.
+    # The product of one operand does not matter: the first semiring always distributes.
     return next(((kind, parts) for kind, parts in split if len(parts) > 1), split[0])
 
 
@@ -158,8 +165,10 @@ class _FactorReader:
                 self.casts.append((cast, leaf.type_var))
             return Factor(leaf.operand, leaf.indices if isinstance(leaf, Access) else ())
         if isinstance(expr, Apply) and expr.function == BINARY["sub"] and expr.attribute is None:
-            read, taken = (self._leaf(arg)[0] for arg in expr.args)
-            is_number = isinstance(taken, ScalarOperand) or _is_constant(expr.args[1])
+            read, subtracted = (self._leaf(arg)[0] for arg in expr.args)
+            is_number = (
+                isinstance(subtracted, ScalarOperand) or constant_of(expr.args[1]) is not None
+            )
             if isinstance(read, Access) and is_number:
                 return Factor(read.operand, read.indices, expr)
         raise _NoContraction(_why_no_factor(expr))
@@ -177,12 +186,6 @@ class _FactorReader:
         return expr, cast
 
 
-def _is_constant(expr: ScalarExpr) -> bool:
-    if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
-        (expr,) = expr.args
-    return isinstance(expr, Const)
-
-
 def _why_no_factor(expr: ScalarExpr) -> str:
     if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
         (inner,) = expr.args
@@ -196,26 +199,18 @@ def _common_cast(
 ) -> Function:
     """The one cast that says what all of them say."""
     target = types[result.name]
-    found = {function for function, source in casts if _reads_sign(types[source.name], target)}
-    if len(found) > 1:
+    functions = {function for function, source in casts if _reads_sign(types[source.name], target)}
+    if len(functions) > 1:
         raise _NoContraction("some operands are cast as signed and some as unsigned integers")
-    return found.pop() if found else TYPE["cast_signed"]
+    return functions.pop() if functions else TYPE["cast_signed"]
 
 
 def _reads_sign(source: str, target: str) -> bool:
     """Return whether it matters to a cast if integers are signed."""
-    if _is_integer(source):
-        narrows = _is_integer(target) and _width(target) < _width(source)
+    if is_integer_or_boolean(source):
+        narrows = is_integer_or_boolean(target) and width(target) < width(source)
         return target != "i1" and not narrows
-    return _is_integer(target) and target != "i1"
-
-
-def _is_integer(element: str) -> bool:
-    return element == "index" or (element[:1] == "i" and element[1:].isdigit())
-
-
-def _width(element: str) -> int:
-    return 64 if element == "index" else int(element[1:])
+    return is_integer_or_boolean(target) and target != "i1"
 
 
 Indices = tuple[str, ...]
@@ -319,8 +314,8 @@ def rearranged(
         output: the destination.
     """
     types = tuple(recognized.types.items())
-    said = _rearranged(recognized.definition, contraction, types)
-    return RecognizedOp(said, inputs, (output,), recognized.types)
+    definition = _rearranged(recognized.definition, contraction, types)
+    return RecognizedOp(definition, inputs, (output,), recognized.types)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -19,7 +19,6 @@ from linalg_ext.errors import (
     ArgumentError,
     ArityError,
     DTypeError,
-    LinalgExtError,
     ShapeError,
 )
 from linalg_ext.ir.context import ensure_dialects
@@ -37,7 +36,14 @@ from linalg_ext.structured.extension import (
     segments,
 )
 from linalg_ext.structured.maps import maps_attribute
-from linalg_ext.structured.operands import as_values, grouped, static_sizes
+from linalg_ext.structured.operands import (
+    as_values,
+    differ,
+    erased_on_error,
+    grouped,
+    shapes_differ,
+    static_sizes,
+)
 
 YIELD = "linalg_ext.yield"
 
@@ -51,16 +57,16 @@ def segments_of(op: ir.Operation, slots: Sequence[int]) -> list[list[ir.Value]]:
     counts = op.attributes.get(SEGMENTS)
     if not isinstance(counts, ir.DenseI32ArrayAttr):
         raise ArgumentError(f"{SEGMENTS} is missing", expected=f"{sum(slots)} numbers, each 0 or 1")
-    given = list(counts)
-    if len(given) != sum(slots) or any(count not in (0, 1) for count in given):
+    flags = list(counts)
+    if len(flags) != sum(slots) or any(count not in (0, 1) for count in flags):
         raise ArgumentError(
-            f"{SEGMENTS} = {given}", expected=f"{sum(slots)} numbers, each of them 0 or 1"
+            f"{SEGMENTS} = {flags}", expected=f"{sum(slots)} numbers, each of them 0 or 1"
         )
-    if sum(given) != len(op.operands):
+    if sum(flags) != len(op.operands):
         raise ArityError(
-            f"{SEGMENTS} counts {sum(given)} operands, but there are {len(op.operands)}"
+            f"{SEGMENTS} counts {sum(flags)} operands, but there are {len(op.operands)}"
         )
-    counted = iter(given)
+    counted = iter(flags)
     return grouped(list(op.operands), [sum(itertools.islice(counted, slot)) for slot in slots])
 
 
@@ -87,23 +93,17 @@ def check_results(op: ir.Operation, destinations: Sequence[ir.Value]) -> None:
 
 def check_elements(value: ir.Value, name: str, destination: ir.Value) -> None:
     """An operand has the element type of the destination."""
-    element, wanted = (ir.ShapedType(v.type).element_type for v in (value, destination))
-    if element != wanted:
+    element, expected = (ir.ShapedType(v.type).element_type for v in (value, destination))
+    if element != expected:
         raise DTypeError(
-            f"{name} has elements of type {element}, the destination of type {wanted}",
+            f"{name} has elements of type {element}, the destination of type {expected}",
             expected="the same element type",
         )
 
 
-def differ(left: int | None, right: int | None) -> bool:
-    """Return whether two sizes, None where they are dynamic, are known to differ."""
-    return left is not None and right is not None and left != right
-
-
 def check_same_shape(value: ir.Value, name: str, other: ir.Value, other_name: str) -> None:
     """Two operands have one shape, by their types."""
-    sizes, wanted = static_sizes(value), static_sizes(other)
-    if len(sizes) != len(wanted) or any(map(differ, sizes, wanted)):
+    if shapes_differ(static_sizes(value), static_sizes(other)):
         raise ShapeError(
             f"{name} is of type {value.type}, {other_name} of type {other.type}",
             expected="the same shape",
@@ -136,16 +136,16 @@ def dimensions_of(
         if not required:
             return ()
         raise ArgumentError(f"{name} is missing", expected=f"{name} = array<i64: 0>, or others")
-    found = integers(op.attributes[name], name)
-    for dimension in found:
+    dimensions = integers(op.attributes[name], name)
+    for dimension in dimensions:
         if not 0 <= dimension < rank:
             raise ShapeError(
-                f"{name} = {list(found)} names dimension {dimension}",
+                f"{name} = {list(dimensions)} names dimension {dimension}",
                 expected=f"dimensions of a tensor of rank {rank}",
             )
-    if len(set(found)) != len(found):
-        raise ArgumentError(f"{name} = {list(found)} names a dimension twice")
-    return found
+    if len(set(dimensions)) != len(dimensions):
+        raise ArgumentError(f"{name} = {list(dimensions)} names a dimension twice")
+    return dimensions
 
 
 def flag_of(op: ir.Operation, name: str, *, default: bool = False) -> bool:
@@ -168,29 +168,33 @@ def body_of(op: ir.Operation) -> ir.Block | None:
     return blocks[0] if blocks else None
 
 
-def check_body(block: ir.Block, arguments: Sequence[ir.Type], result: ir.Type, what: str) -> None:
+def check_body(
+    block: ir.Block, arguments: Sequence[ir.Type], result: ir.Type, subject: str
+) -> None:
     """A region of an op takes scalars of these types and yields one of that type.
 
     Args:
         block: the one of the region.
         arguments: the types of its arguments.
         result: the type of what it yields.
-        what: what the region is called in errors, and what its arguments are.
+        subject: what the region is called in errors, and what its arguments are.
     """
-    given = [argument.type for argument in block.arguments]
-    if given != list(arguments):
+    argument_types = [argument.type for argument in block.arguments]
+    if argument_types != list(arguments):
         raise ArgumentError(
-            f"{what} takes ({_listed(given)})", expected=f"arguments ({_listed(arguments)})"
+            f"{subject} takes ({listed(argument_types)})",
+            expected=f"arguments ({listed(arguments)})",
         )
     last = list(block.operations)[-1].operation if len(list(block.operations)) else None
     if last is None or last.name != YIELD:
-        raise ArgumentError(f"{what} ends without {YIELD}", expected=f"{YIELD} of one {result}")
+        raise ArgumentError(f"{subject} ends without {YIELD}", expected=f"{YIELD} of one {result}")
     yielded = [value.type for value in last.operands]
     if yielded != [result]:
-        raise ArgumentError(f"{what} yields ({_listed(yielded)})", expected=f"one {result}")
+        raise ArgumentError(f"{subject} yields ({listed(yielded)})", expected=f"one {result}")
 
 
-def _listed(types: Sequence[ir.Type]) -> str:
+def listed(types: Sequence[ir.Type]) -> str:
+    """`tensor<4xf32>, index`."""
     return ", ".join(map(str, types))
 
 
@@ -250,10 +254,10 @@ def windows_of(
             f"indices has {count} columns",
             expected=f"{rank} at most: {names[0]} is of type {whole.type}",
         )
-    given = ranked_tensor(stacked, names[1]).rank
-    if given not in (1 + rank, 1 + rank - count):
+    stacked_rank = ranked_tensor(stacked, names[1]).rank
+    if stacked_rank not in (1 + rank, 1 + rank - count):
         raise ShapeError(
-            f"{names[1]} is of rank {given}: {stacked.type}",
+            f"{names[1]} is of rank {stacked_rank}: {stacked.type}",
             expected=f"rank {1 + rank - count}, or {1 + rank} with the indexed dimensions kept",
         )
     if differ(rows, static_sizes(stacked)[0]):
@@ -261,7 +265,7 @@ def windows_of(
             f"indices has {rows} rows, {names[1]} has {static_sizes(stacked)[0]} windows",
             expected="a row for each window",
         )
-    is_whole = given == 1 + rank
+    is_whole = stacked_rank == 1 + rank
     dims = tuple(
         1 + dim if is_whole else (1 + dim - count if dim >= count else None) for dim in range(rank)
     )
@@ -317,29 +321,31 @@ class Concatenate:
 
 
 def _check_sizes(inputs: list[ir.Value], init: ir.Value, dimension: int) -> None:
-    wanted = static_sizes(init)
-    known: list[tuple[int | None, str]] = [(size, "the destination") for size in wanted]
+    init_sizes = static_sizes(init)
+    expected_sizes: list[tuple[int | None, str]] = [
+        (size, "the destination") for size in init_sizes
+    ]
     total: int | None = 0
     at_least = 0
     for number, value in enumerate(inputs):
-        for place, size in enumerate(static_sizes(value)):
-            if place == dimension:
+        for axis, size in enumerate(static_sizes(value)):
+            if axis == dimension:
                 total = None if size is None or total is None else total + size
                 at_least += size or 0
                 continue
-            other, whose = known[place]
+            other, whose = expected_sizes[axis]
             if differ(size, other):
                 raise ShapeError(
-                    f"input {number} has size {size} in dimension {place}, {whose} has {other}",
+                    f"input {number} has size {size} in dimension {axis}, {whose} has {other}",
                     expected=f"equal sizes but in dimension {dimension}",
                 )
             if other is None:
-                known[place] = size, f"input {number}"
-    size = wanted[dimension]
+                expected_sizes[axis] = size, f"input {number}"
+    size = init_sizes[dimension]
     if size is not None and (differ(total, size) or at_least > size):
-        found = total if total is not None else f"{at_least} or more"
+        total_text = total if total is not None else f"{at_least} or more"
         raise ShapeError(
-            f"the inputs have size {found} together in dimension {dimension}, "
+            f"the inputs have size {total_text} together in dimension {dimension}, "
             f"the destination has {size}",
             expected="sizes that add up",
         )
@@ -373,19 +379,19 @@ def build_contract_op(
     """
     ensure_dialects(destination.context)
     maps = [AffineMap(tuple(dims), (), tuple(map(AffineDim, own))) for own in labels]
-    said: dict[str, ir.Attribute] = {
+    inherent: dict[str, ir.Attribute] = {
         **(attributes or {}),
         MAPS: maps_attribute(maps),
         SEGMENTS: segments(len(inputs)),
     }
     if kind.name != "+*":
-        said[KIND] = ir.StringAttr.get(kind.name)
+        inherent[KIND] = ir.StringAttr.get(kind.name)
     if cast != TYPE["cast_signed"]:
-        said[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast.name}>")
+        inherent[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast.name}>")
     if overwrite:
-        said[OVERWRITE] = ir.UnitAttr.get()
+        inherent[OVERWRITE] = ir.UnitAttr.get()
     return ir.Operation.create(
-        CONTRACT, results=[destination.type], operands=[*inputs, destination], attributes=said
+        CONTRACT, results=[destination.type], operands=[*inputs, destination], attributes=inherent
     )
 
 
@@ -435,10 +441,10 @@ class DynamicBroadcast:
         )
         if both := expanding & not_expanding:
             raise ArgumentError(f"dimension {min(both)} is known to expand, and known not to")
-        found = cls(operand, init, dims, expanding, not_expanding)
-        found._check_sizes()
+        view = cls(operand, init, dims, expanding, not_expanding)
+        view._check_sizes()
         check_results(op, [init])
-        return found
+        return view
 
     def expands(self, dimension: int) -> bool | None:
         """Return whether the operand is read at 0 all along a dimension; None if not known."""
@@ -449,15 +455,15 @@ class DynamicBroadcast:
 
     def _check_sizes(self) -> None:
         sizes, results = static_sizes(self.operand), static_sizes(self.init)
-        for dimension, place in enumerate(self.broadcast_dimensions):
-            size, result = sizes[dimension], results[place]
+        for dimension, axis in enumerate(self.broadcast_dimensions):
+            size, result = sizes[dimension], results[axis]
             shown = f"dimension {dimension} of the operand has size {size}"
             if dimension in self.known_expanding and differ(size, 1):
                 raise ShapeError(f"{shown}, and is said to expand", expected="size 1")
             may_expand = size == 1 and dimension not in self.known_nonexpanding
             if differ(size, result) and not may_expand:
                 raise ShapeError(
-                    f"{shown}, dimension {place} of the destination has {result}",
+                    f"{shown}, dimension {axis} of the destination has {result}",
                     expected="equal sizes"
                     if dimension in self.known_nonexpanding
                     else "equal sizes, or size 1 in the operand",
@@ -498,16 +504,16 @@ class Gather:
         windows = windows_of(indices, operand, init, ("the operand", "the destination"))
         check_elements(operand, "the operand", init)
         check_results(op, [init])
-        found = cls(operand, indices, init, windows)
-        found._check_windows()
-        return found
+        view = cls(operand, indices, init, windows)
+        view._check_windows()
+        return view
 
     def _check_windows(self) -> None:
-        sizes, given = static_sizes(self.operand), static_sizes(self.init)
-        if not given[0]:
+        sizes, init_sizes = static_sizes(self.operand), static_sizes(self.init)
+        if not init_sizes[0]:
             return  # there may be no window at all
-        for dim, place in enumerate(self.windows.dims):
-            window, size = 1 if place is None else given[place], sizes[dim]
+        for dim, axis in enumerate(self.windows.dims):
+            window, size = 1 if axis is None else init_sizes[axis], sizes[dim]
             if window is not None and size is not None and window > size:
                 raise ShapeError(
                     f"a window has size {window} in dimension {dim}, the operand has {size}",
@@ -605,7 +611,7 @@ class Scan:
             raise ArgumentError(
                 "scan has no body", expected="a region of what is carried, and of the elements"
             )
-        found = cls(
+        view = cls(
             tuple(inputs),
             init,
             initials[0] if initials else None,
@@ -614,11 +620,11 @@ class Scan:
             flag_of(op, "inclusive", default=True),
             flag_of(op, "reverse"),
         )
-        found._check_carried()
+        view._check_carried()
         elements = [ir.ShapedType(value.type).element_type for value in inputs]
-        check_body(body, [found.carried, *elements], found.carried, "the body")
+        check_body(body, [view.carried, *elements], view.carried, "the body")
         check_results(op, [init, *initials])
-        return found
+        return view
 
     @property
     def carried(self) -> ir.Type:
@@ -639,8 +645,8 @@ class Scan:
         ranked_tensor(self.initial, "the initial value")
         sizes = list(static_sizes(self.inputs[0]))
         del sizes[self.dimension]
-        given = static_sizes(self.initial)
-        if len(given) != len(sizes) or any(map(differ, given, sizes)):
+        initial_sizes = static_sizes(self.initial)
+        if shapes_differ(initial_sizes, sizes):
             raise ShapeError(
                 f"the initial value is of type {self.initial.type}, "
                 f"input 0 of type {self.inputs[0].type}",
@@ -830,7 +836,7 @@ def build_op(
         attributes=attributes,
         regions=regions,
     )
-    try:
+    with erased_on_error(op, name.partition(".")[2]):
         if body is not None:
             make, types = body
             block = op.regions[0].blocks.append(*types)
@@ -838,12 +844,6 @@ def build_op(
                 yielded = as_values(name, [make(*block.arguments)])
                 ir.Operation.create(YIELD, operands=yielded)
         check_destination_style_op(op)
-    except BaseException as error:
-        # Half an op must not stay behind: a caller may catch the error, and go on.
-        op.erase()
-        if isinstance(error, LinalgExtError):
-            error.what = f"{name.partition('.')[2]}: {error.what}"
-        raise
     return list(op.results)
 
 

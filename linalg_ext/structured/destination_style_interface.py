@@ -42,8 +42,8 @@ def cloned(
     with_regions: bool = True,
 ) -> ir.Operation:
     """The op again: see `DestinationStyle.clone`."""
-    given = op.operands if operands is None else listed("operands", operands)
-    values = [as_value(each) for each in given]
+    new_operands = op.operands if operands is None else listed("operands", operands)
+    values = [as_value(operand) for operand in new_operands]
     check_operands(op, values)
     if result_types is None:
         types = [values[position].type for position in rule.inits(op)]
@@ -116,7 +116,7 @@ def bufferized(
             where=place_of(op),
             hint="one-shot-bufferize makes other ops of it",
         )
-    values = [as_value(each) for each in listed("operands", operands)]
+    values = [as_value(operand) for operand in listed("operands", operands)]
     check_operands(op, values)
     for position, (value, old) in enumerate(zip(values, op.operands, strict=True)):
         if is_tensor(old.type):
@@ -132,24 +132,24 @@ def bufferized(
 
 
 def _check_fits_body(op: ir.Operation, position: int, new: ir.Type, old: ir.Type) -> None:
-    for type_, what in ((new, "the new value"), (old, "the old value")):
+    for type_, subject in ((new, "the new value"), (old, "the old value")):
         if isinstance(type_, ir.UnrankedTensorType | ir.UnrankedMemRefType):
             raise ShapeError(
-                f"operand {position} of {op.name}: {what} is of type {type_}, which has no rank",
+                f"operand {position} of {op.name}: {subject} is of type {type_}, which has no rank",
                 where=place_of(op),
             )
-    found, wanted = ir.ShapedType(new), ir.ShapedType(old)
-    if found.rank != wanted.rank:
+    new_shaped, old_shaped = ir.ShapedType(new), ir.ShapedType(old)
+    if new_shaped.rank != old_shaped.rank:
         raise ShapeError(
-            f"operand {position} for {op.name} is of rank {found.rank}: {new}",
+            f"operand {position} for {op.name} is of rank {new_shaped.rank}: {new}",
             where=place_of(op),
-            expected=f"rank {wanted.rank}, as {old}",
+            expected=f"rank {old_shaped.rank}, as {old}",
         )
-    if found.element_type != wanted.element_type:
+    if new_shaped.element_type != old_shaped.element_type:
         raise DTypeError(
-            f"operand {position} for {op.name} is of {found.element_type}: {new}",
+            f"operand {position} for {op.name} is of {new_shaped.element_type}: {new}",
             where=place_of(op),
-            expected=f"elements of {wanted.element_type}: the body computes with them",
+            expected=f"elements of {old_shaped.element_type}: the body computes with them",
         )
 
 
@@ -203,14 +203,14 @@ def _verified(op: ir.Operation, new: ir.Operation) -> ir.Operation:
         try:
             if new.verify():
                 return new
-            found = joined(emitted)
+            diagnostics = joined(emitted)
         except ir.MLIRError as error:
-            found = joined(of_error(error), emitted)
+            diagnostics = joined(of_error(error), emitted)
     types = ", ".join(str(value.type) for value in new.operands)
     new.erase()
     raise ArgumentError(
         f"{op.name} cannot be built on operands of types {types}"
-        + (f": {found[0].message}" if found else ""),
+        + (f": {diagnostics[0].message}" if diagnostics else ""),
         where=place_of(op),
     )
 
@@ -564,9 +564,9 @@ class DestinationStyle:
             number = 0
         if 0 <= number < len(results):
             return number
-        what = f"result {result}" if type(result) is int else "result of that kind"
+        described = f"result {result}" if type(result) is int else "result of that kind"
         raise ArgumentError(
-            f"{self.op.name} has no {what}",
+            f"{self.op.name} has no {described}",
             where=place_of(self.op),
             expected=f"one of its {len(results)} result(s), or the number of one",
         )
@@ -591,7 +591,9 @@ class DestinationStyle:
             for number, position in enumerate(positions):
                 value = self.op.operands[position]
                 notes = "" if kind == "input" else self._note_on_init(position)
-                rows.append((f"{kind} {number}", str(value.type), *self._more(position), notes))
+                rows.append(
+                    (f"{kind} {number}", str(value.type), *self._columns_of(position), notes)
+                )
         return rows
 
     def _note_on_init(self, position: int) -> str:
@@ -599,7 +601,7 @@ class DestinationStyle:
         tied = f", gives result {self._init_number(position)}" if len(self.op.results) else ""
         return read + tied
 
-    def _more(self, position: int) -> tuple[str, ...]:
+    def _columns_of(self, position: int) -> tuple[str, ...]:
         return ()
 
     def __repr__(self) -> str:

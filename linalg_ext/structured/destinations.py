@@ -17,10 +17,11 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured import extension as extension_ops
+from linalg_ext.structured.constants import number_of
 from linalg_ext.structured.group import GROUPS
 from linalg_ext.structured.interface_dispatch import listed
 from linalg_ext.structured.maps import has_payload, indexing_maps
-from linalg_ext.structured.operands import producer, static_sizes
+from linalg_ext.structured.operands import static_sizes
 from linalg_ext.symbolic.index_sets import full, image
 
 
@@ -71,8 +72,8 @@ def insert_slice_reads(op: ir.Operation, position: int) -> bool:
     if not shape.has_static_shape:
         return True
     offsets, sizes, strides = (
-        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{what}"]))
-        for what in ("offsets", "sizes", "strides")
+        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
     )
     rank = shape.rank
     return (offsets, sizes, strides) != ([0] * rank, list(shape.shape), [1] * rank)
@@ -80,7 +81,7 @@ def insert_slice_reads(op: ir.Operation, position: int) -> bool:
 
 def for_reads(op: ir.Operation, position: int) -> bool:
     """Return whether a loop uses what it carries, or may run not once and give it back."""
-    lower, upper, *_ = (_constant(value) for value in op.operands)
+    lower, upper = (number_of(value) for value in list(op.operands)[:2])
     # Bounds that are not negative compare alike, whether the loop takes them as signed or not.
     runs = lower is not None and upper is not None and 0 <= lower < upper
     carried = op.regions[0].blocks[0].arguments[position - 2]
@@ -97,7 +98,7 @@ def _writes_all(op: ir.Operation, position: int) -> bool:
     operand.
     """
     maps, sizes = indexing_maps(op), static_sizes(op.operands[position])
-    known = {
+    size_of_index = {
         index: size
         for map, value in zip(maps, op.operands, strict=True)
         if isinstance(value.type, ir.ShapedType)
@@ -108,20 +109,12 @@ def _writes_all(op: ir.Operation, position: int) -> bool:
     dims = [AffineDim(name) for name in map.dims]
     if map.is_projected_permutation:
         # A loop of no iterations, along which nothing is written, would write nothing at all.
-        return all(known.get(dim, 0) > 0 for dim in dims if dim not in map.results)
-    ranges = [known.get(dim) for dim in dims]
+        return all(size_of_index.get(dim, 0) > 0 for dim in dims if dim not in map.results)
+    ranges = [size_of_index.get(dim) for dim in dims]
     if None in ranges or None in sizes:
         return False
     reached = image(map, full([size for size in ranges if size is not None]))
     return reached.is_exact and list(reached.tile.sizes) == sizes
-
-
-def _constant(value: ir.Value) -> int | None:
-    op = producer(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    attribute = op.attributes["value"]
-    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
 
 
 @dataclass(frozen=True)
@@ -185,7 +178,7 @@ def declare_destination_style(
         _declared[op_name] = DestinationRule(inits, reads)
         return
     positions = listed("inits", inits)
-    if not all(type(each) is int and each >= 0 for each in positions) or not positions:
+    if not all(type(position) is int and position >= 0 for position in positions) or not positions:
         raise ArgumentError(
             f"inits={inits!r} of {op_name}", expected="positions of operands, such as [1]"
         )
@@ -205,33 +198,14 @@ def _last(op: ir.Operation) -> Sequence[int]:
     return (len(op.operands) - 1,)
 
 
-def _second(op: ir.Operation) -> Sequence[int]:
-    return (1,)
-
-
 def _yielded(op: ir.Operation) -> Sequence[int]:
     body = op.regions[0].blocks[0].operations
     count = len(op.operands)
     return range(count - len(body[len(body) - 1].operation.operands), count)
 
 
-_FOR_BOUNDS = 3
-
-
-def _carried_by_for(op: ir.Operation) -> Sequence[int]:
-    return range(_FOR_BOUNDS, len(op.operands))
-
-
-def _argument_of_for(op: ir.Operation, position: int) -> ir.BlockArgument:
-    return op.regions[0].blocks[0].arguments[1 + position - _FOR_BOUNDS]
-
-
-def _shared_outs(op: ir.Operation) -> Sequence[int]:
-    *_, shared = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
-    return range(len(op.operands) - shared, len(op.operands))
-
-
-def _argument_of_forall(op: ir.Operation, position: int) -> ir.BlockArgument:
+def _last_argument(op: ir.Operation, position: int) -> ir.BlockArgument:
+    """The argument of an op whose block ends with one for each destination."""
     arguments = op.regions[0].blocks[0].arguments
     return arguments[len(arguments) - len(op.operands) + position]
 
@@ -241,7 +215,13 @@ def _tied_to_results(op: ir.Operation) -> Sequence[int]:
 
 
 _PAYLOAD = DestinationRule(_yielded, structured_reads, on_buffers=True)
-_OVERWRITES = DestinationRule(_second, never)
+
+
+def _second(
+    reads: Callable[[ir.Operation, int], bool], on_buffers: bool = False
+) -> DestinationRule:
+    return DestinationRule(lambda op: (1,), reads, on_buffers)
+
 
 _RULES: dict[str, DestinationRule] = {
     **dict.fromkeys(extension_ops.NAMES, DestinationRule(_last, extension_op_reads)),
@@ -250,27 +230,25 @@ _RULES: dict[str, DestinationRule] = {
         DestinationRule(_tied_to_results, never),
     ),
     "linalg_ext.dynamic_broadcast_in_dim": DestinationRule(_last, never),
-    # What a group writes to, its ops may read before.
+    # The ops of a group may read its destinations first.
     **dict.fromkeys(
         GROUPS,
-        DestinationRule(_tied_to_results, always, carried=_argument_of_forall),
+        DestinationRule(_tied_to_results, always, carried=_last_argument),
     ),
     "linalg_ext.scan": DestinationRule(_tied_to_results, scan_reads),
     "linalg_ext.scatter": DestinationRule(_last, always),
-    "linalg.softmax": DestinationRule(_second, never, on_buffers=True),
-    "linalg.pack": DestinationRule(_second, never, on_buffers=True),
-    "linalg.unpack": DestinationRule(_second, never, on_buffers=True),
-    "linalg.winograd_filter_transform": _OVERWRITES,
-    "linalg.winograd_input_transform": _OVERWRITES,
+    **dict.fromkeys(("linalg.softmax", "linalg.pack", "linalg.unpack"), _second(never, True)),
+    "linalg.winograd_filter_transform": _second(never),
+    "linalg.winograd_input_transform": _second(never),
     # It adds to its destination, as the convolution that it ends does.
-    "linalg.winograd_output_transform": DestinationRule(_second, always),
-    "tensor.insert": DestinationRule(_second, insert_reads),
-    "tensor.insert_slice": DestinationRule(_second, insert_slice_reads),
-    "tensor.scatter": DestinationRule(_second, always),
-    "scf.for": DestinationRule(_carried_by_for, for_reads, carried=_argument_of_for),
-    "scf.forall": DestinationRule(_shared_outs, always, carried=_argument_of_forall),
-    "bufferization.materialize_in_destination": _OVERWRITES,
-    "vector.transfer_write": DestinationRule(_second, always, on_buffers=True),
+    "linalg.winograd_output_transform": _second(always),
+    "tensor.insert": _second(insert_reads),
+    "tensor.insert_slice": _second(insert_slice_reads),
+    "tensor.scatter": _second(always),
+    "scf.for": DestinationRule(_tied_to_results, for_reads, carried=_last_argument),
+    "scf.forall": DestinationRule(_tied_to_results, always, carried=_last_argument),
+    "bufferization.materialize_in_destination": _second(never),
+    "vector.transfer_write": _second(always, True),
 }
 
 _declared: dict[str, DestinationRule] = {}

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
+from linalg_ext.definition.affine import AffineDim, AffineMap, AffineSymbol
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_sugar
@@ -90,7 +90,7 @@ def elementwise_definition(
             f"kind {function.name} is applied to {count} operand(s)", expected=f"{arity}{more}"
         )
     dims = _dims(maps[-1])
-    written = {dim for index in _renamed(maps[-1], dims) for dim in index.dims}
+    written = {dim for index in maps[-1].results_over(dims) for dim in index.dims}
     if missing := [dim for dim in dims if dim not in written]:
         raise ArgumentError(
             f"the map of the destination, {maps[-1]}, lacks dimension {missing[0]}, and an "
@@ -106,10 +106,10 @@ def elementwise_definition(
             leaves.append(ScalarOperand(name, type_var))
             operands.append(Operand(name, OperandKind.SCALAR, type_var))
             continue
-        indices = _renamed(map, dims)
+        indices = map.results_over(dims)
         leaves.append(Access(name, indices, type_var))
         operands.append(Operand(name, OperandKind.INPUT_TENSOR, type_var, _shape(indices)))
-    target = Access("O", _renamed(maps[-1], dims), _RESULT)
+    target = Access("O", maps[-1].results_over(dims), _RESULT)
     operands.append(Operand("O", OperandKind.OUTPUT_TENSOR, _RESULT, _shape(target.indices)))
     terms: list[ScalarExpr] = [Apply(cast, (leaf,), _RESULT) for leaf in leaves]
     if function.name == "select":
@@ -162,18 +162,11 @@ def _dims(map: AffineMap) -> tuple[str, ...]:
     return tuple(f"d{position}" for position in range(len(map.dims)))
 
 
-def _renamed(map: AffineMap, dims: Sequence[str]) -> Indices:
-    names: dict[AffineExpr, AffineExpr | int] = {
-        AffineDim(old): AffineDim(new) for old, new in zip(map.dims, dims, strict=True)
-    }
-    return tuple(result.substitute(names) for result in map.results)
-
-
 def _labels(maps: Sequence[AffineMap], position: int) -> list[str]:
     map, is_destination = maps[position], position == len(maps) - 1
     subject = "the destination" if is_destination else f"operand {LETTERS[position]}"
     labels = []
-    for index in _renamed(map, _dims(map)):
+    for index in map.results_over(_dims(map)):
         if not isinstance(index, AffineDim):
             raise ArgumentError(
                 f"the map of {subject}, {map}, has the index {index}", expected="plain dimensions"
@@ -251,11 +244,12 @@ def _contract(op: ir.Operation) -> OpDefinition:
         contract_kind(op),
         cast=cast_function(op),
         overwrite=OVERWRITE in op.attributes,
-        scalars=_scalars(inputs),
+        scalars=scalar_positions(inputs),
     )
 
 
-def _scalars(inputs: Sequence[ir.Value]) -> list[int]:
+def scalar_positions(inputs: Sequence[ir.Value]) -> list[int]:
+    """The positions of the inputs that are no tensors, vectors or memrefs."""
     return [i for i, value in enumerate(inputs) if not isinstance(value.type, ir.ShapedType)]
 
 
@@ -298,7 +292,7 @@ def _elementwise(op: ir.Operation) -> OpDefinition:
         indexing_maps(op),
         elementwise_function(op),
         cast=cast_function(op),
-        scalars=_scalars(list(op.operands)[:-1]),
+        scalars=scalar_positions(list(op.operands)[:-1]),
     )
 
 
@@ -323,12 +317,12 @@ def cast_function(op: ir.Operation) -> Function:
 def _explicit_maps(op: ir.Operation) -> list[AffineMap]:
     attribute = op.attributes[MAPS]
     if not isinstance(attribute, ir.ArrayAttr) or not all(
-        isinstance(each, ir.AffineMapAttr) for each in attribute
+        isinstance(item, ir.AffineMapAttr) for item in attribute
     ):
         raise ArgumentError(f"{MAPS} = {attribute}", expected="an array of affine maps")
     if sugared := sorted(sugar_attributes(op)):
         raise ArgumentError(f"{MAPS} and {sugared[0]} are both given", expected="one or the other")
-    maps = [parse_affine_map(str(each)) for each in attribute]
+    maps = [parse_affine_map(str(item)) for item in attribute]
     if len(maps) != len(op.operands):
         raise ArgumentError(
             f"{MAPS} has {len(maps)} map(s) for {len(op.operands)} operand(s)",
@@ -345,7 +339,7 @@ def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
     """The maps that the sugar of an elementwise op says; identities where it says nothing."""
     count = len(op.operands)
     letters = operand_letters(count)
-    said: dict[str, dict[str, ir.Attribute]] = {}
+    clauses: dict[str, dict[str, ir.Attribute]] = {}
     for name, attribute in sugar_attributes(op).items():
         word, _, letter = name.partition("_")
         if letter not in letters:
@@ -353,37 +347,39 @@ def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
                 f"{name} is of no operand", expected=f"one of {', '.join(letters)} after `{word}_`"
             )
         meaning = SUGAR_WORDS.get(word, word)
-        if meaning in said.setdefault(letter, {}):
+        if meaning in clauses.setdefault(letter, {}):
             raise ArgumentError(f"the {meaning} of operand {letter} is said twice")
-        said[letter][meaning] = attribute
-    dims = tuple(f"d{position}" for position in range(_iteration_rank(op, said, letters)))
+        clauses[letter][meaning] = attribute
+    dims = tuple(f"d{position}" for position in range(_iteration_rank(op, clauses, letters)))
     natural: Indices = tuple(AffineDim(dim) for dim in dims)
     return [
-        AffineMap(dims, (), _given(op, natural, dims, said.get(letter, {}), letter, value))
+        AffineMap(
+            dims, (), _operand_indices(op, natural, dims, clauses.get(letter, {}), letter, value)
+        )
         for letter, value in zip(letters, op.operands, strict=True)
     ]
 
 
-def _given(
+def _operand_indices(
     op: ir.Operation,
     natural: Indices,
     dims: tuple[str, ...],
-    said: dict[str, ir.Attribute],
+    clauses: dict[str, ir.Attribute],
     letter: str,
     value: ir.Value,
 ) -> Indices:
     subject = f"operand {letter}"
-    if "map" in said:
-        if len(said) > 1:
+    if "map" in clauses:
+        if len(clauses) > 1:
             raise ArgumentError(f"{subject} has a map and sugar besides", expected="one of them")
-        if not isinstance(said["map"], ir.AffineMapAttr):
-            raise ArgumentError(f"map_{letter} = {said['map']}", expected="an affine map")
-        return apply_map(dims, natural, parse_affine_map(str(said["map"])), subject)
-    if not said and not isinstance(value.type, ir.ShapedType):
+        if not isinstance(clauses["map"], ir.AffineMapAttr):
+            raise ArgumentError(f"map_{letter} = {clauses['map']}", expected="an affine map")
+        return apply_map(dims, natural, parse_affine_map(str(clauses["map"])), subject)
+    if not clauses and not isinstance(value.type, ir.ShapedType):
         return ()
     sugar = Sugar(
-        integers(said.get("permutation"), f"permutation_{letter}"),
-        integers(said.get("broadcast"), f"broadcast_{letter}"),
+        integers(clauses.get("permutation"), f"permutation_{letter}"),
+        integers(clauses.get("broadcast"), f"broadcast_{letter}"),
     )
     return apply_sugar(natural, sugar, subject)
 
@@ -405,16 +401,18 @@ def integers(attribute: ir.Attribute | None, name: str) -> tuple[int, ...]:
 
 
 def _iteration_rank(
-    op: ir.Operation, said: dict[str, dict[str, ir.Attribute]], letters: list[str]
+    op: ir.Operation, clauses: dict[str, dict[str, ir.Attribute]], letters: list[str]
 ) -> int:
     """The rank of the iteration space: that of an operand, with the dimensions added to it."""
     for letter in reversed(letters):
-        if "map" in said.get(letter, {}) and isinstance(said[letter]["map"], ir.AffineMapAttr):
-            return len(parse_affine_map(str(said[letter]["map"])).dims)
+        if "map" in clauses.get(letter, {}) and isinstance(
+            clauses[letter]["map"], ir.AffineMapAttr
+        ):
+            return len(parse_affine_map(str(clauses[letter]["map"])).dims)
     destination, letter = op.operands[len(letters) - 1], letters[-1]
     if not isinstance(destination.type, ir.ShapedType):
         raise ArgumentError(f"the destination is of type {destination.type}", expected="a tensor")
-    added = integers(said.get(letter, {}).get("broadcast"), f"broadcast_{letter}")
+    added = integers(clauses.get(letter, {}).get("broadcast"), f"broadcast_{letter}")
     return ir.ShapedType(destination.type).rank + len(added)
 
 

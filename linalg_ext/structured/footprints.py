@@ -71,12 +71,12 @@ class Footprint:
 
     def __repr__(self) -> str:
         rows = [("iterations", _tile_text(self.iterations), f"of {_sizes_text(self.loops)}")]
-        for each in self.operands:
-            is_used = (("reads", each.is_read), ("writes", each.is_written))
+        for operand in self.operands:
+            is_used = (("reads", operand.is_read), ("writes", operand.is_written))
             words = [word for word, happens in is_used if happens] or ["does not use it"]
-            size = "" if each.is_exact else " some of it"
-            note = f"of {_sizes_text(each.shape)}, {' and '.join(words)}{size}"
-            rows.append((each.name, _tile_text(each.tile), note))
+            size = "" if operand.is_exact else " some of it"
+            note = f"of {_sizes_text(operand.shape)}, {' and '.join(words)}{size}"
+            rows.append((operand.name, _tile_text(operand.tile), note))
         for outside in self.captured:
             rows.append(("captured", str(outside.value.type), "any part of it"))
         widths = [max(len(row[column]) for row in rows) for column in range(2)]
@@ -118,23 +118,23 @@ def captured_buffers(op: ir.Operation) -> tuple[Captured, ...]:
         return ()
     effects: dict[ir.Value, tuple[bool, bool]] = {}
     for value, reads, writes in _uses_of_buffers(op):
-        known = effects.get(value, (False, False))
-        effects[value] = (known[0] or reads, known[1] or writes)
+        was_read, was_written = effects.get(value, (False, False))
+        effects[value] = (was_read or reads, was_written or writes)
     return tuple(Captured(value, *effect) for value, effect in effects.items())
 
 
 def _uses_of_buffers(op: ir.Operation) -> Iterator[tuple[ir.Value, bool, bool]]:
-    found: list[tuple[ir.Value, bool, bool]] = []
+    uses: list[tuple[ir.Value, bool, bool]] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
         if inner != op:
             effect = _EFFECTS.get(inner.name, (True, True))
             buffers = [value for value in inner.operands if is_buffer(value.type)]
-            found.extend((value, *effect) for value in buffers)
+            uses.extend((value, *effect) for value in buffers)
         return ir.WalkResult.ADVANCE
 
     op.walk(look)
-    yield from found
+    yield from uses
 
 
 _EFFECTS = {

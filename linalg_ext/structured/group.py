@@ -15,7 +15,12 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
-from linalg_ext.structured.destination_ops import check_results, ranked_tensor, segments_of
+from linalg_ext.structured.destination_ops import (
+    check_results,
+    listed,
+    ranked_tensor,
+    segments_of,
+)
 from linalg_ext.structured.extension import SEGMENTS, integers
 
 GROUP_NAMES = ("isolated_group", "group")
@@ -26,7 +31,7 @@ INPUT_SLOTS, INIT_SLOTS = 64, 16
 LABEL, TILING, PRESERVE = "label", "tiling", "preserve"
 OPERAND_SEGMENTS, RESULT_SEGMENTS = "operandSegmentSizes", "resultSegmentSizes"
 
-SAID = frozenset((LABEL, TILING, PRESERVE, OPERAND_SEGMENTS, RESULT_SEGMENTS))
+CLAUSES = frozenset((LABEL, TILING, PRESERVE, OPERAND_SEGMENTS, RESULT_SEGMENTS))
 """The attributes that have a place of their own in the readable form."""
 
 
@@ -46,15 +51,15 @@ def side_effect(op: ir.Operation) -> str:
 
     An op of an unknown dialect counts as one that may do anything.
     """
-    found = ""
+    effect = ""
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = _own_side_effect(inner)
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+        nonlocal effect
+        effect = _own_side_effect(inner)
+        return ir.WalkResult.INTERRUPT if effect else ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return found
+    return effect
 
 
 def _own_side_effect(op: ir.Operation) -> str:
@@ -131,7 +136,7 @@ class Group:
 
 def annotations_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     """The attributes of a group, but for those that count its operands and results."""
-    return {name: each for name, each in op.attributes.items() if name not in _STRUCTURE}
+    return {name: attribute for name, attribute in op.attributes.items() if name not in _STRUCTURE}
 
 
 def check_group(op: ir.Operation) -> None:
@@ -181,12 +186,12 @@ def _body(op: ir.Operation, operands: list[ir.Value]) -> ir.Block:
     blocks = list(op.regions[0].blocks)
     if len(blocks) != 1:
         raise ArgumentError(f"the region of {op.name} has {len(blocks)} blocks", expected="one")
-    given = [argument.type for argument in blocks[0].arguments]
-    wanted = [value.type for value in operands]
-    if given != wanted:
+    argument_types = [argument.type for argument in blocks[0].arguments]
+    operand_types = [value.type for value in operands]
+    if argument_types != operand_types:
         raise ArgumentError(
-            f"the block of {op.name} takes ({_listed(given)})",
-            expected=f"an argument for each input and each destination: ({_listed(wanted)})",
+            f"the block of {op.name} takes ({listed(argument_types)})",
+            expected=f"an argument for each input and each destination: ({listed(operand_types)})",
         )
     return blocks[0]
 
@@ -198,15 +203,15 @@ def _yielded(body: ir.Block, inits: list[ir.Value]) -> tuple[ir.Value, ...]:
         raise ArgumentError(
             "the block of a group ends without its terminator", expected=f"{GROUP_YIELD} at its end"
         )
-    given, wanted = [v.type for v in last.operands], [v.type for v in inits]
-    if len(given) != len(wanted):
+    yielded_types, init_types = [v.type for v in last.operands], [v.type for v in inits]
+    if len(yielded_types) != len(init_types):
         raise ArityError(
-            f"{GROUP_YIELD} gives {len(given)} value(s) for {len(wanted)} destination(s)"
+            f"{GROUP_YIELD} gives {len(yielded_types)} value(s) for {len(inits)} destination(s)"
         )
-    if given != wanted:
+    if yielded_types != init_types:
         raise ArgumentError(
-            f"{GROUP_YIELD} gives ({_listed(given)})",
-            expected=f"the types of the destinations: ({_listed(wanted)})",
+            f"{GROUP_YIELD} gives ({listed(yielded_types)})",
+            expected=f"the types of the destinations: ({listed(init_types)})",
         )
     return tuple(last.operands)
 
@@ -240,20 +245,20 @@ def _preserve(op: ir.Operation) -> bool:
 
 def _captured(op: ir.Operation) -> ir.Value | None:
     """A value that an op inside uses and that is defined outside; None if absent."""
-    found: ir.Value | None = None
+    captured: ir.Value | None = None
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+        nonlocal captured
         if inner == op:
             return ir.WalkResult.ADVANCE
         for value in inner.operands:
             if not is_within(value, op):
-                found = value
+                captured = value
                 return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return found
+    return captured
 
 
 def is_within(value: ir.Value, op: ir.Operation) -> bool:
@@ -265,7 +270,3 @@ def is_within(value: ir.Value, op: ir.Operation) -> bool:
             return True
         above = above.operation.parent
     return False
-
-
-def _listed(types: list[ir.Type]) -> str:
-    return ", ".join(map(str, types))

@@ -29,12 +29,13 @@ from linalg_ext.definition.scalar import (
     ScalarExpr,
     ScalarOperand,
     Size,
+    constant_of,
     type_of,
 )
 from linalg_ext.definition.types import TV
 from linalg_ext.errors import DefinitionError, DTypeError
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.constants import number_constant, number_of
 from linalg_ext.structured.destination_ops import MOST_SCANNED as MOST_INPUTS
 from linalg_ext.structured.destination_ops import Scan, build_scan, build_scatter
 from linalg_ext.structured.operands import BoundOp, element_of, producer, static_sizes
@@ -42,7 +43,6 @@ from linalg_ext.structured.outputs import empty_tensor, filled
 from linalg_ext.structured.payload import PayloadScope, emit_expression, symbol_size
 from linalg_ext.structured.recognition import (
     BodyReader,
-    number_of,
     operand_names,
     refusal,
     type_vars_of,
@@ -85,8 +85,8 @@ def build_recurrence(bound: BoundOp) -> ir.Value:
     scope = _scope(bound, assignment)
 
     def combine(carried: ir.Value, *elements: ir.Value) -> ir.Value:
-        known = {_carried(assignment): carried, **dict(zip(accesses, elements, strict=False))}
-        result = emit_expression(value, replace(scope, elements=known))
+        by_access = {_carried(assignment): carried, **dict(zip(accesses, elements, strict=False))}
+        result = emit_expression(value, replace(scope, elements=by_access))
         if result.type != element:
             raise DTypeError(
                 f"{bound.definition.name} assigns {result.type} to output "
@@ -96,11 +96,11 @@ def build_recurrence(bound: BoundOp) -> ir.Value:
             )
         return result
 
-    known_type = by_mlir(str(element))
-    if known_type is None:
+    array_type = by_mlir(str(element))
+    if array_type is None:
         raise DTypeError(f"a recurrence of {element}", expected="an element type of arrays")
     is_unsigned = str(assignment.target.type_var) in bound.unsigned
-    dtype = known_type.unsigned if is_unsigned and known_type.unsigned else known_type.dtype
+    dtype = array_type.unsigned if is_unsigned and array_type.unsigned else array_type.dtype
     start = recurrence_start(assignment, bound.attributes, dtype)
     rest = extents_of(bound, [dim for dim in dims if dim != along[0]])
     initial = filled(number_constant(start, element), empty_tensor(list(rest.values()), element))
@@ -225,12 +225,12 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
         scatter.places.get(axis, Apply(_SIGNED, (Index(written[axis]),), TV.I64))
         for axis in range(count)
     ]
-    place = indices[-1]
+    row_index = indices[-1]
     for number in reversed(range(count - 1)):
         is_here = Apply(BINARY["eq"], (Index(column), Const(number)))
-        place = Apply(TERNARY["select"], (is_here, indices[number], place))
+        row_index = Apply(TERNARY["select"], (is_here, indices[number], row_index))
     row_sizes = {dim: sizes[dim] for dim in rows}
-    places = computed(bound, {**row_sizes, column: count}, place, TV.I64)
+    starts = computed(bound, {**row_sizes, column: count}, row_index, TV.I64)
     combine = None
     if scatter.combined is not None:
         combined, scope = scatter.combined, _scope(bound, scatter.assignment)
@@ -240,9 +240,8 @@ def build_scattered(bound: BoundOp) -> ir.Value | None:
         def combine(update: ir.Value, old: ir.Value) -> ir.Value:
             return emit_expression(value, replace(scope, elements={new: update, target: old}))
 
-    return build_scatter(
-        _as_rows(places, len(rows)), _as_rows(updates, len(rows)), bound.outputs[0], combine
-    )
+    starts, updates = _as_rows(starts, len(rows)), _as_rows(updates, len(rows))
+    return build_scatter(starts, updates, bound.outputs[0], combine)
 
 
 def _read_scatter(assignment: Assignment) -> _Scatter | None:
@@ -266,7 +265,7 @@ def _read_scatter(assignment: Assignment) -> _Scatter | None:
             return None
         condition, new, other = chosen.args
         neutral = {"add": 0, "mul": 1}.get(value.function.name)
-        if neutral is None or _number(other) != neutral:
+        if neutral is None or constant_of(other) != neutral:
             return None
         combined = value
     places: dict[int, ScalarExpr] = {}
@@ -300,12 +299,6 @@ def _axis_of(condition: ScalarExpr, target: Access) -> int | None:
     if not isinstance(index, Index) or AffineDim(index.dim) not in target.indices:
         return None
     return target.indices.index(AffineDim(index.dim))
-
-
-def _number(expr: ScalarExpr) -> float | None:
-    if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
-        (expr,) = expr.args
-    return expr.value if isinstance(expr, Const) else None
 
 
 def _are_inputs_read(bound: BoundOp, scatter: _Scatter) -> bool:

@@ -20,7 +20,7 @@ from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.constants import integer_constant, result_of
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS, Index, mixed
-from linalg_ext.structured.operands import producer
+from linalg_ext.structured.operands import grouped, producer
 from linalg_ext.symbolic.integers import (
     AllOf,
     AnyOf,
@@ -75,11 +75,6 @@ def add_loop_ranges(op_name: str, ranges: Callable[[ir.Operation], Sequence[Rang
     _RANGES[op_name] = ranges
 
 
-def _for(op: ir.Operation) -> Sequence[Range]:
-    lower, upper, step = list(op.operands)[:3]
-    return [Range(lower, upper, step)]
-
-
 def parallel_ranges(op: ir.Operation) -> Sequence[Range]:
     """The ranges of a loop whose first groups of operands are lower bounds, upper bounds, steps."""
     lower, upper, step, *_ = _segments(op)
@@ -97,13 +92,11 @@ def _forall(op: ir.Operation) -> Sequence[Range]:
 
 
 def _segments(op: ir.Operation) -> list[list[ir.Value]]:
-    operands = iter(list(op.operands))
-    sizes = ir.DenseI32ArrayAttr(op.attributes[OPERAND_SEGMENTS])
-    return [[next(operands) for _ in range(size)] for size in sizes]
+    return grouped(list(op.operands), list(ir.DenseI32ArrayAttr(op.attributes[OPERAND_SEGMENTS])))
 
 
 _RANGES: dict[str, Callable[[ir.Operation], Sequence[Range]]] = {
-    "scf.for": _for,
+    "scf.for": lambda op: [Range(*list(op.operands)[:3])],
     "scf.forall": _forall,
     "scf.parallel": parallel_ranges,
 }
@@ -125,16 +118,16 @@ class IndexReader:
     """
 
     def __init__(self, known: Mapping[ir.Value, Operand] | None = None) -> None:
-        self._known = {value: as_number(number) for value, number in (known or {}).items()}
+        self._numbers = {value: as_number(number) for value, number in (known or {}).items()}
         self._depth = 0
 
     def __call__(self, index: Index) -> Number:
         """The number that an index stands for."""
         if isinstance(index, int):
             return index
-        if index not in self._known:
-            self._known[index] = self._read(index)
-        return self._known[index]
+        if index not in self._numbers:
+            self._numbers[index] = self._read(index)
+        return self._numbers[index]
 
     def truth(self, value: ir.Value) -> Truth | None:
         """A comparison of indices as a condition; None if it is something else."""
@@ -163,14 +156,14 @@ class IndexReader:
         return _symbol(value) if number is None else number
 
     def _argument(self, value: ir.BlockArgument) -> Number:
-        found = range_of(value)
-        if found is None:
+        range_ = range_of(value)
+        if range_ is None:
             return _symbol(value)
-        lower, upper, step = (self(each) for each in found)
+        lower, upper, step = (self(bound) for bound in range_)
         # Loops with a step that is not positive are not run; what they say is not relied on.
         if not isinstance(step, int) or step < 1:
             step = 1
-        # Where steps end at the upper bound, the last one begins a step before it.
+        # The last iteration begins a step before the upper bound if the steps end there.
         ends = modulo(upper - lower, step) == 0
         return _symbol(value, lower, upper - (step if ends else 1), step)
 
@@ -209,10 +202,6 @@ def _division(compute: Callable[[Operand, Operand], Number], *, truncates: bool 
     return reader
 
 
-def _constant(read: IndexReader, op: ir.Operation) -> Number:
-    return ir.IntegerAttr(op.attributes["value"]).value
-
-
 def _select(read: IndexReader, op: ir.Operation) -> Number | None:
     condition, then, otherwise = op.operands
     truth = read.truth(condition)
@@ -241,7 +230,7 @@ def _dim(read: IndexReader, op: ir.Operation) -> Number:
 
 
 _READERS: dict[str, _Reader] = {
-    "arith.constant": _constant,
+    "arith.constant": lambda read, op: ir.IntegerAttr(op.attributes["value"]).value,
     "arith.addi": _binary(lambda a, b: a + b),
     "arith.subi": _binary(lambda a, b: a - b),
     "arith.muli": _binary(lambda a, b: a * b),
@@ -308,8 +297,7 @@ class Emitter:
 
     def mixed(self, numbers: Sequence[Operand]) -> list[int | ir.Value]:
         """Numbers as ops with static and dynamic offsets take them: known ones stay integers."""
-        known = map(as_number, numbers)
-        return [each if isinstance(each, int) else self.value(each) for each in known]
+        return [n if isinstance(n, int) else self.value(n) for n in map(as_number, numbers)]
 
     def truth(self, truth: Truth) -> ir.Value:
         """A condition as a value of type i1."""
@@ -318,11 +306,11 @@ class Emitter:
             return integer_constant(ir.IntegerType.get_signless(1), int(truth))
         return self._once(truth, self._new_truth)
 
-    def _once(self, wanted: K, emit: Callable[[K], ir.Value]) -> ir.Value:
-        found = self._emitted.get(wanted)
-        if found is None:
-            found = self._emitted[wanted] = emit(wanted)
-        return found
+    def _once(self, key: K, emit: Callable[[K], ir.Value]) -> ir.Value:
+        value = self._emitted.get(key)
+        if value is None:
+            value = self._emitted[key] = emit(key)
+        return value
 
     def _new_value(self, number: Number) -> ir.Value:
         if isinstance(number, int):
@@ -373,9 +361,9 @@ class Emitter:
     def _new_truth(self, truth: Condition) -> ir.Value:
         match truth:
             case AllOf(conditions):
-                return reduce(arith.andi, [self.truth(each) for each in conditions])
+                return reduce(arith.andi, [self.truth(condition) for condition in conditions])
             case AnyOf(conditions):
-                return reduce(arith.ori, [self.truth(each) for each in conditions])
+                return reduce(arith.ori, [self.truth(condition) for condition in conditions])
             case Comparison(relation, difference):
                 return self._comparison(relation, difference)
         raise TypeError(f"unknown condition {type(truth).__name__}")

@@ -60,7 +60,7 @@ def position_of(op: ir.Operation, operand: OperandLike) -> int:
     return operand
 
 
-def listed(what: str, several: Iterable[T]) -> list[T]:
+def listed(name: str, several: Iterable[T]) -> list[T]:
     """Several things that a caller gives, as a list.
 
     Raises:
@@ -68,7 +68,7 @@ def listed(what: str, several: Iterable[T]) -> list[T]:
     """
     if isinstance(several, Iterable) and not isinstance(several, str):
         return list(several)
-    raise ArgumentTypeError(f"{what} = {several!r}", expected="a list, of one if need be")
+    raise ArgumentTypeError(f"{name} = {several!r}", expected="a list, of one if need be")
 
 
 def as_value(value: ir.Value | ir.OpView) -> ir.Value:
@@ -92,12 +92,12 @@ def as_value(value: ir.Value | ir.OpView) -> ir.Value:
 
 
 def _position_of_value(op: ir.Operation, value: ir.Value) -> int:
-    found = [position for position, each in enumerate(op.operands) if each == value]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    positions = [position for position, operand in enumerate(op.operands) if operand == value]
+    if len(positions) == 1:
+        return positions[0]
+    if positions:
         raise ArgumentError(
-            f"the value is operand {' and '.join(map(str, found))} of {op.name}",
+            f"the value is operand {' and '.join(map(str, positions))} of {op.name}",
             where=place_of(op),
             hint="say which one by its position",
         )

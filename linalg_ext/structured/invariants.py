@@ -41,8 +41,8 @@ def check(op: ir.Operation, inits: Sequence[int]) -> None:
     """
     broken = list(broken_rules(op, inits))
     if broken:
-        first, *others = broken
-        first.notes = tuple(f"and {error.what}" for error in others)
+        first, *rest = broken
+        first.notes = tuple(f"and {error.what}" for error in rest)
         raise first
 
 

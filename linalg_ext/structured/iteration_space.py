@@ -50,9 +50,12 @@ def map_attributes(op: ir.Operation) -> tuple[str, ...]:
     """The names of the attributes that ops of this kind have for their maps."""
     if op.name in extension_ops.NAMES:
         return (INDEXING_MAPS, *sorted(extension_ops.sugar_attributes(op)))
-    names = (INDEXING_MAPS, *_WINDOW, *_LISTS)
     # An op that leaves an attribute at its default is of such a kind all the same.
-    return tuple(name for name in names if name in op.attributes or _declares(op, name))
+    return tuple(
+        name
+        for name in (INDEXING_MAPS, *_WINDOW, *_LISTS)
+        if name in op.attributes or isinstance(getattr(type(op.opview), name, None), property)
+    )
 
 
 def check_map_attributes(op: ir.Operation) -> None:
@@ -71,10 +74,6 @@ def check_map_attributes(op: ir.Operation) -> None:
     except LinalgExtError as error:
         error.where = error.where or place_of(op)
         raise
-
-
-def _declares(op: ir.Operation, name: str) -> bool:
-    return isinstance(getattr(type(op.opview), name, None), property)
 
 
 def _check(op: ir.Operation, name: str, attribute: ir.Attribute) -> None:
@@ -104,10 +103,10 @@ def _check(op: ir.Operation, name: str, attribute: ir.Attribute) -> None:
 
 def _check_maps(op: ir.Operation, attribute: ir.Attribute) -> None:
     if not isinstance(attribute, ir.ArrayAttr) or not all(
-        isinstance(each, ir.AffineMapAttr) for each in attribute
+        isinstance(item, ir.AffineMapAttr) for item in attribute
     ):
         raise ArgumentError(f"{INDEXING_MAPS} = {attribute}", expected="an array of affine maps")
-    maps = [ir.AffineMapAttr(each).value for each in attribute]
+    maps = [ir.AffineMapAttr(item).value for item in attribute]
     if len(maps) != len(op.operands):
         raise ArgumentError(
             f"{op.name} has {len(maps)} map(s) for {len(op.operands)} operands",
@@ -185,13 +184,13 @@ def loops_of(
     reaches_outside = reaches_outside_memory(op)
     inputs = [map for position, map in enumerate(maps) if position not in inits]
     outputs = [maps[position] for position in inits]
-    shaped = [map for map, each in zip(maps, op.operands, strict=True) if is_shaped(each.type)]
+    shaped = [map for map, value in zip(maps, op.operands, strict=True) if is_shaped(value.type)]
     spans = {d: None if n is None else max(n - 1, 0) for d, n in zip(dims, sizes, strict=True)}
-    found = []
+    loops = []
     for number, dim in enumerate(dims):
         is_parallel = dim in parallel
         is_sequential = is_ordered and not is_parallel
-        found.append(
+        loops.append(
             Loop(
                 dim=number,
                 iterator_type=iterator_types[number],
@@ -205,7 +204,7 @@ def loops_of(
                 distance=0 if is_parallel else None if reaches_outside else _distance(outputs, dim),
             )
         )
-    return tuple(found)
+    return tuple(loops)
 
 
 _PARALLEL = IteratorType.PARALLEL
@@ -217,12 +216,16 @@ def _is_reorderable(op: ir.Operation) -> bool:
         definition = definition_of(op)
     except LinalgExtError:
         return False  # what the body does is not known
-    running = {each.target.operand for each in definition.assignments if _reduces(each)}
-    for each in definition.assignments:
-        if _reduces(each) and (each.reduction is None or each.reduction.function is None):
+    running = {
+        assignment.target.operand for assignment in definition.assignments if _reduces(assignment)
+    }
+    for assignment in definition.assignments:
+        if _reduces(assignment) and (
+            assignment.reduction is None or assignment.reduction.function is None
+        ):
             return False
-        read = {expr.operand for expr in each.value.walk() if isinstance(expr, Access)}
-        if read & running - {each.target.operand}:
+        read = {expr.operand for expr in assignment.value.walk() if isinstance(expr, Access)}
+        if read & running - {assignment.target.operand}:
             return False  # it uses what another one has come to so far, as a scan does
     return True
 
@@ -233,7 +236,7 @@ def _reduces(assignment: Assignment) -> bool:
 
 def _slides(map: AffineMap, dim: AffineDim, parallel: set[AffineDim]) -> bool:
     """Return whether some index has a dimension and a parallel one in it."""
-    names = {each.name for each in parallel}
+    names = {other.name for other in parallel}
     return any(dim.name in index.dims and not names.isdisjoint(index.dims) for index in map.results)
 
 
@@ -293,29 +296,14 @@ class IterationSpace(DestinationStyle):
     @property
     def iterator_types(self) -> tuple[IteratorType, ...]:
         """One for each loop: what a generic says; else those in no map of an init reduce."""
-        if "iterator_types" in self.op.attributes:
-            said = ir.ArrayAttr(self.op.attributes["iterator_types"])
-            return tuple(
-                IteratorType.PARALLEL if "<parallel>" in str(each) else IteratorType.REDUCTION
-                for each in said
-            )
         maps = self.indexing_maps
-        written = {d for i in self.init_positions for e in maps[i].results for d in e.dims}
-        return tuple(
-            IteratorType.PARALLEL if dim in written else IteratorType.REDUCTION
-            for dim in maps[0].dims
-        )
+        return live_maps.iterator_types(self.op, maps, [maps[i] for i in self.init_positions])
 
     @property
     def iterator_types_attribute(self) -> ir.ArrayAttr:
         """The iterator types as `linalg.generic` has them."""
         with self.op.context:
-            return ir.ArrayAttr.get(
-                [
-                    ir.Attribute.parse(f"#linalg.iterator_type<{kind.value}>")
-                    for kind in self.iterator_types
-                ]
-            )
+            return live_maps.iterators_attribute(kind.value for kind in self.iterator_types)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -447,13 +435,12 @@ class IterationSpace(DestinationStyle):
         sizes = tuple(f"d{axis}" for axis in range(len(flat.results)))
         picked = []
         for number, dim in enumerate(flat.dims):
-            axis = _first(flat, dim)
-            if axis is None:
+            if AffineDim(dim) not in flat.results:
                 raise ArgumentError(
                     f"loop {number} of {self.op.name} is the size of no operand",
                     where=place_of(self.op),
                 )
-            picked.append(AffineDim(sizes[axis]))
+            picked.append(AffineDim(sizes[flat.results.index(AffineDim(dim))]))
         return AffineMap(sizes, (), tuple(picked))
 
     @property
@@ -474,10 +461,10 @@ class IterationSpace(DestinationStyle):
     def static_loop_ranges(self) -> tuple[int | None, ...]:
         """The number of iterations of each loop; None where no operand has it as a static size."""
         flat, sizes = self.loops_to_shapes_map, self.static_shape
-        known = {
+        size_of_index = {
             index: size for index, size in zip(flat.results, sizes, strict=True) if size is not None
         }
-        return tuple(known.get(AffineDim(dim)) for dim in flat.dims)
+        return tuple(size_of_index.get(AffineDim(dim)) for dim in flat.dims)
 
     def operand_sizes(self) -> list[int | ir.Value]:
         """The sizes of all operands, one after the other: numbers, or values made here.
@@ -520,7 +507,9 @@ class IterationSpace(DestinationStyle):
         return self.indexing_maps[0].dims
 
     def _dims(self, kind: IteratorType) -> tuple[int, ...]:
-        return tuple(i for i, each in enumerate(self.iterator_types) if each is kind)
+        return tuple(
+            i for i, iterator_type in enumerate(self.iterator_types) if iterator_type is kind
+        )
 
     def _places(self, dim: AffineDim, positions: Sequence[int]) -> list[tuple[ir.Value, int]]:
         """The axes of some operands that are as long as a loop."""
@@ -537,13 +526,13 @@ class IterationSpace(DestinationStyle):
 
     def _size_of_result(self, position: int, axis: int) -> int | ir.Value:
         index = self.indexing_maps[position].results[axis]
-        places = self._places(index, self.input_positions) if isinstance(index, AffineDim) else []
+        axes = self._places(index, self.input_positions) if isinstance(index, AffineDim) else []
         static = self.shape(position)[axis]
-        if static is not None or not places:
+        if static is not None or not axes:
             return self._reified(position, axis)
-        return self._size_value(places)
+        return self._size_value(axes)
 
-    def _more(self, position: int) -> tuple[str, ...]:
+    def _columns_of(self, position: int) -> tuple[str, ...]:
         return (str(self.indexing_maps[position]).removeprefix("affine_map<").removesuffix(">"),)
 
     def __repr__(self) -> str:
@@ -553,7 +542,3 @@ class IterationSpace(DestinationStyle):
             for loop in self.loops
         )
         return f"{super().__repr__()}\n  loops: {loops or 'none'}"
-
-
-def _first(map: AffineMap, dim: str) -> int | None:
-    return next((i for i, index in enumerate(map.results) if index == AffineDim(dim)), None)

@@ -7,10 +7,11 @@ said here, because asking its verifier is not safe: for some maps it ends the pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.definition.model import IteratorType
 from linalg_ext.ir.diagnostics import collected
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured import extension as extension_ops
@@ -46,6 +47,34 @@ def indexing_maps(op: ir.Operation) -> list[AffineMap]:
     if op.name in extension_ops.NAMES:
         return extension_ops.indexing_maps(op)
     return [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
+
+
+def iterator_types(
+    op: ir.Operation, maps: Sequence[AffineMap], outputs: Sequence[AffineMap]
+) -> tuple[IteratorType, ...]:
+    """The type of each loop: as a generic states it; else the loops in no map of an output reduce.
+
+    Args:
+        op: a structured op.
+        maps: the map of each operand.
+        outputs: the maps of the destinations.
+    """
+    if "iterator_types" in op.attributes:
+        return tuple(
+            IteratorType.PARALLEL if "<parallel>" in str(kind) else IteratorType.REDUCTION
+            for kind in ir.ArrayAttr(op.attributes["iterator_types"])
+        )
+    written = {dim for map in outputs for index in map.results for dim in index.dims}
+    return tuple(
+        IteratorType.PARALLEL if dim in written else IteratorType.REDUCTION for dim in maps[0].dims
+    )
+
+
+def iterators_attribute(kinds: Iterable[str]) -> ir.ArrayAttr:
+    """`iterator_types` of a generic."""
+    return ir.ArrayAttr.get(
+        [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
+    )
 
 
 def holds_maps(op_name: str) -> bool:
@@ -103,10 +132,7 @@ def rebuilt(
         for block in list(old.blocks):
             block.append_to(region)
     clone.erase()
-    if is_valid(new):
-        return new
-    new.erase()
-    return None
+    return new if is_valid_or_erased(new) else None
 
 
 def maps_attribute(maps: Sequence[AffineMap]) -> ir.ArrayAttr:
@@ -123,14 +149,22 @@ def is_valid(op: ir.Operation) -> bool:
             return False
 
 
+def is_valid_or_erased(op: ir.Operation) -> bool:
+    """Return whether an op that was just built keeps its rules; erase it where it does not."""
+    if is_valid(op):
+        return True
+    op.erase()
+    return False
+
+
 def _positions(map: AffineMap) -> tuple[int, ...] | None:
     """The dimensions that a map lists; None where it has other indices."""
-    found = []
+    positions = []
     for result in map.results:
         if not isinstance(result, AffineDim):
             return None
-        found.append(map.dims.index(result.name))
-    return tuple(found)
+        positions.append(map.dims.index(result.name))
+    return tuple(positions)
 
 
 def _generic(maps: Sequence[AffineMap]) -> str | None:
@@ -162,7 +196,7 @@ def _contract(maps: Sequence[AffineMap]) -> str | None:
 
 def _one_of(*allowed: str) -> Callable[[Sequence[AffineMap]], str | None]:
     """A rule from the maps that each operand may have, over dimensions 0, 1, ...: `"02 20"`."""
-    choices = [{tuple(map(int, word)) for word in each.split()} for each in allowed]
+    choices = [{tuple(map(int, word)) for word in words.split()} for words in allowed]
 
     def rule(maps: Sequence[AffineMap]) -> str | None:
         for position, (map, choice) in enumerate(zip(maps, choices, strict=True)):
@@ -217,8 +251,8 @@ def collapsed_tensor(type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Rank
 
 def place_of(op: ir.Operation) -> str:
     """The location of an op, and its line of IR without its regions."""
-    place = str(op.location).removeprefix("loc(").removesuffix(")")
-    return f"{place}:   {line_of(op, large=16).strip()}"
+    location = str(op.location).removeprefix("loc(").removesuffix(")")
+    return f"{location}:   {line_of(op, large=16).strip()}"
 
 
 def line_of(op: ir.Operation, *, large: int) -> str:

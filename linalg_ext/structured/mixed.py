@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
@@ -24,6 +24,12 @@ Size: TypeAlias = int | None
 """A size in a type; None where it is dynamic."""
 
 
+def type_shape(sizes: Sequence[Size]) -> list[int]:
+    """Sizes as types hold them, with upstream's mark for one that is dynamic."""
+    gap = ir.ShapedType.get_dynamic_size()
+    return [gap if size is None else size for size in sizes]
+
+
 def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
     """The operands of an op in its `count` groups.
 
@@ -35,7 +41,7 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
         raise ArgumentError(f"{OPERAND_SEGMENTS} is missing", expected=f"{count} numbers")
     sizes = None
     if isinstance(attribute, ir.DenseI32ArrayAttr):
-        sizes = [attribute[at] for at in range(len(attribute))]
+        sizes = [attribute[position] for position in range(len(attribute))]
     operands = list(op.operands)
     if (
         sizes is None
@@ -65,7 +71,9 @@ def attribute_of(op: ir.Operation, name: str) -> ir.Attribute | None:
     return attribute
 
 
-def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -> tuple[Index, ...]:
+def mixed(
+    op: ir.Operation, name: str, subject: str, dynamic: Sequence[ir.Value]
+) -> tuple[Index, ...]:
     """Numbers and values in their order: those of an array attribute, and `dynamic` in its gaps.
 
     Raises:
@@ -76,16 +84,22 @@ def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -
         raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
     if not isinstance(attribute, ir.DenseI64ArrayAttr):
         raise ArgumentError(f"{name} = {attribute}", expected="array<i64: ...>")
-    numbers = [attribute[at] for at in range(len(attribute))]
+    numbers = [attribute[position] for position in range(len(attribute))]
     gap = ir.ShapedType.get_dynamic_size()
     expected = numbers.count(gap)
     if expected != len(dynamic):
         raise ArityError(
-            f"expected {expected} dynamic {what} values, got {len(dynamic)}",
-            hint=f"each dynamic {what} in {name} is an operand",
+            f"expected {expected} dynamic {subject} values, got {len(dynamic)}",
+            hint=f"each dynamic {subject} in {name} is an operand",
         )
     values = iter(dynamic)
     return tuple(next(values) if number == gap else number for number in numbers)
+
+
+def mixed_operands(*groups: Sequence[Index]) -> tuple[Any, ...]:
+    """Groups as builders of ops take them: the values of each, then the attribute of each."""
+    dynamic = [[index for index in group if not isinstance(index, int)] for group in groups]
+    return (*dynamic, *map(mixed_attribute, groups))
 
 
 def mixed_attribute(numbers: Sequence[Index]) -> ir.DenseI64ArrayAttr:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,9 +45,8 @@ def build_named(bound: BoundOp) -> ir.Operation | None:
     Raises:
         DTypeError: the op has no meaning for its element types.
     """
-    op_class = getattr(linalg, bound.definition.cpp_class_name, None)
-    name = f"linalg.{bound.definition.name}"
-    if op_class is None or getattr(op_class, "OPERATION_NAME", None) != name or bound.unsigned:
+    op_class = _upstream_class(bound.definition)
+    if op_class is None or bound.unsigned:
         return None
     key = (bound.definition, _call_signature(bound), bound.attributes.key)
     if key not in _verdicts:
@@ -71,29 +70,64 @@ def _means_the_same(bound: BoundOp) -> bool:
         block, copies = _on_scratch_block(bound)
     with ir.InsertionPoint(block):
         generic = build_generic(copies)
-    try:
-        # Parsed, not built: for operands or element types that it does not expect, upstream's
-        # body builder kills the process, and the parser reports an error.
-        parsed = ir.Module.parse(_named_text(bound))
-    except ir.MLIRError:
-        return False
-    named = parsed.body.operations[0].regions[0].blocks[0].operations[0].operation
-    return _fingerprint(generic) == _fingerprint(named)
+    name = f"linalg.{bound.definition.name}"
+    parsed = parsed_on_arguments(
+        text_on_arguments(name, bound.inputs, bound.outputs, bound.result_types, _attributes(bound))
+    )
+    return parsed is not None and _fingerprint(generic) == _fingerprint(scratch_op(parsed))
 
 
-def _named_text(bound: BoundOp) -> str:
-    values = (*bound.inputs, *bound.outputs)
+def text_on_arguments(
+    name: str,
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    results: Sequence[ir.Type],
+    attributes: Mapping[str, ir.Attribute],
+) -> str:
+    """The text of a function whose arguments are of the operands' types, with a named op on them.
+
+    Args:
+        name: the op, `"linalg.matmul"` for example.
+        inputs: operands of the op.
+        outputs: its destinations.
+        results: the types of its results.
+        attributes: its inherent attributes, those that count operands aside.
+    """
+    values = (*inputs, *outputs)
     names = [f"%{position}" for position in range(len(values))]
     arguments = ", ".join(f"{n}: {v.type}" for n, v in zip(names, values, strict=True))
-    count = len(bound.inputs)
-    ins = _group("ins", names[:count], bound.inputs)
-    outs = _group("outs", names[count:], bound.outputs)
-    results = ", ".join(map(str, bound.result_types))
-    left = f"%r:{len(bound.result_types)} = " if results else ""
-    arrow = f" -> {results}" if results else ""
-    attributes = ", ".join(f"{name} = {value}" for name, value in _attributes(bound).items())
-    op = f"{left}linalg.{bound.definition.name} {{{attributes}}}{ins}{outs}{arrow}"
+    ins = _group("ins", names[: len(inputs)], inputs)
+    outs = _group("outs", names[len(inputs) :], outputs)
+    left = f"%r:{len(results)} = " if results else ""
+    arrow = f" -> {', '.join(map(str, results))}" if results else ""
+    maps = (
+        f"indexing_maps = {attributes['indexing_maps']} " if "indexing_maps" in attributes else ""
+    )
+    in_braces = ", ".join(
+        f"{key} = {value}"
+        for key, value in attributes.items()
+        if key not in ("indexing_maps", "operandSegmentSizes")
+    )
+    op = f"{left}{name} {maps}{{{in_braces}}}{ins}{outs}{arrow}"
     return f"func.func @scratch({arguments}) {{ {op}\n return }}"
+
+
+def parsed_on_arguments(text: str) -> ir.Module | None:
+    """Parse the text of `text_on_arguments`; None where MLIR refuses it.
+
+    The op is parsed, not built: for operands or element types that it does not expect, upstream's
+    builder of bodies ends the process, and the parser reports an error.
+    """
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError:
+        return None
+
+
+def scratch_op(module: ir.Module) -> ir.Operation:
+    """The op of `parsed_on_arguments`, which lives as long as its module."""
+    op: ir.Operation = module.body.operations[0].regions[0].blocks[0].operations[0].operation
+    return op
 
 
 def _group(keyword: str, names: Sequence[str], values: Sequence[ir.Value]) -> str:
@@ -121,7 +155,7 @@ def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
 
 
 def _attributes(bound: BoundOp) -> dict[str, ir.Attribute]:
-    attributes = {name: _index_vector(values) for name, values in bound.attributes.given.items()}
+    attributes = {name: _index_vector(values) for name, values in bound.attributes.changed.items()}
     for operand in bound.definition.attributes:
         if operand.kind.is_function_attribute:
             function = bound.attributes.functions[operand.name]
@@ -186,21 +220,11 @@ def named_forms(recognized: RecognizedOp) -> tuple[NamedForm, ...]:
     return _named_forms(recognized.definition, tuple(recognized.types.items()))
 
 
-def build_named_form(
-    recognized: RecognizedOp, forms: Iterable[NamedForm] | None = None
-) -> ir.Operation | None:
-    """Build the named op that computes the same, at the current insertion point.
-
-    Args:
-        recognized: the op that it is built for.
-        forms: those to choose from; all of them if not given.
-
-    Returns:
-        The op; None where upstream has none.
-    """
+def build_named_form(recognized: RecognizedOp) -> ir.Operation | None:
+    """Build the named op that computes the same, at the current insertion point; None if absent."""
     if not recognized.is_uniform:
         return None
-    for form in named_forms(recognized) if forms is None else forms:
+    for form in named_forms(recognized):
         inputs = [recognized.inputs[position] for position in form.order]
         try:
             bound = bind(form.definition, inputs, recognized.outputs, form.attributes)
@@ -221,9 +245,9 @@ def _named_forms(
     if count <= _MOST_PERMUTED:
         orders = list(itertools.permutations(range(count)))
     for order in orders:
-        found = tuple(_in_order(definition, dict(types), order))
-        if found:
-            return found
+        forms = tuple(_in_order(definition, dict(types), order))
+        if forms:
+            return forms
     return ()
 
 
@@ -238,14 +262,14 @@ def _in_order(
         for old, new in zip((*inputs, *definition.outputs), ordered.operands, strict=True)
     }
     signature = _signature(ordered, elements)
-    wanted = ordered.canonical()
-    for candidate, attributes in _table(signature).get(wanted, ()):
+    canonical = ordered.canonical()
+    for candidate, attributes in _table(signature).get(canonical, ()):
         yield NamedForm(candidate, attributes, order)
     for candidate, of_candidate in _with_indices(signature):
         call = _attributes_read_off(candidate, ordered)
         if call is None:
             continue
-        if specialize(candidate, dict(of_candidate), call).canonical() == wanted:
+        if specialize(candidate, dict(of_candidate), call).canonical() == canonical:
             yield NamedForm(candidate, call, order)
 
 
@@ -270,17 +294,23 @@ def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature
 @functools.cache
 def _upstream_definitions() -> tuple[OpDefinition, ...]:
     """Return the op library's definitions of the ops that upstream has, the unsigned ones last."""
-    known = {getattr(each, "OPERATION_NAME", None) for each in vars(linalg).values()}
+    known = {getattr(op_class, "OPERATION_NAME", None) for op_class in vars(linalg).values()}
     # Families in which upstream has no op need not be loaded.
     ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in known)
-    found = [op.definition for op in ops if isinstance(op, StructuredOp) and _is_upstream(op)]
+    definitions = [
+        op.definition
+        for op in ops
+        if isinstance(op, StructuredOp) and _upstream_class(op.definition) is not None
+    ]
     # On floats an op and its unsigned twin are the same; the usual name is that without.
-    return tuple(sorted(found, key=lambda definition: "unsigned" in definition.name))
+    return tuple(sorted(definitions, key=lambda definition: "unsigned" in definition.name))
 
 
-def _is_upstream(op: StructuredOp) -> bool:
-    op_class = getattr(linalg, op.definition.cpp_class_name, None)
-    return getattr(op_class, "OPERATION_NAME", None) == f"linalg.{op.definition.name}"
+def _upstream_class(definition: OpDefinition) -> Any:
+    """The op class of upstream that has the class name and the name of a definition, or None."""
+    op_class = getattr(linalg, definition.cpp_class_name, None)
+    has_name = getattr(op_class, "OPERATION_NAME", None) == f"linalg.{definition.name}"
+    return op_class if has_name else None
 
 
 def _candidates(signature: _Signature) -> Iterator[tuple[OpDefinition, dict[str, str]]]:
@@ -355,7 +385,7 @@ def _attributes_read_off(candidate: OpDefinition, op: OpDefinition) -> CallAttri
         for expr in operand.shape
         for symbol in expr.symbols
     }
-    found = dict(unit)
+    numbers = dict(unit)
     pairs = zip((*candidate.inputs, *candidate.outputs), (*op.inputs, *op.outputs), strict=True)
     for theirs, ours in pairs:
         if not theirs.kind.is_tensor:
@@ -367,14 +397,14 @@ def _attributes_read_off(candidate: OpDefinition, op: OpDefinition) -> CallAttri
                     return None
                 doubled = _factor(index, dim, {**unit, symbol: 2})
                 if doubled != _factor(index, dim, unit):
-                    found[symbol] = _factor(other, dims[dim], {})
-    given = {
-        operand.name: [found[str(expr)] for expr in operand.shape]
+                    numbers[symbol] = _factor(other, dims[dim], {})
+    values = {
+        operand.name: [numbers[str(expr)] for expr in operand.shape]
         for operand in candidate.attributes
         if operand.kind is OperandKind.INDEX_ATTR
     }
     try:
-        return resolve_attributes(candidate, given)
+        return resolve_attributes(candidate, values)
     except ArgumentError:
         return None  # the index does not move with the dimension
 
@@ -402,14 +432,14 @@ def build_rearrangement(recognized: RecognizedOp) -> ir.Operation | None:
         return None
     if assignment.reduction is not None or len(written) != len(definition.dims):
         return None
-    places = [written.index(dim) for dim in source]
+    dims = [written.index(dim) for dim in source]
     (value,), (init,) = recognized.inputs, recognized.outputs
     results = [init.type] if isinstance(init.type, ir.RankedTensorType) else []
     if len(source) == len(written):
-        permutation = [places.index(axis) for axis in range(len(written))]
+        permutation = [dims.index(axis) for axis in range(len(written))]
         op = linalg.TransposeOp(results, value, init, permutation).operation
-    elif places == sorted(places):
-        added = [axis for axis in range(len(written)) if axis not in places]
+    elif dims == sorted(dims):
+        added = [axis for axis in range(len(written)) if axis not in dims]
         op = linalg.BroadcastOp(results, value, init, added).operation
     else:
         return None  # both at once are two ops
@@ -457,12 +487,16 @@ def build_reduce(op: ir.Operation) -> ir.Operation | None:
     (source,), (target,) = inputs, outputs
     if source is None or target is None or len(source) != len(_loops(op)):
         return None
-    places = [source.index(dim) for dim in target]
-    reduced = [axis for axis in range(len(source)) if axis not in places]
-    said = [_loops(op)[int(dim.removeprefix("d"))] for dim in source]
-    if not reduced or said != [axis in reduced for axis in range(len(source))]:
+    axes = [source.index(dim) for dim in target]
+    reduced = [axis for axis in range(len(source)) if axis not in axes]
+    is_reduction = [_loops(op)[int(dim.removeprefix("d"))] for dim in source]
+    if not reduced or is_reduction != [axis in reduced for axis in range(len(source))]:
         return None
-    if places != sorted(places) or not _can_be_copied(op):
+    body = [inner.operation for inner in op.regions[0].blocks[0]]
+    # Other ops may mean something else in a `linalg.reduce`.
+    if any(inner.name == "linalg.index" or len(inner.regions) for inner in body):
+        return None
+    if axes != sorted(axes):
         return None
     values = list(op.operands)
     inits = values[count:]
@@ -483,25 +517,13 @@ def _loops(op: ir.Operation) -> list[bool]:
     return ["reduction" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
 
 
-def _can_be_copied(op: ir.Operation) -> bool:
-    """Return whether the body is a list of ops that mean the same in another op."""
-    body = [inner.operation for inner in op.regions[0].blocks[0]]
-    return all(inner.name != "linalg.index" and not len(inner.regions) for inner in body)
-
-
 def _copy_body(source: ir.Operation, target: ir.Operation) -> None:
     old = source.regions[0].blocks[0]
     new = target.regions[0].blocks.append(*(argument.type for argument in old.arguments))
-    known: dict[ir.Value, ir.Value] = dict(zip(old.arguments, new.arguments, strict=True))
+    mapping: dict[ir.Value, ir.Value] = dict(zip(old.arguments, new.arguments, strict=True))
     with ir.InsertionPoint(new):
         for inner in old.operations:
             copy = inner.operation.clone().operation
-            _use(copy, known)
-            known.update(zip(inner.operation.results, copy.results, strict=True))
-
-
-def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
-    operands: Sequence[ir.Value] = list(op.operands)
-    for position, operand in enumerate(operands):
-        if operand in known:
-            op.operands[position] = known[operand]
+            for position, operand in enumerate(list(copy.operands)):
+                copy.operands[position] = mapping.get(operand, operand)
+            mapping.update(zip(inner.operation.results, copy.results, strict=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineBinary, AffineMap
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.calls import split_inputs
@@ -30,7 +30,11 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.category_forms import build_contract, build_elementwise
+from linalg_ext.structured.category_forms import (
+    build_contract,
+    build_elementwise,
+    create_with_maps,
+)
 from linalg_ext.structured.compute_type import as_compute_type, set_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.contraction_form import find_contraction
@@ -42,10 +46,17 @@ from linalg_ext.structured.extension import (
     LETTERS,
     SEGMENTS,
     elementwise_definition,
+    scalar_positions,
     segments,
 )
 from linalg_ext.structured.indexed_forms import build_recurrence, build_scattered
-from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
+from linalg_ext.structured.maps import (
+    INDEXING_MAPS,
+    is_valid,
+    is_valid_or_erased,
+    maps_attribute,
+    refusal,
+)
 from linalg_ext.structured.named_forms import build_named
 from linalg_ext.structured.operands import (
     BoundOp,
@@ -67,49 +78,47 @@ def build_mapped(bound: BoundOp) -> ir.Operation | None:
     maps = [map for _, _, _, map in bound.slots()]
     if len(maps) != len(bound.inputs) + 1:
         return None
-    return _named(bound, maps) or _elementwise(bound, maps) or _contract(bound, maps)
+    return (
+        _build_named(bound, maps) or _build_elementwise(bound, maps) or _build_contract(bound, maps)
+    )
 
 
-def _named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
+def _build_named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     """Upstream's op of the same name, with maps: `linalg.matmul indexing_maps = [...]`."""
     name = f"linalg.{bound.definition.name}"
     if refusal(name, maps) is not None:
         return None
-    op = ir.Operation.create(
-        name,
-        results=bound.result_types,
-        operands=[*bound.inputs, *bound.outputs],
-        attributes={INDEXING_MAPS: maps_attribute(maps), **_cast(bound), **_segments(bound)},
-        regions=1,
-    )
-    linalg.fill_builtin_region(op)
+    op = create_with_maps(name, bound.inputs, bound.outputs[0], maps, _cast(bound))
     key = (name, bound.definition, tuple(maps), *_key(bound))
-    if is_valid(op) and _remembered(key, lambda: _is_said_by(op, bound)):
+    if is_valid(op) and _remembered(
+        key, lambda: canonical(recognize(op).definition) == canonical(_specialized(bound))
+    ):
         return op
     op.erase()
     return None
 
 
-def _elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
+def _build_elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     function = _function(bound.definition)
     if function is None:
         return None
     try:
-        candidate = elementwise_definition(maps, function, scalars=_scalars(bound))
+        scalars = scalar_positions(bound.inputs)
+        candidate = elementwise_definition(maps, function, scalars=scalars)
     except ArgumentError:
         return None
     key = (ELEMENTWISE, function, bound.definition, tuple(maps), *_key(bound))
-    if not _remembered(key, lambda: _same(candidate, bound)):
+    if not _remembered(key, lambda: _is_same(candidate, bound)):
         return None
     output = bound.outputs[0]
     kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
-    return build_elementwise(function, bound.inputs, output, maps) or _ours(
+    return build_elementwise(function, bound.inputs, output, maps) or _build_own(
         ELEMENTWISE, bound, maps, {KIND: kind}
     )
 
 
-def _contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
-    definition = _usual(bound)
+def _build_contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
+    definition = _specialized(bound)
     operands = zip(
         (*definition.inputs, *definition.outputs), (o for o, _, _, _ in bound.slots()), strict=True
     )
@@ -129,10 +138,10 @@ def _contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
     attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(form.kind.name)}
     if cast != "cast_signed":
         attributes[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
-    return _ours(CONTRACT, bound, maps, attributes)
+    return _build_own(CONTRACT, bound, maps, attributes)
 
 
-def _ours(
+def _build_own(
     name: str, bound: BoundOp, maps: Sequence[AffineMap], attributes: Mapping[str, ir.Attribute]
 ) -> ir.Operation | None:
     if not isinstance(bound.outputs[0].type, ir.RankedTensorType):
@@ -150,10 +159,7 @@ def _ours(
             SEGMENTS: segments(len(bound.inputs)),
         },
     )
-    if is_valid(op):
-        return op
-    op.erase()
-    return None
+    return op if is_valid_or_erased(op) else None
 
 
 _verdicts: dict[tuple[object, ...], bool] = {}
@@ -171,25 +177,21 @@ def _key(bound: BoundOp) -> tuple[object, ...]:
     return types, kinds, bound.attributes.key
 
 
-def _is_said_by(op: ir.Operation, bound: BoundOp) -> bool:
-    return canonical(recognize(op).definition) == canonical(_usual(bound))
-
-
-def _same(candidate: OpDefinition, bound: BoundOp) -> bool:
+def _is_same(candidate: OpDefinition, bound: BoundOp) -> bool:
     operands = zip((*candidate.inputs, *candidate.outputs), bound.slots(), strict=True)
     types = {
         str(ours.type_var): str(bound.types[str(theirs.type_var)])
         for ours, (theirs, _, _, _) in operands
     }
-    return canonical(specialize(candidate, types)) == canonical(_usual(bound))
+    return canonical(specialize(candidate, types)) == canonical(_specialized(bound))
 
 
-def _usual(bound: BoundOp) -> OpDefinition:
+def _specialized(bound: BoundOp) -> OpDefinition:
     types = {name: str(element) for name, element in bound.types.items()}
     definition = bound.definition
     if definition.is_rank_polymorphic:
-        given = {o.name: map.results for o, _, access, map in bound.slots() if access is not None}
-        definition = with_indices_of(at_rank(definition, bound.rank), given)
+        indices = {o.name: map.results for o, _, access, map in bound.slots() if access is not None}
+        definition = with_indices_of(at_rank(definition, bound.rank), indices)
     return specialize(definition, types, bound.attributes)
 
 
@@ -201,10 +203,6 @@ def _function(definition: OpDefinition) -> Function | None:
     return value.function
 
 
-def _scalars(bound: BoundOp) -> list[int]:
-    return [i for i, o in enumerate(bound.definition.inputs) if o.kind is OperandKind.SCALAR]
-
-
 def _cast(bound: BoundOp) -> dict[str, ir.Attribute]:
     functions = bound.attributes.functions
     return {
@@ -212,11 +210,6 @@ def _cast(bound: BoundOp) -> dict[str, ir.Attribute]:
         for name, function in functions.items()
         if function.kind is FunctionKind.TYPE
     }
-
-
-def _segments(bound: BoundOp) -> dict[str, ir.Attribute]:
-    sizes = [len(bound.inputs), len(bound.outputs)]
-    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes)}
 
 
 Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
@@ -252,28 +245,28 @@ def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     compute_type = keywords.pop("compute_type", None)
     if compute_type is not None:
         compute_type = as_compute_type(compute_type, definition.name)
-    said = take_operand_maps(definition, keywords)
-    given = split_inputs(definition, operands, keywords)
+    operand_maps = take_operand_maps(definition, keywords)
+    arguments = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
         definition, keywords, also=("outs", "emit_generic", "compute_type")
     )
     outputs = None if outs is None else _outputs(definition, outs)
-    is_mixed = compute_type is not None and is_mixed_type(definition, given, outputs)
+    is_mixed = compute_type is not None and is_mixed_type(definition, arguments, outputs)
     if is_mixed:
         definition = with_own_types(definition)
     with all_or_nothing():
-        inputs = _inputs(definition, given, outputs or [])
+        inputs = _inputs(definition, arguments, outputs or [])
         shapes = _shapes(definition, inputs, outputs)
-        with inverses_named(definition, said, shapes, attributes.symbols):
+        with inverses_named(definition, operand_maps, shapes, attributes.symbols):
             ranks = {name: len(shape) for name, shape in shapes.items()}
-            mapped = with_operand_maps(definition, said, ranks)
+            mapped = with_operand_maps(definition, operand_maps, ranks)
             if outputs is None:
                 outputs = make_outputs(mapped, inputs, attributes)
             bound = bind(mapped, inputs, outputs, attributes)
         return build(
             bound,
             emit_generic=emit_generic,
-            mapped=bool(said) or is_mixed,
+            mapped=bool(operand_maps) or is_mixed,
             compute_type=compute_type,
         )
 
@@ -386,27 +379,27 @@ def require_insertion_point(definition: OpDefinition) -> None:
 
 
 def is_mixed_type(
-    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value] | None
+    definition: OpDefinition, arguments: Sequence[Any], outputs: Sequence[ir.Value] | None
 ) -> bool:
     """Return whether operands of one type variable are of several element types."""
-    values = [*zip(definition.inputs, given, strict=False)]
+    values = [*zip(definition.inputs, arguments, strict=False)]
     values += [*zip(definition.outputs, outputs or (), strict=False)]
     elements: dict[str, set[str]] = {}
     for operand, value in values:
         kind = getattr(value, "type", None)
         if isinstance(kind, ir.ShapedType):
             elements.setdefault(str(operand.type_var), set()).add(str(kind.element_type))
-    return any(len(found) > 1 for found in elements.values())
+    return any(len(types) > 1 for types in elements.values())
 
 
 def _shapes(
     definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value] | None
 ) -> dict[str, list[int | None]]:
-    known = [*zip(definition.inputs, inputs, strict=True)]
-    known += [*zip(definition.outputs, outputs or (), strict=False)]
+    pairs = [*zip(definition.inputs, inputs, strict=True)]
+    pairs += [*zip(definition.outputs, outputs or (), strict=False)]
     return {
         operand.name: static_sizes(value)
-        for operand, value in known
+        for operand, value in pairs
         if operand.kind.is_tensor and isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
     }
 
@@ -425,12 +418,12 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
 
 
 def _inputs(
-    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value]
+    definition: OpDefinition, arguments: Sequence[Any], outputs: Sequence[ir.Value]
 ) -> list[ir.Value]:
     values: list[ir.Value] = []
-    for operand, value in zip(definition.inputs, given, strict=True):
+    for operand, value in zip(definition.inputs, arguments, strict=True):
         if operand.kind is OperandKind.SCALAR and _is_number(value):
-            element = _scalar_type(definition, operand, given, outputs)
+            element = _scalar_type(definition, operand, arguments, outputs)
             number = value.item() if isinstance(value, np.generic) else value
             values.append(number_constant(number, element))
         else:
@@ -444,15 +437,15 @@ def _is_number(value: object) -> bool:
 
 
 def _scalar_type(
-    definition: OpDefinition, scalar: Operand, given: Sequence[Any], outputs: Sequence[ir.Value]
+    definition: OpDefinition, scalar: Operand, arguments: Sequence[Any], outputs: Sequence[ir.Value]
 ) -> ir.Type:
     """The type that a Python number gets: that of another operand of its type variable."""
     name = str(scalar.type_var)
     if predefined := predefined_types([name]):
         return predefined[name]
-    known = [*zip(definition.inputs, given, strict=True)]
-    known += [*zip(definition.outputs, outputs, strict=False)]
-    for operand, value in known:
+    pairs = [*zip(definition.inputs, arguments, strict=True)]
+    pairs += [*zip(definition.outputs, outputs, strict=False)]
+    for operand, value in pairs:
         if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):
             kind = as_value(definition, operand.name, value).type
             return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind

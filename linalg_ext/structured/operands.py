@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -23,7 +24,7 @@ from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.types import PREDEFINED, UNSIGNED
-from linalg_ext.errors import ArityError, DTypeError, ShapeError
+from linalg_ext.errors import ArityError, DTypeError, LinalgExtError, ShapeError
 from linalg_ext.runtime.dtypes import mlir_text
 
 
@@ -31,6 +32,36 @@ def producer(value: ir.Value) -> ir.Operation | None:
     """The op that a value is a result of; None for an argument of a block."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def ops_where(
+    root: ir.Operation, condition: Callable[[ir.Operation], bool], *, pre_order: bool = False
+) -> list[ir.Operation]:
+    """The ops that meet a condition, of `root` and those inside; `root` last by default."""
+    ops: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if condition(op):
+            ops.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER if pre_order else ir.WalkOrder.POST_ORDER)
+    return ops
+
+
+@contextmanager
+def erased_on_error(op: ir.Operation, label: str) -> Iterator[None]:
+    """Erase an unfinished op where an error interrupts its construction.
+
+    A caller may catch the error, and continue. The label precedes the message of the error.
+    """
+    try:
+        yield
+    except BaseException as error:
+        op.erase()
+        if isinstance(error, LinalgExtError):
+            error.what = f"{label}: {error.what}"
+        raise
 
 
 def element_of(value: ir.Value) -> ir.Type:
@@ -41,8 +72,8 @@ def element_of(value: ir.Value) -> ir.Type:
 
 def grouped(values: Sequence[ir.Value], sizes: Sequence[int]) -> list[list[ir.Value]]:
     """Values one after another in groups of these sizes."""
-    left = iter(values)
-    return [list(itertools.islice(left, size)) for size in sizes]
+    rest = iter(values)
+    return [list(itertools.islice(rest, size)) for size in sizes]
 
 
 def predefined_types(names: Iterable[str]) -> dict[str, ir.Type]:
@@ -133,7 +164,7 @@ class BoundOp:
 
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
         """Symbols that are static sizes of shapes and that a map needs."""
-        wanted = {symbol for index in indices for symbol in index.symbols}
+        needed = {symbol for index in indices for symbol in index.symbols}
         sizes: dict[str, int] = {}
         for operand, value in zip(
             (*self.definition.inputs, *self.definition.outputs),
@@ -145,7 +176,7 @@ class BoundOp:
             shape = ir.ShapedType(value.type)
             for axis, expr in enumerate(operand.shape):
                 name = str(expr)
-                if name in wanted and name not in self.attributes.symbols:
+                if name in needed and name not in self.attributes.symbols:
                     if shape.is_dynamic_dim(axis):
                         raise ShapeError(
                             f"{self.definition.name} computes an index with the size {name} of "
@@ -153,7 +184,7 @@ class BoundOp:
                             hint="give the operand a static shape",
                         )
                     sizes[name] = shape.get_dim_size(axis)
-        unknown = sorted(wanted - sizes.keys() - self.attributes.symbols.keys())
+        unknown = sorted(needed - sizes.keys() - self.attributes.symbols.keys())
         if unknown:
             raise ShapeError(
                 f"{self.definition.name} computes an index with {unknown[0]}, which is the size of "
@@ -262,11 +293,26 @@ def _static_shapes(
 
 def static_sizes(value: ir.Value) -> list[int | None]:
     """The sizes of a tensor or memref, None for a dynamic one."""
-    shape = ir.ShapedType(value.type)
+    return type_sizes(value.type)
+
+
+def type_sizes(type_: ir.Type) -> list[int | None]:
+    """The sizes of a shaped type, None for a dynamic one."""
+    shape = ir.ShapedType(type_)
     return [
         None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
         for axis in range(shape.rank)
     ]
+
+
+def differ(left: int | None, right: int | None) -> bool:
+    """Return whether two sizes, None where they are dynamic, are known to differ."""
+    return left is not None and right is not None and left != right
+
+
+def shapes_differ(left: Sequence[int | None], right: Sequence[int | None]) -> bool:
+    """Return whether two shapes differ in rank, or in a size that is known of both."""
+    return len(left) != len(right) or any(map(differ, left, right))
 
 
 def _check_ranks(
@@ -282,9 +328,7 @@ def _check_ranks(
         other = static_sizes(value)
         if operand.kind.is_input and not other:
             continue
-        if len(other) != len(shape) or any(
-            None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)
-        ):
+        if shapes_differ(other, shape):
             raise ShapeError(
                 f"{definition.name}: {operand.name} is of type {value.type}, but "
                 f"{definition.outputs[0].name} is of type {outputs[0].type}",

@@ -15,7 +15,7 @@ from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
 from linalg_ext.structured.constants import integer_constant, number_constant
-from linalg_ext.structured.operands import bind_types, static_sizes
+from linalg_ext.structured.operands import bind_types, shapes_differ, static_sizes
 
 
 class RuntimeSize:
@@ -66,33 +66,38 @@ def _index(size: RuntimeSize | int) -> ir.Value:
 
 def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
     """The sizes of a tensor or memref, dynamic ones by `dim` of its dialect."""
-    shape = ir.ShapedType(value.type)
-    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
     return [
-        RuntimeSize(dim(value, _index(axis)).result)
-        if shape.is_dynamic_dim(axis)
-        else shape.get_dim_size(axis)
-        for axis in range(shape.rank)
+        RuntimeSize(dim_of(value, axis)) if size is None else size
+        for axis, size in enumerate(static_sizes(value))
     ]
 
 
-def size_at(places: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
+def split_sizes(sizes: Sequence[RuntimeSize | int]) -> tuple[list[int], list[ir.Value]]:
+    """Sizes as builders of ops take them: the shape of a type, and the dynamic sizes."""
+    gap = ir.ShapedType.get_dynamic_size()
+    shape = [size if isinstance(size, int) else gap for size in sizes]
+    return shape, [size.value for size in sizes if isinstance(size, RuntimeSize)]
+
+
+def dim_of(value: ir.Value, axis: int) -> ir.Value:
+    """Build `tensor.dim` or `memref.dim` at the current insertion point."""
+    op = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
+    size: ir.Value = op(value, _index(axis)).result
+    return size
+
+
+def size_at(axes: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
     """The one size of several axes of operands: a number where one of them is static.
 
     Else a value made at the current insertion point; None where there is no place.
     """
-    found: tuple[ir.Value, int] | None = None
-    for value, axis in places:
+    dynamic: tuple[ir.Value, int] | None = None
+    for value, axis in axes:
         shape = ir.ShapedType(value.type)
         if not shape.is_dynamic_dim(axis):
             return shape.get_dim_size(axis)
-        found = found or (value, axis)
-    if found is None:
-        return None
-    value, axis = found
-    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
-    size: ir.Value = dim(value, _index(axis)).result
-    return size
+        dynamic = dynamic or (value, axis)
+    return None if dynamic is None else dim_of(*dynamic)
 
 
 def make_outputs(
@@ -164,11 +169,9 @@ def _check_one_shape(definition: OpDefinition, tensors: Mapping[str, ir.Value]) 
     ranked = [(name, shape) for name, shape in shapes.items() if shape]
     if not ranked:
         return  # all of them are of rank 0
-    (first, shape), *others = ranked
-    for name, other in others:
-        if len(other) != len(shape) or any(
-            None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)
-        ):
+    (first, shape), *rest = ranked
+    for name, other in rest:
+        if shapes_differ(other, shape):
             error = ShapeError(
                 f"{definition.name}: {name} is of type {tensors[name].type}, but {first} is of "
                 f"type {tensors[first].type}",
@@ -221,10 +224,10 @@ def initial_tensor(
     if not reads_before(definition, output):
         return empty
     if dtype is None:
-        known = by_mlir(str(element))
-        if known is None:
+        array_type = by_mlir(str(element))
+        if array_type is None:
             raise DTypeError(f"the initial value of an output of {element} is not known")
-        dtype = known.dtype
+        dtype = array_type.dtype
     number = initial_number(definition.assignment_to(output), attributes, dtype)
     return filled(number_constant(number, element), empty)
 
@@ -245,14 +248,14 @@ def all_or_nothing() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for op in reversed(_after(marker, point)):
+        for op in reversed(_ops_after(marker, point)):
             op.erase()
         raise
     finally:
         marker.erase()
 
 
-def _after(marker: ir.Operation, point: ir.InsertionPoint) -> list[ir.Operation]:
+def _ops_after(marker: ir.Operation, point: ir.InsertionPoint) -> list[ir.Operation]:
     """The ops from a marker to the op that the insertion point stands before, or to the end."""
     ops = [op.operation for op in point.block.operations]
     end = len(ops) if point.ref_operation is None else ops.index(point.ref_operation.operation)

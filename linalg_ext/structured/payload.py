@@ -42,9 +42,15 @@ from linalg_ext.structured.constants import (
     number_constant,
 )
 from linalg_ext.structured.destinations import extension_op_reads, payload_reads
-from linalg_ext.structured.maps import place_of
-from linalg_ext.structured.operands import BoundOp, bind, to_ir_map
-from linalg_ext.structured.outputs import RuntimeSize, as_operand, size_at, sizes_of
+from linalg_ext.structured.maps import iterators_attribute, maps_attribute, place_of
+from linalg_ext.structured.operands import BoundOp, bind
+from linalg_ext.structured.outputs import (
+    RuntimeSize,
+    as_operand,
+    size_at,
+    sizes_of,
+    split_sizes,
+)
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,7 @@ def emit_function(name: str, args: list[Scalar]) -> ir.Value | None:
     return _FUNCTIONS[name](*args)
 
 
-def _one(x: Scalar) -> ir.Value:
+def _unit(x: Scalar) -> ir.Value:
     return number_constant(1, x.value.type)
 
 
@@ -234,22 +240,14 @@ def _negate(x: Scalar) -> ir.Value | None:
 def _not(x: Scalar) -> ir.Value | None:
     if not is_integer(x.value.type):
         return None
-    ones = integer_constant(x.value.type, -1)
-    return arith.XOrIOp(x.value, ones).result
-
-
-def _conjugate(x: Scalar) -> ir.Value | None:
-    return complex.ConjOp(x.value).result if is_complex(x.value.type) else x.value
+    all_ones = integer_constant(x.value.type, -1)
+    return arith.XOrIOp(x.value, all_ones).result
 
 
 def _reciprocal(x: Scalar) -> ir.Value | None:
     if is_float(x.value.type):
-        return arith.DivFOp(_one(x), x.value).result
-    return complex.DivOp(_one(x), x.value).result if is_complex(x.value.type) else None
-
-
-def _square(x: Scalar) -> ir.Value | None:
-    return None if is_bool(x.value.type) else _multiply(x, x)
+        return arith.DivFOp(_unit(x), x.value).result
+    return complex.DivOp(_unit(x), x.value).result if is_complex(x.value.type) else None
 
 
 def _log(base_two: str, scale: float) -> Emitter:
@@ -309,7 +307,7 @@ _FUNCTIONS: dict[str, Emitter] = {
     "round": _math("RoundOp"),
     "sqrt": _math("SqrtOp", "SqrtOp"),
     "rsqrt": _math("RsqrtOp", "RsqrtOp"),
-    "square": _square,
+    "square": lambda x: None if is_bool(x.value.type) else _multiply(x, x),
     "tanh": _math("TanhOp", "TanhOp"),
     "erf": _math("ErfOp"),
     "sin": _math("SinOp", "SinOp"),
@@ -332,7 +330,7 @@ _FUNCTIONS: dict[str, Emitter] = {
     "erfc": _math("ErfcOp"),
     "roundeven": _math("RoundEvenOp"),
     "trunc": _math("TruncOp"),
-    "conj": _conjugate,
+    "conj": lambda x: complex.ConjOp(x.value).result if is_complex(x.value.type) else x.value,
     "not": _not,
     "add": _add,
     "sub": _binary(floating="SubFOp", complex_="SubOp", signed="SubIOp", unsigned="SubIOp"),
@@ -459,20 +457,20 @@ def _looked_up(expr: Lookup, scope: PayloadScope) -> ir.Value:
     def number(value: ir.Value | int) -> ir.Value:
         return integer_constant(index_type, value) if isinstance(value, int) else value
 
-    places: list[ir.Value] = []
+    positions: list[ir.Value] = []
     for index, size in zip(expr.indices, sizes, strict=True):
         if isinstance(index, ScalarExpr):
-            place = arith.IndexCastOp(index_type, _emit(index, scope).value).result
+            position = arith.IndexCastOp(index_type, _emit(index, scope).value).result
             last = size - 1 if isinstance(size, int) else arith.SubIOp(size, number(1)).result
-            place = arith.MinSIOp(place, number(last)).result
-            places.append(arith.MaxSIOp(place, number(0)).result)
+            position = arith.MinSIOp(position, number(last)).result
+            positions.append(arith.MaxSIOp(position, number(0)).result)
         elif isinstance(index, AffineDim):
-            places.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
+            positions.append(linalg.IndexOp(scope.definition.dims.index(index.name)).result)
         else:
-            places.append(number(int(str(index))))
+            positions.append(number(int(str(index))))
     if isinstance(table.type, ir.MemRefType):
-        return memref.LoadOp(table, places).result
-    return tensor.ExtractOp(table, places).result
+        return memref.LoadOp(table, positions).result
+    return tensor.ExtractOp(table, positions).result
 
 
 def _constant(value: int | float) -> ir.Value:
@@ -571,17 +569,12 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         if operand.name in looked_up
     }
     inputs = [value for operand, value, _, _ in slots if operand.kind.is_input]
-    iterators = [
-        ir.Attribute.parse(f"#linalg.iterator_type<{kind.value}>") for kind in bound.iterator_types
-    ]
     generic = linalg.GenericOp(
         result_tensors=bound.result_types,
         inputs=inputs,
         outputs=list(bound.outputs),
-        indexing_maps=ir.ArrayAttr.get(
-            [ir.AffineMapAttr.get(to_ir_map(map)) for _, _, _, map in slots]
-        ),
-        iterator_types=ir.ArrayAttr.get(iterators),
+        indexing_maps=maps_attribute([map for _, _, _, map in slots]),
+        iterator_types=iterators_attribute(kind.value for kind in bound.iterator_types),
     )
     elements: dict[Access, ir.Value] = {}
     scalars: dict[str, ir.Value] = {}
@@ -630,8 +623,8 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
         if expr == AffineSymbol(symbol)
     )
     if size is None:
-        found = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
-        solved = found.get(AffineSymbol(symbol))
+        sizes = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
+        solved = sizes.get(AffineSymbol(symbol))
         size = None if solved is None else as_operand(solved)
     if size is None:
         raise ShapeError(
@@ -657,15 +650,12 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
         return value
     extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
     sizes = sizes_of(value)
-    wanted = list(sizes)
+    narrowed_sizes = list(sizes)
     for axis in axes:
-        wanted[axis] = extents[str(access.indices[axis])]
-    if wanted == sizes and kind.has_static_shape:
+        narrowed_sizes[axis] = extents[str(access.indices[axis])]
+    if narrowed_sizes == sizes and kind.has_static_shape:
         return value
-    static = [
-        size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in wanted
-    ]
-    dynamic = [size.value for size in wanted if isinstance(size, RuntimeSize)]
+    static, dynamic = split_sizes(narrowed_sizes)
     rank = len(sizes)
     if isinstance(value.type, ir.RankedTensorType):
         result = ir.RankedTensorType.get(static, kind.element_type)
@@ -673,7 +663,9 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
             result, value, [], dynamic, [], [0] * rank, static, [1] * rank
         )
         return cut
-    view: ir.Value = memref.subview(value, [0] * rank, list(map(as_operand, wanted)), [1] * rank)
+    view: ir.Value = memref.subview(
+        value, [0] * rank, list(map(as_operand, narrowed_sizes)), [1] * rank
+    )
     return view
 
 
@@ -736,17 +728,17 @@ def reaches_outside_memory(op: ir.Operation) -> bool:
     """Return whether the payload uses a buffer that is no operand: what it touches, no map says."""
     if op.name in extension_ops.NAMES:
         return False
-    found = False
+    reaches = False
 
     def look(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+        nonlocal reaches
         types = (value.type for value in inner.operands)
         if inner != op and any(isinstance(t, ir.MemRefType | ir.UnrankedMemRefType) for t in types):
-            found = True
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+            reaches = True
+        return ir.WalkResult.INTERRUPT if reaches else ir.WalkResult.ADVANCE
 
     op.walk(look)
-    return found
+    return reaches
 
 
 def region_builder(op: ir.Operation) -> RegionBuilder:
@@ -779,14 +771,14 @@ def _copy_with_body(op: ir.Operation) -> ir.Operation:
 
 
 def _check_arguments(op: ir.Operation, body: ir.Block, block: ir.Block) -> None:
-    wanted = [argument.type for argument in body.arguments]
-    found = [argument.type for argument in block.arguments]
+    body_types = [argument.type for argument in body.arguments]
+    block_types = [argument.type for argument in block.arguments]
     # A body may be without an argument for a destination that it never reads.
-    if found[: len(wanted)] != wanted or len(found) > len(op.operands):
+    if block_types[: len(body_types)] != body_types or len(block_types) > len(op.operands):
         raise ArgumentError(
-            f"the block has arguments ({', '.join(map(str, found))})",
+            f"the block has arguments ({', '.join(map(str, block_types))})",
             where=place_of(op),
-            expected=f"one for each operand of {op.name}: ({', '.join(map(str, wanted))})",
+            expected=f"one for each operand of {op.name}: ({', '.join(map(str, body_types))})",
         )
     if len(block.operations):
         raise ArgumentError(f"the block for the body of {op.name} has ops already")

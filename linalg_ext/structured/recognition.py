@@ -47,7 +47,7 @@ from linalg_ext.definition.types import PREDEFINED_ELEMENTS, TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError, DTypeError, RecognitionError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.structured.constants import is_bool
+from linalg_ext.structured.constants import is_bool, number_of
 from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension import OVERWRITE, extension_definition
 from linalg_ext.structured.maps import has_payload, place_of
@@ -98,14 +98,14 @@ class Pattern:
 @functools.cache
 def patterns(element: str) -> Mapping[str, tuple[Pattern, ...]]:
     """The patterns on an element type, by the op at their root, the largest first."""
-    found: list[Pattern] = []
+    emitted: list[Pattern] = []
     with new_context(), ir.Location.unknown():
         for kind, table in FUNCTIONS.items():
             if kind is not FunctionKind.TYPE:
-                found += [p for f in table.values() if (p := _pattern(f, element))]
-    single = {pattern.root.op for pattern in found if pattern.root.size == 1}
+                emitted += [p for f in table.values() if (p := _pattern(f, element))]
+    single = {pattern.root.op for pattern in emitted if pattern.root.size == 1}
     by_root: dict[str, list[Pattern]] = {}
-    for pattern in sorted(found, key=lambda pattern: -pattern.root.size):
+    for pattern in sorted(emitted, key=lambda pattern: -pattern.root.size):
         if pattern.root.op in single and _is_composed(pattern.root):
             continue  # `clamp` is read as the minimum of a maximum, which it is emitted as
         by_root.setdefault(pattern.root.op, []).append(pattern)
@@ -151,11 +151,11 @@ def _is_composed(node: Node) -> bool:
     """Return whether a pattern is several functions, one inside the other, and no constant."""
     inner = [operand for operand in node.operands if isinstance(operand, Node)]
     has_constant = any(not operand.operands for operand in inner)
-    return bool(inner) and not has_constant and all(map(_is_composed_or_single, inner))
-
-
-def _is_composed_or_single(node: Node) -> bool:
-    return _is_composed(node) or all(isinstance(operand, int) for operand in node.operands)
+    return (
+        bool(inner)
+        and not has_constant
+        and all(_is_composed(n) or all(isinstance(o, int) for o in n.operands) for n in inner)
+    )
 
 
 def _pattern(function: Function, element: str) -> Pattern | None:
@@ -216,9 +216,11 @@ Each is then read before its users, since recursion has its limit.
 """
 
 
-def refusal(op: ir.Operation, what: str, reason: str, hint: str | None = None) -> RecognitionError:
+def refusal(
+    op: ir.Operation, message: str, reason: str, hint: str | None = None
+) -> RecognitionError:
     """The error for an op, with its line of IR."""
-    return RecognitionError(what, reason=reason, where=place_of(op), hint=hint)
+    return RecognitionError(message, reason=reason, where=place_of(op), hint=hint)
 
 
 @dataclass
@@ -243,14 +245,14 @@ class BodyReader:
     look_ups: bool = False
 
     def __post_init__(self) -> None:
-        self._known: dict[ir.Value, ScalarExpr] = {}
+        self._exprs: dict[ir.Value, ScalarExpr] = {}
         self._body = self.op.regions[0].blocks[0]
 
     def outputs(self) -> list[ScalarExpr]:
         """The values that the body yields."""
         *ops, yielded = self._body.operations
-        for each in ops:
-            inner = each.operation
+        for view in ops:
+            inner = view.operation
             if len(inner.results) == 0 or len(inner.regions) > 0:
                 raise refusal(
                     inner,
@@ -264,8 +266,8 @@ class BodyReader:
                 "the expression is too large",
             )
         if len(ops) > _DEEP:
-            for each in ops:
-                self.value(each.operation.results[0])
+            for view in ops:
+                self.value(view.operation.results[0])
         return [self.value(operand) for operand in yielded.operands]
 
     def value(self, value: ir.Value) -> ScalarExpr:
@@ -274,16 +276,16 @@ class BodyReader:
         Raises:
             RecognitionError: something in it is beyond definitions.
         """
-        if value not in self._known:
+        if value not in self._exprs:
             expr = self._read(value)
-            self._known[value] = expr
+            self._exprs[value] = expr
             if _expression_size(expr) > _LARGEST:
                 raise refusal(
                     self.op,
                     f"the body of {self.op.name} is an expression of more than {_LARGEST} parts",
                     "the expression is too large",
                 )
-        return self._known[value]
+        return self._exprs[value]
 
     def _read(self, value: ir.Value) -> ScalarExpr:
         op = producer(value)
@@ -479,19 +481,6 @@ def _opposite(value: ir.Value) -> Function | None:
     return BINARY.get(_OPPOSITES.get(predicate, ""))
 
 
-def number_of(value: ir.Value) -> int | float | None:
-    """The number that a value is; None where it is not `arith.constant` of a scalar."""
-    op = producer(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    attribute = op.attributes["value"]
-    if isinstance(attribute, ir.BoolAttr):
-        return int(attribute.value)
-    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)):
-        return attribute.value
-    return None
-
-
 def _tested_for_zero(value: ir.Value) -> ir.Value | None:
     """x, where a value is `x != 0`: what a cast to a boolean is."""
     op = producer(value)
@@ -553,8 +542,8 @@ def _spelling(op: ir.Operation) -> str:
     return f"{op.name} {word}"
 
 
-_WITH_BODY_OF_ITS_OWN = frozenset(("linalg.generic", "linalg.map", "linalg.reduce"))
-"""Ops whose body their author writes."""
+WITH_OWN_BODY = frozenset(("linalg.generic", "linalg.map", "linalg.reduce"))
+"""Ops whose body their author writes; the body of any other op of linalg follows from the rest."""
 
 
 def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
@@ -564,7 +553,7 @@ def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     said.
     """
     types = tuple(str(operand.type) for operand in op.operands)
-    if op.name not in _WITH_BODY_OF_ITS_OWN:
+    if op.name not in WITH_OWN_BODY:
         # Its maps and body follow from these; an attribute with a dot is discardable.
         own = ((name, str(value)) for name, value in op.attributes.items() if "." not in name)
         return (op.name, types, *own)
@@ -579,7 +568,7 @@ def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
 
 def _body(block: ir.Block) -> tuple[object, ...] | None:
     numbers: dict[ir.Value, object] = {a: i for i, a in enumerate(block.arguments)}
-    said: list[object] = []
+    ops: list[object] = []
     for view in block.operations:
         op = view.operation
         if len(op.regions):
@@ -591,10 +580,10 @@ def _body(block: ir.Block) -> tuple[object, ...] | None:
                 return None
         attributes = tuple((name, str(value)) for name, value in op.attributes.items())
         results = tuple(str(result.type) for result in op.results)
-        said.append((op.name, tuple(operands), attributes, results))
+        ops.append((op.name, tuple(operands), attributes, results))
         for result in op.results:
             numbers[result] = len(numbers)
-    return tuple(said)
+    return tuple(ops)
 
 
 def _numbered(value: ir.Value, numbers: dict[ir.Value, object]) -> object:
@@ -628,7 +617,7 @@ class RecognizedOp:
     def is_uniform(self) -> bool:
         """Return whether the operands are tensors alone, or memrefs alone, but for scalars."""
         types = [value.type for value in (*self.inputs, *self.outputs)]
-        return len({type(each) for each in types if isinstance(each, ir.ShapedType)}) == 1
+        return len({type(type_) for type_ in types if isinstance(type_, ir.ShapedType)}) == 1
 
 
 def definition_of(
@@ -684,26 +673,26 @@ def recognize(
         return _recognize(operation, name, merge_inputs, look_ups)
 
 
-_known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
+_definitions: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
 """The memo of definitions and types by the fingerprint of an op: a module repeats its ops."""
-_MOST_KNOWN = 4096
+_MOST_DEFINITIONS = 4096
 
 
 def _recognize(
     op: ir.Operation, name: str | None, merge_inputs: bool, look_ups: bool
 ) -> RecognizedOp:
-    said = None if merge_inputs else fingerprint(op)
-    if said is None:
+    op_key = None if merge_inputs else fingerprint(op)
+    if op_key is None:
         return _Reader(op, merge_inputs, look_ups).recognized(name)
-    key = (name, *said)
-    known = _known.get(key)  # once: another thread may clear it
-    if known is None:
+    key = (name, *op_key)
+    entry = _definitions.get(key)  # once: another thread may clear it
+    if entry is None:
         read = _Reader(op, merge_inputs, look_ups).recognized(name)
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        _known[key] = (read.definition, read.types)
+        if len(_definitions) >= _MOST_DEFINITIONS:
+            _definitions.clear()
+        _definitions[key] = (read.definition, read.types)
         return read
-    definition, types = known
+    definition, types = entry
     values = tuple(op.operands)
     count = len(definition.inputs)
     return RecognizedOp(definition, values[:count], values[count:], types)
@@ -742,16 +731,17 @@ class _Reader:
         maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
         rank = len(maps[0].dims)
         self._dims = tuple(f"d{i}" for i in range(rank))
-        self._indices = [_renamed(map.dims, map.results) for map in maps]
+        self._indices = [map.results_over(self._dims) for map in maps]
         values = list(op.operands)
-        inputs = len(values) - len(_yielded(op))
+        body = op.regions[0].blocks[0].operations
+        inputs = len(values) - len(body[len(body) - 1].operands)
         self._inputs, self._outputs = tuple(values[:inputs]), tuple(values[inputs:])
         self._type_vars = type_vars_of(values)
 
     def recognized(self, name: str | None) -> RecognizedOp:
         names = self._names()
         values = (*self._inputs, *self._outputs)
-        leaves = [self._leaf(*found) for found in zip(names, values, self._indices, strict=True)]
+        leaves = [self._leaf(*slot) for slot in zip(names, values, self._indices, strict=True)]
         captured: dict[ir.Value, Operand] = {}
         body = BodyReader(self._op, leaves, self._type_vars, self._dims, captured, self._look_ups)
         assigned = body.outputs()
@@ -798,8 +788,8 @@ class _Reader:
             for old, new in zip(definition.operands, usual.operands, strict=True)
             if old.type_var is not None and new.type_var is not None
         }
-        given = (*(self._inputs[i] for i in inputs), *captured)
-        return RecognizedOp(usual, given, self._outputs, named)
+        input_values = (*(self._inputs[i] for i in inputs), *captured)
+        return RecognizedOp(usual, input_values, self._outputs, named)
 
     def _names(self) -> list[str]:
         """A name for each operand; on request one name for all inputs that are one value."""
@@ -858,30 +848,21 @@ class _Reader:
             ) from None
         if "iterator_types" not in self._op.attributes:
             return
-        said = [str(kind) for kind in ir.ArrayAttr(self._op.attributes["iterator_types"])]
-        for dim, found, kind in zip(definition.dims, definition.iterator_types, said, strict=True):
-            if f"<{found.value}>" not in kind:
+        stated = [str(kind) for kind in ir.ArrayAttr(self._op.attributes["iterator_types"])]
+        for dim, iterator_type, kind in zip(
+            definition.dims, definition.iterator_types, stated, strict=True
+        ):
+            if f"<{iterator_type.value}>" not in kind:
                 raise refusal(
                     self._op,
-                    f"dimension {dim} is said to be {kind}, but its outputs make it {found.value}",
+                    f"dimension {dim} is said to be {kind}, but its outputs make it "
+                    f"{iterator_type.value}",
                     "a reduction dimension indexes an output",
                 )
 
     def _default_name(self) -> str:
         name = str(self._op.name).removeprefix("linalg.")
         return "anonymous" if name == "generic" else name
-
-
-def _yielded(op: ir.Operation) -> list[ir.Value]:
-    body = op.regions[0].blocks[0].operations
-    return list(body[len(body) - 1].operands)
-
-
-def _renamed(dims: tuple[str, ...], results: tuple[AffineExpr, ...]) -> tuple[AffineExpr, ...]:
-    names: dict[AffineExpr, AffineExpr | int] = {
-        AffineDim(name): AffineDim(f"d{i}") for i, name in enumerate(dims)
-    }
-    return tuple(result.substitute(names) for result in results)
 
 
 def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
@@ -934,15 +915,15 @@ def kept_if_same(
 
 def _is_same(built: ir.Operation, recognized: RecognizedOp, order: Sequence[int]) -> bool:
     try:
-        found = recognize(built)
+        actual = recognize(built)
     except RecognitionError:
         return False
     definition = recognized.definition
     inputs = tuple(definition.inputs[position] for position in order)
     if len(set(order)) != len(order):
         return _is_same_of_repeated(built, recognized)
-    wanted = replace(definition, operands=(*inputs, *definition.outputs))
-    return found.definition.equivalent(wanted)
+    expected = replace(definition, operands=(*inputs, *definition.outputs))
+    return actual.definition.equivalent(expected)
 
 
 def _is_same_of_repeated(built: ir.Operation, recognized: RecognizedOp) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.structured.constants import integer_constant, result_of
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.structured.constants import result_of
 from linalg_ext.structured.extension import integers
 from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.maps import groups_of
@@ -21,10 +21,11 @@ from linalg_ext.structured.mixed import (
     STATIC_STRIDES,
     Index,
     mixed,
-    mixed_attribute,
+    mixed_operands,
     segments,
 )
 from linalg_ext.structured.operands import producer
+from linalg_ext.structured.outputs import dim_of
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import (
     Number,
@@ -60,8 +61,8 @@ def size_of(value: ir.Value, axis: int) -> Number:
     if not shape.is_dynamic_dim(axis):
         return shape.get_dim_size(axis)
     op = producer(value) if isinstance(value.type, ir.RankedTensorType) else None
-    found = None if op is None else _made_size(op, value, axis)
-    return Symbol(SizeOf(value, axis), lower=0).number if found is None else found
+    step = None if op is None else _made_size(op, value, axis)
+    return Symbol(SizeOf(value, axis), lower=0).number if step is None else step
 
 
 def by_origin(number: Number) -> Number:
@@ -69,25 +70,20 @@ def by_origin(number: Number) -> Number:
 
     Two sizes that come from one tensor are then equal, by whatever way they were read.
     """
-    known: dict[Hashable, Number] = {}
+    origins: dict[Hashable, Number] = {}
     for symbol in symbols_of(number):
-        asked = _asked(symbol.key) if isinstance(symbol.key, ir.Value) else symbol.key
-        if isinstance(asked, SizeOf):
-            size = _size_at_origin(asked)
+        key = _size_read_by(symbol.key) if isinstance(symbol.key, ir.Value) else symbol.key
+        if isinstance(key, SizeOf):
+            op = producer(key.tensor)
+            is_buffer = op is not None and op.name == "bufferization.to_tensor"
+            size = size_of(op.operands[0] if op is not None and is_buffer else key.tensor, key.axis)
             if size != symbol.number:
-                known[symbol.key] = by_origin(size)
-    return substitute(number, dict(known)) if known else number
+                origins[symbol.key] = by_origin(size)
+    return substitute(number, dict(origins)) if origins else number
 
 
-def _size_at_origin(asked: SizeOf) -> Number:
-    op = producer(asked.tensor)
-    if op is not None and op.name == "bufferization.to_tensor":
-        return size_of(op.operands[0], asked.axis)
-    return size_of(asked.tensor, asked.axis)
-
-
-def _asked(value: ir.Value) -> SizeOf | None:
-    """The size that an op asks for; None if the value is not one."""
+def _size_read_by(value: ir.Value) -> SizeOf | None:
+    """The size that a value is by `tensor.dim` or `memref.dim`; None if it is not one."""
     op = producer(value)
     if op is None or op.name not in ("tensor.dim", "memref.dim"):
         return None
@@ -97,12 +93,12 @@ def _asked(value: ir.Value) -> SizeOf | None:
 
 def with_dims(number: Number) -> Number:
     """The number with an op that reads it in the place of each `SizeOf`, at the insertion point."""
-    made: dict[Hashable, Symbol] = {}
+    dims: dict[Hashable, Symbol] = {}
     for symbol in symbols_of(number):
         key = symbol.key
-        if isinstance(key, SizeOf) and key not in made:
-            made[key] = Symbol(_dim(key), lower=0)
-    return substitute(number, dict(made)) if made else number
+        if isinstance(key, SizeOf) and key not in dims:
+            dims[key] = Symbol(dim_of(key.tensor, key.axis), lower=0)
+    return substitute(number, dict(dims)) if dims else number
 
 
 class SizeEmitter(Emitter):
@@ -111,15 +107,8 @@ class SizeEmitter(Emitter):
     def _symbol(self, symbol: Symbol) -> ir.Value:
         key = symbol.key
         if isinstance(key, SizeOf) and key not in self._values:
-            self._values[key] = _dim(key)
+            self._values[key] = dim_of(key.tensor, key.axis)
         return super()._symbol(symbol)
-
-
-def _dim(size: SizeOf) -> ir.Value:
-    axis = integer_constant(ir.IndexType.get(), size.axis)
-    is_tensor = isinstance(size.tensor.type, ir.RankedTensorType)
-    value: ir.Value = (tensor.DimOp if is_tensor else memref.DimOp)(size.tensor, axis).result
-    return value
 
 
 def mixed_sizes(sizes: Sequence[Number]) -> list[Index]:
@@ -150,13 +139,13 @@ def as_number(index: Index) -> Number:
 
 
 def slice_numbers(
-    op: ir.Operation, before: int = 1
+    op: ir.Operation, before: int = 1, read: Callable[[Index], Number] = as_number
 ) -> tuple[list[Number], list[Number], list[Number]]:
     """Offsets, sizes and strides of an op on slices, after its first `before` operands."""
     groups = segments(op, before + 3)[before:]
     names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
     offsets, sizes, strides = (
-        [as_number(each) for each in mixed(op, name, name, group)]
+        [read(index) for index in mixed(op, name, name, group)]
         for name, group in zip(names, groups, strict=True)
     )
     return offsets, sizes, strides
@@ -171,14 +160,14 @@ def kept_axes(op: ir.Operation, type_: ir.Type) -> list[int]:
     sizes = integers(op.attributes[STATIC_SIZES], STATIC_SIZES)
     kept: list[int] = []
     for axis, size in enumerate(sizes):
-        at = len(kept)
-        must_stay = len(sizes) - axis == shape.rank - at
-        if must_stay or (at < shape.rank and size == shape.get_dim_size(at)):
+        dim = len(kept)
+        must_stay = len(sizes) - axis == shape.rank - dim
+        if must_stay or (dim < shape.rank and size == shape.get_dim_size(dim)):
             kept.append(axis)
     return kept
 
 
-def met(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
+def overlap(offset: Number, size: Number, whole: Number) -> tuple[Number, Number]:
     """Return the offset and the size of the part of a dimension that a run of indices covers.
 
     An empty part has offset 0: upstream refuses an empty slice at the end of a tensor.
@@ -197,8 +186,8 @@ def pad_numbers(op: ir.Operation) -> tuple[list[Number], list[Number]]:
     """Return the padding that a `tensor.pad` adds before and after its source, along each axis."""
     _, low, high = segments(op, 3)
     return (
-        [as_number(each) for each in mixed(op, "static_low", "low", low)],
-        [as_number(each) for each in mixed(op, "static_high", "high", high)],
+        [as_number(index) for index in mixed(op, "static_low", "low", low)],
+        [as_number(index) for index in mixed(op, "static_high", "high", high)],
     )
 
 
@@ -221,7 +210,7 @@ def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
         case "tensor.expand_shape":
             return as_number(list(op.operands)[1 + _dynamic_before(value.type, axis)])
         case "tensor.collapse_shape":
-            return product(size_of(op.operands[0], each) for each in groups_of(op)[axis])
+            return product(size_of(op.operands[0], dim) for dim in groups_of(op)[axis])
         case "tensor.pad":
             low, high = pad_numbers(op)
             return low[axis] + size_of(op.operands[0], axis) + high[axis]
@@ -242,21 +231,23 @@ def add_result_sizes(op_name: str, size: ResultSize) -> None:
 
 def _dynamic_before(type_: ir.Type, axis: int) -> int:
     shape = ir.ShapedType(type_)
-    return sum(shape.is_dynamic_dim(each) for each in range(axis))
+    return sum(shape.is_dynamic_dim(other) for other in range(axis))
 
 
 def extract_slice(source: ir.Value, tile: Tile) -> ir.Value:
     """`tensor.extract_slice` of a tile, at the insertion point."""
     type_ = tensor_type(tile.sizes, source.type)
-    place = _place(tile.offsets, tile.sizes, tile.strides)
-    return result_of(tensor.ExtractSliceOp(type_, source, *place))
+    numbers = _slice_operands(tile.offsets, tile.sizes, tile.strides)
+    return result_of(tensor.ExtractSliceOp(type_, source, *numbers))
 
 
 def insert_slice(
     source: ir.Value, into: ir.Value, offsets: Sequence[Number], sizes: Sequence[Number]
 ) -> ir.Value:
     """`tensor.insert_slice` of neighbours, at the insertion point."""
-    return result_of(tensor.InsertSliceOp(source, into, *_place(offsets, sizes, [1] * len(sizes))))
+    return result_of(
+        tensor.InsertSliceOp(source, into, *_slice_operands(offsets, sizes, [1] * len(sizes)))
+    )
 
 
 def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir.Value:
@@ -264,14 +255,9 @@ def reduced(value: ir.Value, sizes: Sequence[Number], kept: Sequence[int]) -> ir
     if len(kept) == len(sizes):
         return value
     type_ = tensor_type([sizes[axis] for axis in kept], value.type)
-    place = _place([0] * len(sizes), sizes, [1] * len(sizes))
-    return result_of(tensor.ExtractSliceOp(type_, value, *place))
+    numbers = _slice_operands([0] * len(sizes), sizes, [1] * len(sizes))
+    return result_of(tensor.ExtractSliceOp(type_, value, *numbers))
 
 
-def _place(
-    offsets: Sequence[Number], sizes: Sequence[Number], strides: Sequence[Number]
-) -> tuple[Any, ...]:
-    """The operands and attributes by which an op on slices says which one it means."""
-    groups = [mixed_sizes(each) for each in (offsets, sizes, strides)]
-    dynamic = [[each for each in group if not isinstance(each, int)] for group in groups]
-    return (*dynamic, *map(mixed_attribute, groups))
+def _slice_operands(*columns: Sequence[Number]) -> tuple[Any, ...]:
+    return mixed_operands(*map(mixed_sizes, columns))

@@ -45,7 +45,7 @@ def _ranges(
     if not missing:
         return {}
     extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
-    found: dict[str, ir.Value] = {}
+    name: dict[str, ir.Value] = {}
     for operand in missing:
         (dim,) = operand.index_dims or ()
         if any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
@@ -55,8 +55,8 @@ def _ranges(
                 hint="call it on tensors, or read an operand that has the dimension",
             )
         element = bound.types[str(operand.type_var)]
-        found[operand.name] = empty_tensor([extents[str(dim)]], element)
-    return found
+        name[operand.name] = empty_tensor([extents[str(dim)]], element)
+    return name
 
 
 def operand_values(bound: BoundOp) -> dict[str, ir.Value]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY
-from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.structured.constants import is_complex
 from linalg_ext.structured.extension import (
@@ -32,18 +31,18 @@ def check_extension_op(op: ir.Operation) -> None:
     Raises:
         ArgumentError: of the kind that tells what is wrong; names operands, dimensions and types.
     """
-    said = (
+    key = (
         op.name,
         tuple((name, str(attribute)) for name, attribute in op.attributes.items()),
         tuple(str(value.type) for value in (*op.operands, *op.results)),
         len(op.operands),
     )
-    if said in _sound:
+    if key in _sound:
         return
     _check(op)
     if len(_sound) >= _MOST_SOUND:
         _sound.clear()
-    _sound.add(said)
+    _sound.add(key)
 
 
 def _check(op: ir.Operation) -> None:
@@ -65,28 +64,24 @@ def _check(op: ir.Operation) -> None:
                 expected="a tensor or a scalar",
             )
     if [result.type for result in op.results] != [destination.type]:
-        found = ", ".join(str(result.type) for result in op.results) or "nothing"
+        result_types = ", ".join(str(result.type) for result in op.results) or "nothing"
         raise ArgumentError(
-            f"{op.name} gives {found}", expected=f"the type of its destination: {destination.type}"
+            f"{op.name} gives {result_types}",
+            expected=f"the type of its destination: {destination.type}",
         )
     definition = extension_definition(op)
-    _check_covered(definition)
-    bound = bind(definition, inputs, [destination], CallAttributes())
-    _check_meaning(op, bound.types["U"])
-
-
-def _check_covered(definition: OpDefinition) -> None:
     for dim in definition.dims:
         if dim not in definition.indexed_dims:
             raise ArgumentError(
                 f"dimension {dim} is in no map: the maps do not cover the iteration space "
                 f"({', '.join(definition.dims)})"
             )
+    bound = bind(definition, inputs, [destination], CallAttributes())
+    _check_meaning(op, bound.types["U"])
 
 
-def _check_meaning(op: ir.Operation, result: ir.Type) -> None:
-    """Return whether the functions of the op are there for the type that it computes in."""
-    computed = result
+def _check_meaning(op: ir.Operation, computed: ir.Type) -> None:
+    """Raise where a function of the op has no meaning for the type that it computes in."""
     if COMPUTE_TYPE in op.attributes:
         attribute = op.attributes[COMPUTE_TYPE]
         if not isinstance(attribute, ir.TypeAttr):

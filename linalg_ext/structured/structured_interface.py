@@ -26,6 +26,7 @@ from linalg_ext.structured.interface_dispatch import OperandLike, operation_of, 
 from linalg_ext.structured.invariants import check
 from linalg_ext.structured.iteration_space import IterationSpace
 from linalg_ext.structured.maps import place_of
+from linalg_ext.structured.operands import type_sizes
 from linalg_ext.structured.payload import RegionBuilder
 from linalg_ext.symbolic.index_sets import (
     Point,
@@ -245,7 +246,9 @@ class StructuredInterface(IterationSpace):
             ArgumentError: the numbers are not those of the operands together, or the op says them
                 nowhere.
         """
-        if not _says_two_segments(self.op):
+        name = extension_ops.SEGMENTS
+        counts = self.op.attributes.get(name)
+        if counts is None or len(ir.DenseI32ArrayAttr(counts)) != 2:
             raise ArgumentError(
                 f"{self.op.name} has its inputs and inits in fixed numbers", where=place_of(self.op)
             )
@@ -263,16 +266,11 @@ class StructuredInterface(IterationSpace):
             )
         with self.op.context:
             segments = ir.DenseI32ArrayAttr.get([num_inputs, num_inits])
-        self.op.attributes[extension_ops.SEGMENTS] = segments
+        self.op.attributes[name] = segments
 
 
 def _has_loops(op: ir.Operation) -> bool:
     return op.name in extension_ops.NAMES or live_maps.has_payload(op)
-
-
-def _says_two_segments(op: ir.Operation) -> bool:
-    segments = extension_ops.SEGMENTS
-    return segments in op.attributes and len(ir.DenseI32ArrayAttr(op.attributes[segments])) == 2
 
 
 _WITHOUT_NAME = frozenset({"generic", "map", "reduce", "transpose", "broadcast"})
@@ -290,27 +288,23 @@ def _library_call_name(op: ir.Operation) -> str | None:
         return ir.StringAttr(op.attributes["library_call"]).value
     if op.name in extension_ops.NAMES or op.name.removeprefix("linalg.") in _WITHOUT_NAME:
         return None
-    functions = (_FUNCTION.fullmatch(str(each)) for _, each in op.attributes.items())
+    functions = (_FUNCTION.fullmatch(str(attribute)) for _, attribute in op.attributes.items())
     types = [_mangled(value.type) for value in op.operands]
     names = [type_ for type_ in types if type_ is not None]
     if len(names) != len(types):
         return None
     return "_".join(
-        [op.name.replace(".", "_"), *(found[1] for found in functions if found), *names]
+        [op.name.replace(".", "_"), *(match[1] for match in functions if match), *names]
     )
 
 
 def _mangled(type_: ir.Type) -> str | None:
     if isinstance(type_, ir.RankedTensorType | ir.MemRefType):
-        shape = ir.ShapedType(type_)
-        element = _mangled(shape.element_type)
+        element = _mangled(type_.element_type)
         space = type_.memory_space if isinstance(type_, ir.MemRefType) else None
         if element is None or not (space is None or isinstance(space, ir.IntegerAttr)):
             return None
-        sizes = (
-            "s" if shape.is_dynamic_dim(axis) else str(shape.get_dim_size(axis))
-            for axis in range(shape.rank)
-        )
+        sizes = ("s" if size is None else str(size) for size in type_sizes(type_))
         return f"view{'x'.join([*sizes, element])}" + (f"as{space.value}" if space else "")
     if isinstance(type_, ir.VectorType):
         element = _mangled(type_.element_type)

@@ -23,16 +23,15 @@ from linalg_ext.structured.indices import Emitter, IndexReader
 from linalg_ext.structured.interface_dispatch import as_value
 from linalg_ext.structured.maps import groups_of, place_of
 from linalg_ext.structured.mixed import (
-    STATIC_OFFSETS,
     STATIC_SIZES,
     STATIC_STRIDES,
     Size,
-    mixed,
-    mixed_attribute,
+    mixed_operands,
     segments,
+    type_shape,
 )
 from linalg_ext.structured.operands import producer, static_sizes
-from linalg_ext.structured.sizes import SizeEmitter, sizes_of
+from linalg_ext.structured.sizes import SizeEmitter, sizes_of, slice_numbers
 from linalg_ext.symbolic.index_sets import (
     Tile,
     check_within,
@@ -71,7 +70,7 @@ def view_type(
     """
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
     strides, offset = source.get_strides_and_offset()
-    seen = [
+    view_strides = [
         gap if stride == gap or not isinstance(by, int) else stride * by
         for stride, by in zip(strides, tile.strides, strict=True)
     ]
@@ -82,24 +81,18 @@ def view_type(
             offset += number * stride
         else:
             offset = gap
-    kept = range(tile.rank) if dims is None else dims
-    layout = ir.StridedLayoutAttr.get(offset, [seen[dim] for dim in kept])
-    shape = type_shape([sizes[dim] for dim in kept])
+    dims_of_view = range(tile.rank) if dims is None else dims
+    layout = ir.StridedLayoutAttr.get(offset, [view_strides[dim] for dim in dims_of_view])
+    shape = type_shape([sizes[dim] for dim in dims_of_view])
     return ir.MemRefType.get(shape, source.element_type, layout, source.memory_space)
 
 
-def open_view_type(source: ir.MemRefType) -> ir.MemRefType:
-    """The type of a view of which nothing is known but its rank and its elements."""
+def open_view_type(source: ir.MemRefType, rank: int) -> ir.MemRefType:
+    """The type of a view of which nothing is known but its rank, its elements and its memory."""
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    layout = ir.StridedLayoutAttr.get(gap, [gap] * source.rank)
-    shape = type_shape([None] * source.rank)
+    layout = ir.StridedLayoutAttr.get(gap, [gap] * rank)
+    shape = type_shape([None] * rank)
     return ir.MemRefType.get(shape, source.element_type, layout, source.memory_space)
-
-
-def type_shape(sizes: Sequence[Size]) -> list[int]:
-    """Sizes as types hold them, with upstream's mark for one that is dynamic."""
-    gap = ir.ShapedType.get_dynamic_size()
-    return [gap if size is None else size for size in sizes]
 
 
 RANGE = "linalg_ext.range"
@@ -207,10 +200,10 @@ def _view(op: ir.Operation, at: int) -> ir.MemRefType:
     return _checked(op.operands[at].type, f"operand {at}")
 
 
-def _checked(type_: ir.Type, what: str) -> ir.MemRefType:
+def _checked(type_: ir.Type, subject: str) -> ir.MemRefType:
     if not isinstance(type_, ir.MemRefType) or not _is_strided(type_):
         raise DTypeError(
-            f"{what} is of type {type_}",
+            f"{subject} is of type {type_}",
             expected="a view: a ranked memref of a strided layout",
             hint="tensors are values, of which tensor.extract_slice takes parts"
             if isinstance(type_, ir.RankedTensorType)
@@ -220,14 +213,15 @@ def _checked(type_: ir.Type, what: str) -> ir.MemRefType:
 
 
 def _check_alike(
-    one: ir.MemRefType, other: ir.MemRefType, what: str, wanted: str, rank: int
+    type_: ir.MemRefType, other: ir.MemRefType, subject: str, other_subject: str, rank: int
 ) -> None:
-    if one.element_type != other.element_type or one.memory_space != other.memory_space:
+    if type_.element_type != other.element_type or type_.memory_space != other.memory_space:
         raise DTypeError(
-            f"{what} is of type {one}", expected=f"the elements and the memory of {wanted}: {other}"
+            f"{subject} is of type {type_}",
+            expected=f"the elements and the memory of {other_subject}: {other}",
         )
-    if one.rank != rank:
-        raise ShapeError(f"{what} is of type {one}", expected=f"rank {rank}")
+    if type_.rank != rank:
+        raise ShapeError(f"{subject} is of type {type_}", expected=f"rank {rank}")
 
 
 @dataclass(frozen=True)
@@ -268,20 +262,20 @@ def placement(view: ir.Value, read: ViewReader, base: ir.Value | None = None) ->
         SubsetError: the view is known to leave its base.
         ArgumentError: one of the ops on the way has no answer, as for views of two buffers.
     """
-    found = Placement(view, full(sizes_of(view)), tuple(range(ir.MemRefType(view.type).rank)))
+    placed = Placement(view, full(sizes_of(view)), tuple(range(ir.MemRefType(view.type).rank)))
     is_first = True
-    while base is None or found.base != base:
-        step = step_of(found.base, read)
+    while base is None or placed.base != base:
+        step = step_of(placed.base, read)
         if step is None:
             break
-        found, is_first = step if is_first else _within(found, step), False
-    return found
+        placed, is_first = step if is_first else _composed(placed, step), False
+    return placed
 
 
-def shared_base(one: ir.Value, other: ir.Value, read: ViewReader) -> ir.Value | None:
+def shared_base(first: ir.Value, other: ir.Value, read: ViewReader) -> ir.Value | None:
     """The nearest view that both are rectangles of; None where they are of different buffers."""
-    bases = set(_bases(one, read))
-    return next((each for each in _bases(other, read) if each in bases), None)
+    bases = set(_bases(first, read))
+    return next((base for base in _bases(other, read) if base in bases), None)
 
 
 def _bases(view: ir.Value, read: ViewReader) -> Iterator[ir.Value]:
@@ -298,22 +292,26 @@ def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
     if op is None or op.name not in _STEPS:
         return None
     if op.name in COMBINATIONS:
-        one, other = op.operands
-        return shared_base(one, other, read)
+        first, other = op.operands
+        return shared_base(first, other, read)
     source: ir.Value = op.operands[0]
     return source if isinstance(source.type, ir.MemRefType) else None
 
 
-def _within(inner: Placement, outer: Placement) -> Placement:
+def _composed(inner: Placement, outer: Placement) -> Placement:
     """A tile of a view, as a tile of what the view is of."""
-    whole = full(outer.tile.sizes)
-    columns = [list(each) for each in (whole.offsets, whole.sizes, whole.strides)]
-    numbers = (inner.tile.offsets, inner.tile.sizes, inner.tile.strides)
-    for column, given in zip(columns, numbers, strict=True):
-        for dim, number in zip(outer.dims, given, strict=True):
-            column[dim] = number
+    part = _with_dims(full(outer.tile.sizes), outer.dims, inner.tile)
     dims = tuple(outer.dims[dim] for dim in inner.dims)
-    return Placement(outer.base, compose(Tile(*columns), outer.tile), dims)
+    return Placement(outer.base, compose(part, outer.tile), dims)
+
+
+def _with_dims(tile: Tile, dims: Sequence[int], part: Tile) -> Tile:
+    """A tile with the numbers of `part` in some dimensions."""
+    columns = [list(column) for column in (tile.offsets, tile.sizes, tile.strides)]
+    for column, numbers in zip(columns, (part.offsets, part.sizes, part.strides), strict=True):
+        for dim, number in zip(dims, numbers, strict=True):
+            column[dim] = number
+    return Tile(*columns)
 
 
 def step_of(view: ir.Value, read: ViewReader) -> Placement | None:
@@ -336,8 +334,8 @@ def sizes_in(view: ir.Value, read: ViewReader) -> tuple[Number, ...]:
     step = step_of(view, read)
     if step is None:
         return sizes
-    taken = [step.tile.size(dim) for dim in step.dims]
-    return tuple(a if isinstance(a, int) else b for a, b in zip(sizes, taken, strict=True))
+    tile_sizes = [step.tile.size(dim) for dim in step.dims]
+    return tuple(a if isinstance(a, int) else b for a, b in zip(sizes, tile_sizes, strict=True))
 
 
 def _cast(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement | None:
@@ -350,28 +348,21 @@ def _cast(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement | Non
 
 
 def _subview(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
-    groups = segments(op, 4)
-    names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
-    columns = [
-        [read(each) for each in mixed(op, name, name, group)]
-        for name, group in zip(names, groups[1:], strict=True)
-    ]
-    tile = Tile(*columns)
-    return Placement(op.operands[0], tile, _kept(op, view))
+    return Placement(op.operands[0], Tile(*slice_numbers(op, read=read)), _kept_dims(op, view))
 
 
-def _kept(op: ir.Operation, view: ir.Value) -> tuple[int, ...]:
+def _kept_dims(op: ir.Operation, view: ir.Value) -> tuple[int, ...]:
     """The dimensions that a subview keeps: which of several units are dropped its strides tell."""
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    taken, by = (integers(op.attributes[each], each) for each in (STATIC_SIZES, STATIC_STRIDES))
+    sizes, by = (integers(op.attributes[name], name) for name in (STATIC_SIZES, STATIC_STRIDES))
     source, _ = ir.MemRefType(op.operands[0].type).get_strides_and_offset()
     own, _ = ir.MemRefType(view.type).get_strides_and_offset()
     shape = list(ir.MemRefType(view.type).shape)
     fitting = [
         dims
-        for dims in itertools.combinations(range(len(taken)), len(shape))
-        if [taken[dim] for dim in dims] == shape
-        and all(size == 1 for dim, size in enumerate(taken) if dim not in dims)
+        for dims in itertools.combinations(range(len(sizes)), len(shape))
+        if [sizes[dim] for dim in dims] == shape
+        and all(size == 1 for dim, size in enumerate(sizes) if dim not in dims)
     ]
     for dims in fitting:
         steps = [(source[dim], by[dim]) for dim in dims]
@@ -414,30 +405,30 @@ def _slice(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     return Placement(op.operands[0], tile, tuple(dims))
 
 
-def _range(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
-    made = producer(value)
-    if made is None or made.name != RANGE:
+def _range(value: ir.Value, user: ir.Operation) -> Sequence[ir.Value]:
+    op = producer(value)
+    if op is None or op.name != RANGE:
         raise ArgumentError(
             "a range is an argument of a block",
-            where=place_of(op),
+            where=place_of(user),
             expected="the result of linalg_ext.range",
             hint="pass its three indices on, and make the range where it is used",
         )
-    return list(made.operands)
+    return list(op.operands)
 
 
 def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
-    one, other = op.operands
-    base = shared_base(one, other, read)
+    first_view, other = op.operands
+    base = shared_base(first_view, other, read)
     if base is None:
         raise ArgumentError(
             f"the views of {op.name} may be of two buffers",
             where=place_of(op),
             expected="two views that lead back to one by memref.subview and ops like it",
         )
-    first, second = placement(one, read, base), placement(other, read, base)
+    first, second = placement(first_view, read, base), placement(other, read, base)
     _check_aligned(op, first, second)
-    boxes = _COMBINE[op.name](_picked(first), _picked(second))
+    boxes = _COMBINE[op.name](_tile_of_view(first), _tile_of_view(second))
     number = ir.OpResult(view).result_number
     if len(boxes) > len(op.results):
         raise ArgumentError(
@@ -447,23 +438,19 @@ def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placemen
         )
     rank = len(first.dims)
     box = boxes[number] if number < len(boxes) else Tile((0,) * rank, (0,) * rank)
-    columns = [list(each) for each in (first.tile.offsets, first.tile.sizes, first.tile.strides)]
-    for column, numbers in zip(columns, (box.offsets, box.sizes, box.strides), strict=True):
-        for dim, each in zip(first.dims, numbers, strict=True):
-            column[dim] = each
-    return Placement(base, Tile(*columns), first.dims)
+    return Placement(base, _with_dims(first.tile, first.dims, box), first.dims)
 
 
 _COMBINE: Mapping[str, Callable[[Tile, Tile], tuple[Tile, ...]]] = MappingProxyType(
     {
-        INTERSECTION: lambda one, other: (intersection(one, other),),
-        CONVEX_UNION: lambda one, other: (convex_union(one, other),),
+        INTERSECTION: lambda *tiles: (intersection(*tiles),),
+        CONVEX_UNION: lambda *tiles: (convex_union(*tiles),),
         DIFFERENCE: difference_boxes,
     }
 )
 
 
-def _picked(placed: Placement) -> Tile:
+def _tile_of_view(placed: Placement) -> Tile:
     tile = placed.tile
     columns = (tile.offsets, tile.sizes, tile.strides)
     return Tile(*([column[dim] for dim in placed.dims] for column in columns))
@@ -558,7 +545,7 @@ class CoveredMemory:
         """
         first, shape, strides = self._numbers()
         ranges = [[k * by for k in range(size)] for size, by in zip(shape, strides, strict=True)]
-        return (first + sum(each) for each in itertools.product(*ranges))
+        return (first + sum(offsets) for offsets in itertools.product(*ranges))
 
     def overlaps(self, other: CoveredMemory) -> bool | None:
         """Return whether some byte belongs to both; None if unknown.
@@ -582,16 +569,16 @@ class CoveredMemory:
         return np.asarray(type("Layout", (), {"__array_interface__": interface})())
 
     def _numbers(self) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        found: list[int] = []
+        numbers: list[int] = []
         for number in (self.offset, *self.shape, *self.strides):
             if not isinstance(number, int):
                 raise ArgumentError(
                     f"{number} is not known, of a view of {self}",
                     hint="put values in for its symbols with `replaced`",
                 )
-            found.append(number)
+            numbers.append(number)
         rank = len(self.shape)
-        return found[0], tuple(found[1 : 1 + rank]), tuple(found[1 + rank :])
+        return numbers[0], tuple(numbers[1 : 1 + rank]), tuple(numbers[1 + rank :])
 
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape)) or "one element"
@@ -686,28 +673,23 @@ def _own_strides(view: ir.Value) -> tuple[Number, ...]:
     )
 
 
-def _row_major(sizes: Sequence[Number], bytes_: int) -> tuple[Number, ...]:
+def _row_major(sizes: Sequence[Number], stride: Number) -> tuple[Number, ...]:
+    """The strides of dimensions in row-major order, where the last one has `stride`."""
     strides: list[Number] = []
-    step: Number = bytes_
     for size in reversed(sizes):
-        strides.insert(0, step)
-        step = step * size
+        strides.insert(0, stride)
+        stride = stride * size
     return tuple(strides)
 
 
 def _expanded(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     source = _layout(op.operands[0], read)
-    known = sizes_of(view)
-    given = iter(list(op.operands)[1:])
-    shape = tuple(size if isinstance(size, int) else read(next(given)) for size in known)
+    sizes_of_view = sizes_of(view)
+    sizes = iter(list(op.operands)[1:])
+    shape = tuple(size if isinstance(size, int) else read(next(sizes)) for size in sizes_of_view)
     strides: list[Number] = []
     for group, stride in zip(groups_of(op), source.strides, strict=True):
-        step = stride
-        inner: list[Number] = []
-        for dim in reversed(group):
-            inner.insert(0, step)
-            step = step * shape[dim]
-        strides += inner
+        strides += _row_major([shape[dim] for dim in group], stride)
     if not source.strides:
         strides = [_bytes_of(view)] * len(shape)
     return replace(source, shape=shape, strides=tuple(strides))
@@ -731,8 +713,8 @@ def _reshaped(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
 
 
 def _viewed(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
-    buffer, shift, *given = op.operands
-    source, sizes = _layout(buffer, read), iter(given)
+    buffer, shift, *dynamic = op.operands
+    source, sizes = _layout(buffer, read), iter(dynamic)
     shape = tuple(size if isinstance(size, int) else read(next(sizes)) for size in sizes_of(view))
     strides = _row_major(shape, _bytes_of(view))
     return replace(source, shape=shape, offset=source.offset + read(shift), strides=strides)
@@ -768,34 +750,32 @@ _RESHAPES: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], _Layout]]
 )
 
 
-def subview(found: Placement, emitter: Emitter | None = None) -> ir.Value:
+def subview(placed: Placement, emitter: Emitter | None = None) -> ir.Value:
     """A part of a memref as a view of its own, at the insertion point.
 
     Args:
-        found: the part.
+        placed: the part.
         emitter: what computes its numbers, and knows those that were computed before.
 
     Raises:
         ArgumentError: its dimensions are not in the order of those that it is a part of.
     """
-    if list(found.dims) != sorted(found.dims):
+    if list(placed.dims) != sorted(placed.dims):
         raise ArgumentError(
-            f"the view has dimensions {found.dims} of what it is a view of",
+            f"the view has dimensions {placed.dims} of what it is a view of",
             expected="ascending ones",
             hint="combine the views before they are transposed",
         )
-    tile = _begun_at_0(found.tile)
+    tile = _with_empty_at_0(placed.tile)
     sizes = [size if isinstance(size, int) else None for size in tile.sizes]
-    type_ = view_type(ir.MemRefType(found.base.type), tile, sizes, found.dims)
+    type_ = view_type(ir.MemRefType(placed.base.type), tile, sizes, placed.dims)
     emitter = SizeEmitter() if emitter is None else emitter
-    columns = [emitter.mixed(column) for column in (tile.offsets, tile.sizes, tile.strides)]
-    dynamic = [[each for each in column if not isinstance(each, int)] for column in columns]
-    numbers: list[Any] = [*dynamic, *map(mixed_attribute, columns)]
-    view: ir.Value = memref.SubViewOp(type_, found.base, *numbers).result
+    columns = map(emitter.mixed, (tile.offsets, tile.sizes, tile.strides))
+    view: ir.Value = memref.SubViewOp(type_, placed.base, *mixed_operands(*columns)).result
     return view
 
 
-def _begun_at_0(tile: Tile) -> Tile:
+def _with_empty_at_0(tile: Tile) -> Tile:
     """A tile that begins at 0 where it is empty: upstream refuses an empty one at the end."""
     is_empty = any_of(*(at_most(size, 0) for size in tile.sizes))
     offsets: Sequence[Number] = [select(is_empty, 0, offset) for offset in tile.offsets]

@@ -178,10 +178,10 @@ class Pieces:
         for piece, end in (self - other)._spans():
             starts = {piece.start}
             if piece.slope:
-                # What it is beside 0 changes where it reaches 0, and behind that.
+                # The order against 0 changes at the position that reaches 0, and behind that one.
                 reached = -(piece.offset // piece.slope)
                 near = range(reached - 1, reached + 3)
-                starts |= {each for each in near if piece.start < each < end}
+                starts |= {position for position in near if piece.start < position < end}
             pieces += [Piece(s, 0, int(compare(piece.at(s), 0))) for s in sorted(starts)]
         return Pieces(self.size, pieces)
 
@@ -202,15 +202,15 @@ def _quotients(piece: Piece, end: int, divisor: int) -> list[Piece]:
     first, last = piece.at(piece.start) // divisor, piece.at(end - 1) // divisor
     if abs(last - first) >= MOST_PIECES:
         raise NotInPieces(f"{abs(last - first) + 1} pieces")
-    found = []
+    pieces = []
     start = piece.start
     for quotient in range(first, last + 1) if piece.slope > 0 else range(first, last - 1, -1):
-        found.append(Piece(start, 0, quotient))
+        pieces.append(Piece(start, 0, quotient))
         # The last position with this quotient: of the greatest, or the smallest, dividend.
         if piece.slope > 0:
             start = (quotient * divisor + divisor - 1 - piece.offset) // piece.slope + 1
         else:
             start = (piece.offset - quotient * divisor) // -piece.slope + 1
     # A steep slope leaves quotients out.
-    return [p for p, after in zip(found, [*found[1:], None], strict=True)
+    return [p for p, after in zip(pieces, [*pieces[1:], None], strict=True)
             if after is None or p.start < after.start]  # fmt: skip

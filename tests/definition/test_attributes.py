@@ -39,7 +39,7 @@ def reduce(
 def test_defaults() -> None:
     attributes = resolve_attributes(POOL, {})
     assert attributes.symbols == {"SH": 1, "SW": 1, "DH": 1, "DW": 1}
-    assert attributes.given == {}
+    assert attributes.changed == {}
     assert resolve_attributes(COPY, {}).functions["cast"].name == "cast_signed"
 
 
@@ -47,12 +47,12 @@ def test_defaults() -> None:
 def test_index_attributes(value: Any) -> None:
     attributes = resolve_attributes(POOL, {"strides": value})
     assert (attributes.symbols["SH"], attributes.symbols["SW"]) == (2, 2)
-    assert attributes.given == {"strides": (2, 2)}
-    assert all(type(number) is int for number in attributes.given["strides"])
+    assert attributes.changed == {"strides": (2, 2)}
+    assert all(type(number) is int for number in attributes.changed["strides"])
 
 
 def test_what_is_given_as_its_default_is_not_given() -> None:
-    assert resolve_attributes(POOL, {"strides": [1, 1]}).given == {}
+    assert resolve_attributes(POOL, {"strides": [1, 1]}).changed == {}
 
 
 @pytest.mark.parametrize(

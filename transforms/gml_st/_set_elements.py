@@ -15,9 +15,9 @@ from linalg_ext.dialects.gml_st.ir.types import container_shape, is_element, is_
 from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.indices import Emitter, IndexReader
-from linalg_ext.structured.mixed import Index, Size, mixed_attribute
+from linalg_ext.structured.mixed import Index, Size, mixed_attribute, type_shape
 from linalg_ext.structured.outputs import size_at
-from linalg_ext.structured.views import type_shape, view_type
+from linalg_ext.structured.views import view_type
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, as_tile
 from linalg_ext.symbolic.integers import Number
 

@@ -29,22 +29,22 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
     slots,
 )
 from linalg_ext.dialects.gml_st.asm.loops import Assignments, read_assignments
-from linalg_ext.dialects.gml_st.asm.reading import Reading, named
+from linalg_ext.dialects.gml_st.asm.reading import Reading
 from linalg_ext.errors import ParseError
 from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.structured.group import GROUP_NAMES as GROUPS
 from linalg_ext.structured.group import (
+    CLAUSES,
     INIT_SLOTS,
     INPUT_SLOTS,
     LABEL,
     OPERAND_SEGMENTS,
     PRESERVE,
     RESULT_SEGMENTS,
-    SAID,
     TILING,
     YIELD,
 )
+from linalg_ext.structured.group import GROUP_NAMES as GROUPS
 
 __all__ = ["changes", "pretty"]
 
@@ -69,15 +69,15 @@ def changes(source: SourceText) -> list[Edit]:
     code = CodeFilter(source.text)
     reading = Reading(source)
     edits: list[Edit] = []
-    for found in _NAME.finditer(source.text):
-        if not code.is_code(found.start()):
+    for match in _NAME.finditer(source.text):
+        if not code.is_code(match.start()):
             continue
-        reader = Reader(source, found.end())
+        reader = Reader(source, match.end())
         try:
-            if found[1] == YIELD:
-                edits.append(_yield(reading, found.start(), reader))
+            if match[1] == YIELD:
+                edits.append(_yield(reading, match.start(), reader))
             else:
-                edits += _group(reading, found.start(), found[1], reader)
+                edits += _group(reading, match.start(), match[1], reader)
         except ParseError as error:
             error.hint = error.hint or f"write {_FORM}"
             raise
@@ -85,16 +85,8 @@ def changes(source: SourceText) -> list[Edit]:
 
 
 def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
-    values: list[Span] = []
-    types: list[Span] = []
+    values, types = reading.typed_values(reader, _YIELD)
     end = reader.position
-    if reader.peek().text.startswith("%"):
-        values = [reading.value(reader, _YIELD)]
-        while reader.accepts(","):
-            values.append(reading.value(reader, _YIELD))
-        reader.expect(":", _YIELD)
-        types = reading.types(reader, _YIELD)
-        end = reader.position
     if len(types) != len(values) or len(values) > INIT_SLOTS:
         reader.refuse(
             f"{YIELD} has {len(values)} value(s) and {len(types)} type(s)",
@@ -109,7 +101,7 @@ def _yield(reading: Reading, start: int, reader: Reader) -> Edit:
 def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[Edit]:
     """The head of a group, and what follows its body."""
     written = f"linalg_ext.{name}"
-    said = [*_said(reader, written), *_notes(reader)]
+    attributes = [*_clauses(reader, written), *_notes(reader)]
     ins, outs = Assignments(), Assignments()
     if reader.accepts("ins"):
         ins = read_assignments(reading, reader, f"ins of {written}", INPUT_SLOTS)
@@ -117,11 +109,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
         outs = read_assignments(reading, reader, f"outs of {written}", INIT_SLOTS)
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(
-            f"{written} cannot have {named(opening)} here",
-            opening,
-            "the body of the group: { ... }",
-        )
+        reader.refuse_token(written, opening, "the body of the group: { ... }")
     end = reader.balanced()
     types = [*ins.types, *outs.types]
     head: list[Piece] = [f'"linalg_ext.{name}"(', *listed([*ins.operands, *outs.operands])]
@@ -144,7 +132,7 @@ def _group(reading: Reading, start: int, name: str, reader: Reader) -> Iterator[
     ]
     tail = [
         "}) {",
-        *listed([*said, *counted]),
+        *listed([*attributes, *counted]),
         "} : (",
         *listed(types),
         ") -> (",
@@ -167,13 +155,13 @@ def _is_ended(source: SourceText, begin: int, end: int) -> bool:
     return False
 
 
-def _said(reader: Reader, name: str) -> list[Piece]:
+def _clauses(reader: Reader, name: str) -> list[Piece]:
     """The label, the tiling and `preserve`, as attributes."""
-    said: list[Piece] = []
+    clauses: list[Piece] = []
     label = reader.peek()
     if label.text.startswith('"'):
         reader.next()
-        said += [f"{LABEL} = {label.text}"]
+        clauses += [f"{LABEL} = {label.text}"]
     if reader.accepts(TILING):
         reader.expect("[", TILING)
         sizes: list[int | str] = []
@@ -182,16 +170,13 @@ def _said(reader: Reader, name: str) -> list[Piece]:
                 reader.expect(",", TILING)
             size = reader.next()
             if not _SIZE.fullmatch(size.text):
-                reader.refuse(
-                    f"the tiling of {name} cannot have {named(size)} here",
-                    size,
-                    "sizes, as in [8, 64], 0 for a dimension that is not tiled",
-                )
+                expected = "sizes, as in [8, 64], 0 for a dimension that is not tiled"
+                reader.refuse_token(f"the tiling of {name}", size, expected)
             sizes.append(size.text)
-        said.append(number_array(TILING, sizes))
+        clauses.append(number_array(TILING, sizes))
     if reader.accepts(PRESERVE):
-        said.append(PRESERVE)
-    return said
+        clauses.append(PRESERVE)
+    return clauses
 
 
 def _notes(reader: Reader) -> list[Piece]:
@@ -199,7 +184,7 @@ def _notes(reader: Reader) -> list[Piece]:
         return []
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(f"attributes cannot have {named(opening)} here", opening, "{name = value}")
+        reader.refuse_token("attributes", opening, "{name = value}")
     end = reader.balanced()
     inside = reader.span(opening.end, end - 1)
     return [inside] if inside.text.strip() else []
@@ -269,24 +254,24 @@ def _printed_group(source: SourceText, op: GenericOp) -> list[Span | str]:
         ("outs", outs, arguments[len(ins) :]),
     ):
         if group:
-            given = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
-            short = f"{clause}{word}({', '.join(given)})"
+            operands = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
+            short = f"{clause}{word}({', '.join(operands)})"
             between = f",{clause} {' ' * len(word)}"
             is_long = len(short) > _WIDE
-            pieces.append(f"{clause}{word}({between.join(given)})" if is_long else short)
+            pieces.append(f"{clause}{word}({between.join(operands)})" if is_long else short)
     return [*pieces, " {", op.block.body, "}"]
 
 
 def _printed_attributes(op: GenericOp) -> str:
     """Return the attributes of a group: its label, its tiling, `preserve`, and the others."""
-    said = ""
+    text = ""
     if LABEL in op.attributes:
-        said += f" {op.attributes[LABEL]}"
+        text += f" {op.attributes[LABEL]}"
     if TILING in op.attributes:
-        said += f" {TILING} [{', '.join(op.array(TILING))}]"
+        text += f" {TILING} [{', '.join(op.array(TILING))}]"
     if PRESERVE in op.attributes:
-        said += f" {PRESERVE}"
+        text += f" {PRESERVE}"
     if op.attributes.get(PRESERVE) or not _TEXT.fullmatch(op.attributes.get(LABEL, '""')):
         raise ValueError(op.name)
-    notes = [f"{n} = {v}" if v else n for n, v in op.attributes.items() if n not in SAID]
-    return said + (f" attributes {{{', '.join(notes)}}}" if notes else "")
+    notes = [f"{n} = {v}" if v else n for n, v in op.attributes.items() if n not in CLAUSES]
+    return text + (f" attributes {{{', '.join(notes)}}}" if notes else "")

@@ -44,8 +44,8 @@ def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int,
     body = _body(reader, is_generic_form)
     end = reader.position
     label, arguments, after = _arguments(source, body)
-    if is_generic_form:
-        end = _dictionary_end(reader)
+    if is_generic_form and reader.peek().text == "{":
+        end = reader.balanced()
     head = source.text[start:end]
     count = _iterator_count(source, start, head, end)
     if count is None:
@@ -118,19 +118,19 @@ def _iterator_count(source: SourceText, start: int, head: str, end: int) -> int 
 
     They may be in the attributes that an alias names.
     """
-    found = _ITERATORS.search(source.text, start, end)
-    if found is None:
+    match = _ITERATORS.search(source.text, start, end)
+    if match is None:
         alias = re.match(r"\s*(#[\w$.-]+)", head[len(_NAME) :])
         if alias is None:
             return None
         stated = re.search(rf"^\s*{re.escape(alias[1])}\s*=\s*", source.text, re.MULTILINE)
         if stated is None:
             return None
-        found = _ITERATORS.search(source.text, stated.end())
-        if found is None:
+        match = _ITERATORS.search(source.text, stated.end())
+        if match is None:
             return None
-    closing = source.text.find("]", found.end())
-    return len(_KIND.findall(source.text[found.end() : closing])) or None
+    closing = source.text.find("]", match.end())
+    return len(_KIND.findall(source.text[match.end() : closing])) or None
 
 
 def _leading_indices(source: SourceText, arguments: list[Span]) -> int:
@@ -140,12 +140,6 @@ def _leading_indices(source: SourceText, arguments: list[Span]) -> int:
             break
         count += 1
     return count
-
-
-def _dictionary_end(reader: Reader) -> int:
-    if reader.peek().text == "{":
-        reader.balanced()
-    return reader.position
 
 
 def _copied(source: SourceText, start: int, end: int) -> Span:
@@ -158,11 +152,11 @@ def _renewed(source: SourceText, start: int, end: int) -> list[Span | str]:
     position = start
     iterators = _ITERATORS.search(source.text, start, end)
     closing = source.text.find("]", iterators.end()) if iterators else start
-    found = [
+    matches = [
         *(_KIND.finditer(source.text, iterators.end(), closing) if iterators else ()),
         *_SEGMENTS.finditer(source.text, start, end),
     ]
-    for match in sorted(found, key=lambda each: each.start()):
+    for match in sorted(matches, key=lambda candidate: candidate.start()):
         pieces.append(_copied(source, position, match.start()))
         if match[0].startswith('"'):
             pieces.append(f"#linalg.iterator_type<{match[1]}>")

@@ -32,7 +32,7 @@ from linalg_ext.structured.extension import (
     extension_definition,
     segments,
 )
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.operands import ops_where, static_sizes
 from linalg_ext.structured.structured_checks import check_extension_op
 
 SPELLED = "linalg_ext.spelled"
@@ -50,25 +50,13 @@ def resolve(module: ir.Module, translation: Translation) -> None:
     Raises:
         VerificationError: an op has no meaning as it is written; points at it in the source.
     """
-    for op in _found(module.operation):
+    for op in ops_where(module.operation, lambda op: op.name == SPELLED):
         spelled = _written(op, translation)
         try:
             with op.context, _location(op, spelled, translation), ir.InsertionPoint(op):
                 _replace(op, spelled)
         except LinalgExtError as error:
             raise _located(error, spelled, translation) from None
-
-
-def _found(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == SPELLED:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return found
 
 
 def _written(op: ir.Operation, translation: Translation) -> SpelledOp:
@@ -96,16 +84,16 @@ def _replace(op: ir.Operation, spelled: SpelledOp) -> None:
 
 def _check_result(op: ir.Operation, values: SpelledValues) -> None:
     expected = values.output.type
-    found = [result.type for result in op.results]
+    result_types = [result.type for result in op.results]
     if isinstance(expected, ir.RankedTensorType):
-        if found != [expected]:
-            said = f"gives {found[0]}" if found else "does not say what it gives"
+        if result_types != [expected]:
+            fact = f"gives {result_types[0]}" if result_types else "does not say what it gives"
             raise ArgumentError(
-                f"{values.name} {said}", expected=f"the type of its destination: {expected}"
+                f"{values.name} {fact}", expected=f"the type of its destination: {expected}"
             )
-    elif found:
+    elif result_types:
         raise ArgumentError(
-            f"{values.name} gives {found[0]}",
+            f"{values.name} gives {result_types[0]}",
             expected=f"no result: it writes to its destination, of type {expected}",
         )
 
@@ -161,7 +149,7 @@ def build_own_op(values: SpelledValues) -> ir.Operation:
         # The op has no word for the transpose of a matrix.
         is_matrix = meaning is True
         key = name.replace("transpose_", "permutation_") if is_matrix else name
-        attributes[key] = ir.Attribute.parse("[1, 0]") if is_matrix else values.said[name]
+        attributes[key] = ir.Attribute.parse("[1, 0]") if is_matrix else values.entries[name]
     kind = attributes.get(KIND)
     if values.name == ELEMENTWISE and isinstance(kind, ir.StringAttr) and kind.value.isidentifier():
         attributes[KIND] = _kind(kind)

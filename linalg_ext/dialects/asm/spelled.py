@@ -201,11 +201,8 @@ class _OpParser:
         while not reader.accepts("}"):
             token = reader.peek()
             if not token.is_word and not token.text.startswith('"'):
-                reader.refuse(
-                    f"the attributes of {self._op.name} cannot have `{token.text}` here",
-                    token,
-                    "a name, as in { broadcast_a = [1] }",
-                )
+                of_what = f"the attributes of {self._op.name}"
+                reader.refuse_token(of_what, token, "a name, as in { broadcast_a = [1] }")
             self._op.clauses.append(self._clause(in_dictionary=True))
             if reader.peek().text != "}":
                 reader.expect(",", f"the attributes of {self._op.name}")
@@ -340,11 +337,7 @@ class _OpParser:
         reader = self._reader
         token = reader.next()
         if not _TYPE.fullmatch(token.text):
-            reader.refuse(
-                f"{self._op.name} cannot have `{token.text}` here",
-                token,
-                "a type, as tensor<4xf32>",
-            )
+            reader.refuse_token(self._op.name, token, "a type, as tensor<4xf32>")
         end = token.end
         if reader.peek().text == "<":
             end = reader.balanced(in_group=True)

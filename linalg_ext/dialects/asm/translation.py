@@ -71,7 +71,7 @@ def translate(
     text: str,
     name: str = "-",
     unknown: Collection[str] = (),
-    others: Sequence[Edit] = (),
+    edits: Sequence[Edit] = (),
 ) -> Translation:
     """Read the spelled ops of a text.
 
@@ -79,7 +79,7 @@ def translate(
         text: MLIR, with structured ops in any spelling.
         name: what errors call the text.
         unknown: ops of linalg that the parser at hand does not know, though others did.
-        others: what changes in the text besides.
+        edits: what changes in the text besides.
 
     Returns:
         A translation; its `text` is `text` itself where there is no spelled op.
@@ -88,10 +88,10 @@ def translate(
         ParseError: a mistake in a spelled op; points at it.
     """
     source = SourceText(text, name)
-    if "linalg" not in text and not others:
+    if "linalg" not in text and not edits:
         return Translation(source, text)
     collector = _Collector(source)
-    changed = {edit.start for edit in others}
+    changed = {edit.start for edit in edits}
     for start, op_name in _candidates(text):
         if start < collector.end or start in changed:
             continue  # it was read already
@@ -105,7 +105,7 @@ def translate(
                 collector.op(op)
         elif op_name == "linalg.generic":
             collector.compute_type_of_generic(start + len(op_name))
-    edited = apply_edits(source, [*collector.edits, *others])
+    edited = apply_edits(source, [*collector.edits, *edits])
     return Translation(source, edited.text, edited.pieces, tuple(collector.ops))
 
 
@@ -114,10 +114,10 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
     code = CodeFilter(text)
     has_indexed = _INDEXED in text
     has_compute_type = COMPUTE_TYPE in text
-    for found in _NAME.finditer(text):
-        start, name = found.span()[0], found[0]
+    for match in _NAME.finditer(text):
+        start, name = match.span()[0], match[0]
         before = text[start - 1] if start else "\n"
-        if before == '"' and has_indexed and name == _INDEXED and text.startswith('"', found.end()):
+        if before == '"' and has_indexed and name == _INDEXED and text.startswith('"', match.end()):
             if code.is_code(start - 1):
                 yield start, name
             continue
@@ -166,8 +166,8 @@ class _Collector:
 
     def compute_type_of_generic(self, start: int) -> None:
         """`compute_type = f32` behind the operands of a `linalg.generic`."""
-        found = _GENERIC_HEAD.search(self._source.text, start)
-        if found is None:
+        match = _GENERIC_HEAD.search(self._source.text, start)
+        if match is None:
             return
         reader = Reader(self._source, start)
         for token in iter(reader.peek, None):
@@ -204,15 +204,15 @@ def _placeholder(op: SpelledOp, number: int) -> list[Span | str]:
     pieces += listed([operand.name for operand in operands])
     pieces.append(f") {{number = {number} : i64, operandSegmentSizes = array<i32: ")
     pieces.append(", ".join(present) + ">, said = {")
-    said: list[Span | str] = []
+    clauses: list[Span | str] = []
     for clause in op.clauses:
-        if said:
-            said.append(", ")
-        said.append(f'"{clause.name}"')
+        if clauses:
+            clauses.append(", ")
+        clauses.append(f'"{clause.name}"')
         if clause.value is not None:
             is_kind = clause.name == "kind" and not clause.value.text.startswith(("#", '"'))
-            said += [" = ", '"', _word(clause.value), '"'] if is_kind else [" = ", clause.value]
-    pieces += [*said, "}} : ("]
+            clauses += [" = ", '"', _word(clause.value), '"'] if is_kind else [" = ", clause.value]
+    pieces += [*clauses, "}} : ("]
     pieces += listed([operand.type for operand in operands])
     pieces.append(") -> (")
     pieces += listed(op.results)

@@ -28,7 +28,7 @@ from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.definitions import semiring
 from linalg_ext.notations.operand_keywords import (
-    Said,
+    OperandMaps,
     inverses_named,
     take_operand_maps,
     with_operand_maps,
@@ -43,6 +43,7 @@ from linalg_ext.structured.extension import (
     contract_definition,
     elementwise_definition,
     integers,
+    scalar_positions,
 )
 from linalg_ext.structured.op_builders import build, build_mapped, is_mixed_type
 from linalg_ext.structured.operands import BoundOp, bind, static_sizes
@@ -57,11 +58,11 @@ def build_linalg_op(values: SpelledValues) -> ir.Operation:
         ArgumentError: what is said of it does not fit its operands, or there is no such op.
     """
     meaning = meaning_of(values)
-    said = take_operand_maps(meaning.definition, dict(values.sugar))
-    meaning, said = _lettered(meaning, said)
-    bound = _bound(meaning.definition, said, values, meaning.attributes)
-    op = _built(values.name, bound, is_mapped=bool(said) or meaning.is_mapped)
-    if CAST in op.attributes and CAST not in values.said:
+    operand_maps = take_operand_maps(meaning.definition, dict(values.sugar))
+    meaning, operand_maps = _lettered(meaning, operand_maps)
+    bound = _bound(meaning.definition, operand_maps, values, meaning.attributes)
+    op = _build(values.name, bound, is_mapped=bool(operand_maps) or meaning.is_mapped)
+    if CAST in op.attributes and CAST not in values.entries:
         del op.attributes[CAST]  # it is the default: the op stays as it is written
     if values.compute_type is not None:
         op.attributes[COMPUTE_TYPE] = values.compute_type
@@ -72,7 +73,7 @@ def build_linalg_op(values: SpelledValues) -> ir.Operation:
     return op
 
 
-def _lettered(meaning: Meaning, said: Said) -> tuple[Meaning, Said]:
+def _lettered(meaning: Meaning, operand_maps: OperandMaps) -> tuple[Meaning, OperandMaps]:
     """Operands named a, b, c, ...: messages are about what the text says."""
     definition = meaning.definition
     names = [operand.name for operand in (*definition.inputs, *definition.outputs)]
@@ -80,12 +81,15 @@ def _lettered(meaning: Meaning, said: Said) -> tuple[Meaning, Said]:
     renamed = Renaming(operands=letters).definition(definition)
     return (
         replace(meaning, definition=renamed),
-        {letters[name]: things for name, things in said.items()},
+        {letters[name]: maps for name, maps in operand_maps.items()},
     )
 
 
 def _bound(
-    definition: OpDefinition, said: Said, values: SpelledValues, attributes: CallAttributes
+    definition: OpDefinition,
+    operand_maps: OperandMaps,
+    values: SpelledValues,
+    attributes: CallAttributes,
 ) -> BoundOp:
     operands = (*definition.inputs, *definition.outputs)
     shapes = {
@@ -96,8 +100,8 @@ def _bound(
     ranks = {name: len(shape) for name, shape in shapes.items()}
     mapped = definition
     try:
-        with inverses_named(definition, said, shapes, attributes.symbols):
-            mapped = with_operand_maps(definition, said, ranks)
+        with inverses_named(definition, operand_maps, shapes, attributes.symbols):
+            mapped = with_operand_maps(definition, operand_maps, ranks)
             return bind(mapped, values.inputs, [values.output], attributes)
     except ShapeError as error:
         if error.hint is None:
@@ -105,7 +109,7 @@ def _bound(
         raise
 
 
-def _built(name: str, bound: BoundOp, *, is_mapped: bool) -> ir.Operation:
+def _build(name: str, bound: BoundOp, *, is_mapped: bool) -> ir.Operation:
     short = name.removeprefix("linalg.")
     if short in TRANSPOSED:
         named = replace(bound.definition, name=TRANSPOSED[short])
@@ -149,23 +153,25 @@ def meaning_of(values: SpelledValues) -> Meaning:
     if values.name == "linalg.elementwise":
         function = _kind(values, attributes)
         maps = maps or [_identity(values, "")] * (len(values.inputs) + 1)
-        definition = elementwise_definition(maps, function, scalars=_scalars(values))
+        definition = elementwise_definition(maps, function, scalars=scalar_positions(values.inputs))
         return Meaning(replace(definition, name=function.name), notes=attributes)
     if values.name == "linalg.contract":
         if not maps:
             raise ArgumentError(f"{values.name}: indexing_maps is missing")
         cast = _cast(attributes)
-        definition = contract_definition(maps, semiring("+*"), cast=cast, scalars=_scalars(values))
+        definition = contract_definition(
+            maps, semiring("+*"), cast=cast, scalars=scalar_positions(values.inputs)
+        )
         return Meaning(definition, notes=attributes)
-    definition = _named(values)
+    definition = _named_definition(values)
     if definition.is_rank_polymorphic:
         rank = len(_identity(values, definition.outputs[0].name).dims)
         definition = at_rank(definition, rank)
     if maps:
         definition = _with_maps(definition, maps)
     own = {o.name for o in definition.attributes} & set(attributes)
-    given = {name: _keyword(attributes.pop(name)) for name in sorted(own)}
-    definition, resolved = _with_functions(definition, resolve_attributes(definition, given))
+    arguments = {name: _keyword(attributes.pop(name)) for name in sorted(own)}
+    definition, resolved = _with_functions(definition, resolve_attributes(definition, arguments))
     is_mapped = bool(maps)
     if values.compute_type is not None and is_mixed_type(
         definition, values.inputs, [values.output]
@@ -174,7 +180,7 @@ def meaning_of(values: SpelledValues) -> Meaning:
     return Meaning(definition, resolved, attributes, is_mapped)
 
 
-def _named(values: SpelledValues) -> OpDefinition:
+def _named_definition(values: SpelledValues) -> OpDefinition:
     op = getattr(library, values.name.removeprefix("linalg."), None)
     if isinstance(op, StructuredOp) and is_linalg_op(values.name, values.output.context):
         return op.definition
@@ -198,13 +204,13 @@ def _identity(values: SpelledValues, output: str) -> AffineMap:
             expected="a ranked tensor or memref",
         )
     rank = ir.ShapedType(kind).rank
-    for name, said in values.sugar.items():
+    for name, mapping in values.sugar.items():
         word, _, operand = name.partition("_")
-        if isinstance(said, AffineMap):
-            rank = len(said.dims)
+        if isinstance(mapping, AffineMap):
+            rank = len(mapping.dims)
             break
-        if word == "broadcast" and operand.lower() in own_names and isinstance(said, list):
-            rank += len(said)
+        if word == "broadcast" and operand.lower() in own_names and isinstance(mapping, list):
+            rank += len(mapping)
     dims = tuple(f"d{axis}" for axis in range(rank))
     return AffineMap(dims, (), tuple(AffineDim(dim) for dim in dims))
 
@@ -217,8 +223,8 @@ def _with_maps(definition: OpDefinition, maps: list[AffineMap]) -> OpDefinition:
             f"{definition.name}: there are {len(maps)} indexing_maps",
             expected=f"one for each of {len(operands)} operands",
         )
-    said = {operand.name: {"map": map} for operand, map in zip(operands, maps, strict=True)}
-    return with_operand_maps(definition, said, {})
+    operand_maps = {operand.name: {"map": map} for operand, map in zip(operands, maps, strict=True)}
+    return with_operand_maps(definition, operand_maps, {})
 
 
 def _with_functions(
@@ -238,16 +244,12 @@ def _with_functions(
             return replace(expr, function=chosen[expr.attribute], attribute=None)
         return expr
 
-    kept = tuple(o for o in definition.operands if o.name not in chosen)
+    operands = tuple(o for o in definition.operands if o.name not in chosen)
     functions = {name: f for name, f in attributes.functions.items() if name not in chosen}
     return (
-        with_values(replace(definition, operands=kept), resolved),
+        with_values(replace(definition, operands=operands), resolved),
         replace(attributes, functions=functions),
     )
-
-
-def _scalars(values: SpelledValues) -> list[int]:
-    return [i for i, v in enumerate(values.inputs) if not isinstance(v.type, ir.ShapedType)]
 
 
 def _maps(attributes: dict[str, ir.Attribute]) -> list[AffineMap]:
@@ -256,9 +258,9 @@ def _maps(attributes: dict[str, ir.Attribute]) -> list[AffineMap]:
     if attribute is None:
         return []
     if isinstance(attribute, ir.ArrayAttr) and all(
-        isinstance(each, ir.AffineMapAttr) for each in attribute
+        isinstance(item, ir.AffineMapAttr) for item in attribute
     ):
-        return [parse_affine_map(str(each)) for each in attribute]
+        return [parse_affine_map(str(item)) for item in attribute]
     raise ArgumentError(f"{MAPS} = {attribute}", expected="an array of affine maps")
 
 
@@ -303,20 +305,20 @@ class SpelledValues:
     Attributes:
         name: of the op, with its dialect.
         inputs, output: its operands.
-        said: what is said of it, by name: sugar, `kind`, `indexing_maps`, attributes.
+        entries: the attributes of its clauses, by name: sugar, `kind`, `indexing_maps`, attributes.
     """
 
     name: str
     inputs: tuple[ir.Value, ...]
     output: ir.Value
-    said: Mapping[str, ir.Attribute]
+    entries: Mapping[str, ir.Attribute]
 
     @classmethod
     def of(cls, op: ir.Operation, spelled: SpelledOp) -> SpelledValues:
         """Read `linalg_ext.spelled`."""
         *inputs, output = op.operands
-        said: Any = op.attributes["said"]
-        words = {entry.name: entry.attr for entry in said}
+        entries: Any = op.attributes["said"]
+        words = {entry.name: entry.attr for entry in entries}
         return cls(spelled.name, tuple(inputs), output, words)
 
     @property
@@ -326,14 +328,14 @@ class SpelledValues:
         Raises:
             ArgumentError: one is an attribute of another kind.
         """
-        return {name: _meaning(name, said) for name, said in self._words(sugar=True)}
+        return {name: _meaning(name, entry) for name, entry in self._words(sugar=True)}
 
     @property
     def attributes(self) -> dict[str, ir.Attribute]:
         """The rest, but for the compute type."""
         return {
-            name: said
-            for name, said in self._words(sugar=False)
+            name: entry
+            for name, entry in self._words(sugar=False)
             if name not in (COMPUTE_TYPE_WORD, COMPUTE_TYPE)
         }
 
@@ -345,30 +347,30 @@ class SpelledValues:
             ArgumentError: what is said is no element type.
         """
         for name in (COMPUTE_TYPE_WORD, COMPUTE_TYPE):
-            said = self.said.get(name)
-            if said is None:
+            entry = self.entries.get(name)
+            if entry is None:
                 continue
-            if isinstance(said, ir.TypeAttr) and not isinstance(said.value, ir.ShapedType):
-                return said
-            raise ArgumentError(f"{self.name}: {name} = {said}", expected="a type, such as f32")
+            if isinstance(entry, ir.TypeAttr) and not isinstance(entry.value, ir.ShapedType):
+                return entry
+            raise ArgumentError(f"{self.name}: {name} = {entry}", expected="a type, such as f32")
         return None
 
     def _words(self, *, sugar: bool) -> Iterator[tuple[str, ir.Attribute]]:
-        for name, said in self.said.items():
+        for name, entry in self.entries.items():
             if (SUGAR.fullmatch(name) is not None) == sugar:
-                yield name, said
+                yield name, entry
 
 
-def _meaning(name: str, said: ir.Attribute) -> object:
+def _meaning(name: str, entry: ir.Attribute) -> object:
     word = name.partition("_")[0]
     if word == "transpose":
-        if isinstance(said, ir.UnitAttr):
+        if isinstance(entry, ir.UnitAttr):
             return True
         raise ArgumentError(
-            f"{name} = {said}", expected=f"{name} alone, or permutation_{name[10:]} = [...]"
+            f"{name} = {entry}", expected=f"{name} alone, or permutation_{name[10:]} = [...]"
         )
     if word == "map":
-        if isinstance(said, ir.AffineMapAttr):
-            return parse_affine_map(str(said))
-        raise ArgumentError(f"{name} = {said}", expected="a map, as in { (d0, d1) -> (d0) }")
-    return list(integers(said, name))
+        if isinstance(entry, ir.AffineMapAttr):
+            return parse_affine_map(str(entry))
+        raise ArgumentError(f"{name} = {entry}", expected="a map, as in { (d0, d1) -> (d0) }")
+    return list(integers(entry, name))

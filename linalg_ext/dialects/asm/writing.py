@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import linalg_ext.opdsl_defs as library
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
+from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.definition.operand_maps import Indices, find_sugar
+from linalg_ext.definition.operand_maps import find_sugar
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.dialects.asm import groups
@@ -41,6 +41,7 @@ from linalg_ext.structured.extension import (
     segments,
 )
 from linalg_ext.structured.maps import holds_maps, indexing_maps
+from linalg_ext.structured.operands import ops_where
 
 _WORD = re.compile(r"[A-Za-z_][\w$.]*")
 _ELEMENTWISE = "linalg.elementwise"
@@ -52,24 +53,12 @@ def to_text(module: ir.Module) -> str:
     with root.context:
         ensure_dialects(root.context)
         spellings: list[Spelling] = []
-        for op in list(_structured_ops(root)):
+        for op in ops_where(root, lambda op: op.name in NAMES or op.name.startswith("linalg.")):
             spelling = _spelling(op)
             if spelling is not None:
                 _put_placeholder(op, len(spellings))
                 spellings.append(spelling)
     return groups.pretty(asm.pretty(spell(str(root), spellings)))
-
-
-def _structured_ops(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in NAMES or op.name.startswith("linalg."):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return found
 
 
 def _put_placeholder(op: ir.Operation, number: int) -> None:
@@ -120,10 +109,10 @@ def _spelling(op: ir.Operation) -> Spelling | None:
 def _definition(op: ir.Operation) -> tuple[str, OpDefinition] | None:
     """The name that an op is written under, and what that name means."""
     name = _kind(op) if op.name == _ELEMENTWISE else op.name.removeprefix("linalg.")
-    found = getattr(library, name, None) if name in dir(library) else None
-    if not isinstance(found, StructuredOp):
+    library_op = getattr(library, name, None) if name in dir(library) else None
+    if not isinstance(library_op, StructuredOp):
         return None
-    definition = found.definition
+    definition = library_op.definition
     operands = (*definition.inputs, *definition.outputs)
     if len(operands) != len(op.operands) or len(definition.outputs) != 1:
         return None
@@ -139,9 +128,9 @@ def _kind(op: ir.Operation) -> str:
     """The named op that applies the function of an elementwise op."""
     kind = str(op.attributes[KIND]).partition("<")[2].removesuffix(">")
     for name in (kind, kind.removesuffix("_signed")):
-        found = getattr(library, name, None) if name in dir(library) else None
-        if isinstance(found, StructuredOp):
-            value = found.definition.assignments[0].value
+        library_op = getattr(library, name, None) if name in dir(library) else None
+        if isinstance(library_op, StructuredOp):
+            value = library_op.definition.assignments[0].value
             if isinstance(value, Apply) and value.function.name == kind:
                 return name
     return ""
@@ -152,22 +141,15 @@ def _sugar(op: ir.Operation, definition: OpDefinition) -> Iterator[str]:
     for letter, operand, map in zip((*LETTERS, "z"), operands, indexing_maps(op), strict=False):
         if not operand.kind.is_tensor:
             continue
-        given = _given(map, definition.dims)
-        sugar = find_sugar(definition.accesses[operand.name][0], given)
+        indices = map.results_over(definition.dims)
+        sugar = find_sugar(definition.accesses[operand.name][0], indices)
         if sugar is None:
-            written = AffineMap(definition.dims, (), given)
+            written = AffineMap(definition.dims, (), indices)
             yield f"map_{letter} = {written}"
         elif sugar.permutation:
             yield f"permutation_{letter} = {list(sugar.permutation)}"
         if sugar is not None and sugar.broadcast:
             yield f"broadcast_{letter} = {list(sugar.broadcast)}"
-
-
-def _given(map: AffineMap, dims: Sequence[str]) -> Indices:
-    names: dict[AffineExpr, AffineExpr | int] = {
-        AffineDim(old): AffineDim(new) for old, new in zip(map.dims, dims, strict=True)
-    }
-    return tuple(result.substitute(names) for result in map.results)
 
 
 def _of_our_own(op: ir.Operation) -> Spelling:
@@ -192,12 +174,12 @@ def _compute_type(op: ir.Operation) -> Iterator[str]:
 
 def _notes(op: ir.Operation, own: Sequence[str] | set[str]) -> list[str]:
     """The attributes that no clause says."""
-    said = {SEGMENTS, *own}
+    in_clauses = {SEGMENTS, *own}
     if any(True for _ in _compute_type(op)):
-        said.add(COMPUTE_TYPE)
+        in_clauses.add(COMPUTE_TYPE)
     notes = []
     for name, attribute in op.attributes.items():
-        if name not in said:
+        if name not in in_clauses:
             key = name if _WORD.fullmatch(name) else ir.StringAttr.get(name)
             unit = isinstance(attribute, ir.UnitAttr)
             notes.append(str(key) if unit else f"{key} = {attribute}")

@@ -51,7 +51,6 @@ The ops leave as scf, tensor, memref and arith: `linalg-ext-lower-subset-loops`.
 
 from __future__ import annotations
 
-from linalg_ext.dialects.gml_st import external_models as _external_models  # noqa: F401  # adds to tables
 from linalg_ext.dialects.gml_st.builders import (
     BuiltLoop,
     contains,

@@ -58,58 +58,59 @@ Number: TypeAlias = int | Given
 """A number, or an index that is known when the program runs."""
 
 
-def value_of(op: str, given: Given) -> ir.Value:
+def value_of(op: str, operand: Given) -> ir.Value:
     """A value, or the one result of an op; its context has the dialect then.
 
     Raises:
         DTypeError: it is neither.
     """
-    (value,) = as_values(op, [given])
+    (value,) = as_values(op, [operand])
     ensure_dialects(value.context)
     return value
 
 
-def numbers_of(op: str, given: Sequence[Number]) -> list[Index]:
+def numbers_of(op: str, entries: Sequence[Number]) -> list[Index]:
     """Numbers, and values of type index.
 
     Raises:
         ArgumentTypeError: it is no list, or one is something else; `op` is what it is given to.
         ArgumentError: a number is none of 64 bits.
     """
-    if not isinstance(given, Iterable):
+    if not isinstance(entries, Iterable):
         raise ArgumentTypeError(
-            f"{op}: {given} is no list of numbers", expected="a list, as in [0, i]"
+            f"{op}: {entries} is no list of numbers", expected="a list, as in [0, i]"
         )
     numbers: list[Index] = []
-    for at, each in enumerate(given):
-        if isinstance(each, ir.Value | ir.OpView):
-            value = value_of(op, each)
+    for position, entry in enumerate(entries):
+        if isinstance(entry, ir.Value | ir.OpView):
+            value = value_of(op, entry)
             if not isinstance(value.type, ir.IndexType):
                 raise ArgumentTypeError(
-                    f"{op}: number {at} is of type {value.type}", expected="an int, or an index"
+                    f"{op}: number {position} is of type {value.type}",
+                    expected="an int, or an index",
                 )
             numbers.append(value)
-        elif hasattr(each, "__index__"):
-            numbers.append(_within_64_bits(op, at, int(each)))
+        elif hasattr(entry, "__index__"):
+            numbers.append(_within_64_bits(op, position, int(entry)))
         else:
             raise ArgumentTypeError(
-                f"{op}: number {at} is {each!r}", expected="an int, or an index of MLIR"
+                f"{op}: number {position} is {entry!r}", expected="an int, or an index of MLIR"
             )
     return numbers
 
 
-def _within_64_bits(op: str, at: int, number: int) -> int:
+def _within_64_bits(op: str, position: int, number: int) -> int:
     if -(1 << 63) < number < 1 << 63:
         return number
-    raise ArgumentError(f"{op}: number {at} is {number}", expected="a number of 64 bits")
+    raise ArgumentError(f"{op}: number {position} is {number}", expected="a number of 64 bits")
 
 
-def index_values(op: str, given: Sequence[Number]) -> list[ir.Value]:
+def index_values(op: str, numbers: Sequence[Number]) -> list[ir.Value]:
     """The same as values: numbers as constants at the current insertion point."""
     index = ir.IndexType.get()
     return [
         arith.ConstantOp(index, number).result if isinstance(number, int) else number
-        for number in numbers_of(op, given)
+        for number in numbers_of(op, numbers)
     ]
 
 
@@ -248,17 +249,17 @@ def difference(first: Given, second: Given) -> tuple[ir.Value, ...]:
 
     Disjoint boxes, two for each dimension; some of them may turn out to be empty.
     """
-    one, other = (value_of("difference", each) for each in (first, second))
-    box = box_shape(one.type, other.type)
-    op = definitions.DifferenceOp(one, other, boxes=[subset_type(box)] * (2 * box.rank))
+    left, right = (value_of("difference", operand) for operand in (first, second))
+    box = box_shape(left.type, right.type)
+    op = definitions.DifferenceOp(left, right, boxes=[subset_type(box)] * (2 * box.rank))
     checked(op)
     return tuple(op.operation.results)
 
 
 def contains(first: Given, second: Given) -> ir.Value:
     """Build `gml_st.contains`: an i1, whether all of the second set is in the first."""
-    one, other = (value_of("contains", each) for each in (first, second))
-    return built(definitions.ContainsOp(one, other, result=ir.IntegerType.get_signless(1)))
+    left, right = (value_of("contains", operand) for operand in (first, second))
+    return built(definitions.ContainsOp(left, right, result=ir.IntegerType.get_signless(1)))
 
 
 def is_empty(set: Given) -> ir.Value:
@@ -277,12 +278,12 @@ def materialize(source: Given, set: Given) -> ir.Value:
     return built(definitions.MaterializeOp(value, where, result=type_))
 
 
-def _dims_of(op: str, given: Sequence[int]) -> list[int]:
+def _dims_of(op: str, entries: Sequence[int]) -> list[int]:
     dims: list[int] = []
-    for at, dim in enumerate(numbers_of(op, given)):
+    for position, dim in enumerate(numbers_of(op, entries)):
         if not isinstance(dim, int):
             raise ArgumentTypeError(
-                f"{op}: dimension {at} is a value", expected="an int: types tell dimensions"
+                f"{op}: dimension {position} is a value", expected="an int: types tell dimensions"
             )
         dims.append(dim)
     return dims
@@ -295,8 +296,8 @@ def _query(op: Any, set: Given, dim: Number) -> ir.Value:
 
 
 def _box(op: Any, first: Given, second: Given) -> ir.Value:
-    one, other = (value_of(op.OPERATION_NAME, each) for each in (first, second))
-    return built(op(one, other, result=subset_type(box_shape(one.type, other.type))))
+    left, right = (value_of(op.OPERATION_NAME, operand) for operand in (first, second))
+    return built(op(left, right, result=subset_type(box_shape(left.type, right.type))))
 
 
 def _rearranged(set: Given, dims: Sequence[int]) -> ir.Type:
@@ -305,8 +306,8 @@ def _rearranged(set: Given, dims: Sequence[int]) -> ir.Type:
         return type_
     shape = subset_shape(type_)
     # A dimension that does not exist is the verifier's to refuse.
-    known = [dim for dim in dims if 0 <= dim < shape.rank]
-    return subset_type(kept_dims(shape, known))
+    kept = [dim for dim in dims if 0 <= dim < shape.rank]
+    return subset_type(kept_dims(shape, kept))
 
 
 def _values(numbers: Sequence[Index]) -> list[ir.Value]:
@@ -363,16 +364,19 @@ def loop(
     attributes = {ITERATOR_TYPES: _texts([PARALLEL] * rank if iterators is None else iterators)}
     if distribution:
         attributes[DISTRIBUTION] = _texts(distribution)
-    inputs, outputs = _given("loop", ins, INPUT_SLOTS), _given("loop", outs, OUTPUT_SLOTS)
+    inputs, outputs = (
+        _slot_values("loop", ins, INPUT_SLOTS),
+        _slot_values("loop", outs, OUTPUT_SLOTS),
+    )
     op = definitions.LoopOp(
         *bounds, **_slots("in", inputs), **_slots("out", outputs), **_result_slots(outputs)
     )
     types = [*_indices(rank), *(value.type for value in (*inputs, *outputs))]
     with _open(op, types) as arguments:
         first_out = rank + len(inputs)
-        made = BuiltLoop(arguments[:rank], arguments[rank:first_out], arguments[first_out:])
-        yield made
-    made.results = _closed(op, attributes)
+        built_loop = BuiltLoop(arguments[:rank], arguments[rank:first_out], arguments[first_out:])
+        yield built_loop
+    built_loop.results = _closed(op, attributes)
 
 
 @contextmanager
@@ -391,14 +395,14 @@ def for_(
     Raises:
         ArgumentError: the loop breaks a rule; nothing of it is left then.
     """
-    outputs = _given("for", outs, OUTPUT_SLOTS)
+    outputs = _slot_values("for", outs, OUTPUT_SLOTS)
     bounds = _bounds(lower, upper, step)
     rank = len(bounds[0])
     op = definitions.ForOp(*bounds, **_slots("out", outputs), **_result_slots(outputs))
     with _open(op, [*_indices(rank), *(value.type for value in outputs)]) as arguments:
-        made = BuiltLoop(arguments[:rank], outs=arguments[rank:])
-        yield made
-    made.results = _closed(op, {})
+        built_loop = BuiltLoop(arguments[:rank], outs=arguments[rank:])
+        yield built_loop
+    built_loop.results = _closed(op, {})
 
 
 @contextmanager
@@ -420,10 +424,10 @@ def parallel(
     bounds = _bounds(lower, upper, step)
     unfinished = definitions.ParallelOp(*bounds)
     with _open(unfinished, _indices(len(bounds[0]))) as arguments:
-        made = BuiltLoop(arguments)
-        yield made
+        built_loop = BuiltLoop(arguments)
+        yield built_loop
     op = _with_results(unfinished, bounds)
-    made.results = _closed(op, {DISTRIBUTION: _texts(distribution)} if distribution else {})
+    built_loop.results = _closed(op, {DISTRIBUTION: _texts(distribution)} if distribution else {})
 
 
 def yield_(
@@ -440,11 +444,11 @@ def yield_(
         accumulate: how values are combined with what is there; for each value where it is a list,
             None among them for a value that replaces.
     """
-    given = _given("yield", values, OUTPUT_SLOTS)
-    subsets = _given("yield", to, OUTPUT_SLOTS)
-    combines = _combines(accumulate, len(given))
-    op = definitions.YieldOp(**_slots("value", given), **_slots("subset", subsets))
-    _accumulate(op, given, combines)
+    sources = _slot_values("yield", values, OUTPUT_SLOTS)
+    subsets = _slot_values("yield", to, OUTPUT_SLOTS)
+    combines = _combines(accumulate, len(sources))
+    op = definitions.YieldOp(**_slots("value", sources), **_slots("subset", subsets))
+    _accumulate(op, sources, combines)
 
 
 def set_yield(
@@ -462,14 +466,14 @@ def set_yield(
         at: the set of it that each goes to.
         accumulate: as of `yield_`.
     """
-    given, destinations, sets = (
-        _given("set_yield", each, OUTPUT_SLOTS) for each in (sources, into, at)
+    values, destinations, sets = (
+        _slot_values("set_yield", operands, OUTPUT_SLOTS) for operands in (sources, into, at)
     )
-    combines = _combines(accumulate, len(given))
+    combines = _combines(accumulate, len(values))
     op = definitions.SetYieldOp(
-        **_slots("source", given), **_slots("destination", destinations), **_slots("set", sets)
+        **_slots("source", values), **_slots("destination", destinations), **_slots("set", sets)
     )
-    _accumulate(op, given, combines)
+    _accumulate(op, values, combines)
 
 
 def _combines(
@@ -565,10 +569,10 @@ def _with_results(op: ir.OpView, bounds: Bounds) -> ir.OpView:
         with _refused_with_its_loop(op, last):
             written = YieldView.of(last).destinations
     with ir.InsertionPoint(op), op.operation.location:
-        made = definitions.ParallelOp(*bounds, **_result_slots(written))
-    op.operation.regions[0].blocks[0].append_to(made.operation.regions[0])
+        finished = definitions.ParallelOp(*bounds, **_result_slots(written))
+    op.operation.regions[0].blocks[0].append_to(finished.operation.regions[0])
     op.operation.erase()
-    return made
+    return finished
 
 
 def _last(loop: ir.OpView) -> ir.Operation:
@@ -590,7 +594,7 @@ def _bounds(lower: Sequence[Number], upper: Sequence[Number], step: Sequence[Num
     return index_values("lower", lower), index_values("upper", upper), index_values("step", step)
 
 
-def _given(op: str, values: Sequence[Given], slots: int) -> list[ir.Value]:
+def _slot_values(op: str, values: Sequence[Given], slots: int) -> list[ir.Value]:
     if not isinstance(values, Sequence):
         raise ArgumentTypeError(f"{op}: {values} is no list", expected="a list of values")
     if len(values) > slots:
@@ -599,12 +603,12 @@ def _given(op: str, values: Sequence[Given], slots: int) -> list[ir.Value]:
 
 
 def _slots(name: str, values: Sequence[ir.Value]) -> dict[str, ir.Value]:
-    return {f"{name}{at}": value for at, value in enumerate(values)}
+    return {f"{name}{position}": value for position, value in enumerate(values)}
 
 
 def _result_slots(outputs: Sequence[ir.Value]) -> dict[str, ir.Type]:
     tensors = [value.type for value in outputs if not isinstance(value.type, ir.MemRefType)]
-    return {f"result{at}": type_ for at, type_ in enumerate(tensors)}
+    return {f"result{position}": type_ for position, type_ in enumerate(tensors)}
 
 
 def _texts(words: Sequence[str]) -> ir.Attribute:

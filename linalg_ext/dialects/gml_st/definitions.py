@@ -1,15 +1,25 @@
-"""The types and ops of the dialect `gml_st`, as upstream's machinery for dialects wants them."""
+"""The types and ops of the dialect `gml_st`, as upstream's machinery for dialects wants them.
+
+Importing this file adds the ops to the tables of `linalg_ext.structured`: destinations, sizes,
+loop ranges.
+"""
 
 # No `from __future__ import annotations`: the bindings read the annotations of these classes.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
 from linalg_ext.dialects.gml_st.ir.checks import check_op, check_terminator
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.dialects.linalg_ext.dialect import is_verified
+from linalg_ext.structured import destinations as initial_values
+from linalg_ext.structured.destinations import DestinationRule, add_destination_rule
+from linalg_ext.structured.indices import add_loop_ranges, parallel_ranges
+from linalg_ext.structured.operands import producer
+from linalg_ext.structured.sizes import add_result_sizes, as_number, size_of
+from linalg_ext.symbolic.integers import Number
 
-from .ir.op_views import INPUT_SLOTS, OUTPUT_SLOTS
+from .ir.op_views import INPUT_SLOTS, LOOPS, OUTPUT_SLOTS, LoopView, TileView
 
 
 class GmlSt(ext.Dialect, name="gml_st"):
@@ -30,7 +40,7 @@ class _Op(GmlSt.Operation):
     """An op that keeps the rules of `linalg_ext.dialects.gml_st.ir.checks`."""
 
     def verify_invariants(self) -> bool:
-        return _verified(self, check_op)
+        return is_verified(self, check_op)
 
 
 class _SetOp(_Op, traits=[ext.Pure]):
@@ -41,32 +51,21 @@ class _Terminator(_Op):
     """An op that ends a body; what it accumulates with is sound before it is looked at."""
 
     def verify_region_invariants(self) -> bool:
-        return _verified(self, check_terminator)
-
-
-def _verified(op: ir.OpView, check: Callable[[ir.Operation], None]) -> bool:
-    """Check an op; what is wrong becomes a diagnostic at its location."""
-    try:
-        with op.operation.context, op.operation.location:
-            check(op.operation)
-    except LinalgExtError as error:
-        op.operation.location.emit_error(f"'{op.operation.name}' op {error}")
-        return False
-    return True
+        return is_verified(self, check_terminator)
 
 
 _OPTIONAL: tuple[Any, ...] = (ext.Operand[Any] | None, ext.Result[Any] | None)
 
 
 def _operands(name: str, count: int) -> dict[str, Any]:
-    return dict.fromkeys((f"{name}{at}" for at in range(count)), _OPTIONAL[0])
+    return dict.fromkeys((f"{name}{position}" for position in range(count)), _OPTIONAL[0])
 
 
 def _results(count: int) -> dict[str, Any]:
-    return dict.fromkeys((f"result{at}" for at in range(count)), _OPTIONAL[1])
+    return dict.fromkeys((f"result{position}" for position in range(count)), _OPTIONAL[1])
 
 
-def _left_out(fields: dict[str, Any]) -> dict[str, None]:
+def _defaults(fields: dict[str, Any]) -> dict[str, None]:
     """The optional ones among the fields of an op, each with the default of none."""
     return {name: None for name, kind in fields.items() if kind in _OPTIONAL}
 
@@ -216,7 +215,7 @@ class LoopOp(_Op, name="loop"):
         **_results(OUTPUT_SLOTS),
         "body": ext.Region,
     }
-    vars().update(_left_out(__annotations__))
+    vars().update(_defaults(__annotations__))
 
 
 class ForOp(_Op, name="for"):
@@ -228,14 +227,14 @@ class ForOp(_Op, name="for"):
         **_results(OUTPUT_SLOTS),
         "body": ext.Region,
     }
-    vars().update(_left_out(__annotations__))
+    vars().update(_defaults(__annotations__))
 
 
 class ParallelOp(_Op, name="parallel"):
     """A nest in no order."""
 
     __annotations__ = {**_BOUNDS, **_results(OUTPUT_SLOTS), "body": ext.Region}
-    vars().update(_left_out(__annotations__))
+    vars().update(_defaults(__annotations__))
 
 
 class YieldOp(_Terminator, name="yield", traits=[ir.IsTerminatorTrait]):
@@ -246,7 +245,7 @@ class YieldOp(_Terminator, name="yield", traits=[ir.IsTerminatorTrait]):
         **_operands("subset", OUTPUT_SLOTS),
         "accumulator": ext.Region,
     }
-    vars().update(_left_out(__annotations__))
+    vars().update(_defaults(__annotations__))
 
 
 class SetYieldOp(_Terminator, name="set_yield", traits=[ir.IsTerminatorTrait]):
@@ -258,4 +257,32 @@ class SetYieldOp(_Terminator, name="set_yield", traits=[ir.IsTerminatorTrait]):
         **_operands("set", OUTPUT_SLOTS),
         "accumulator": ext.Region,
     }
-    vars().update(_left_out(__annotations__))
+    vars().update(_defaults(__annotations__))
+
+
+def _size_of_materialized(op: ir.Operation, result: ir.Value, axis: int) -> Number | None:
+    tile = producer(op.operands[1])
+    if tile is None or tile.name != "gml_st.tile":
+        return None
+    return as_number(TileView.of(tile).sizes[axis])
+
+
+_LOOP = DestinationRule(
+    lambda op: range(len(op.operands) - len(LoopView.of(op).outs), len(op.operands)),
+    initial_values.always,
+    carried=lambda op, position: ir.BlockArgument(
+        LoopView.of(op).region_outs[position - len(op.operands)]
+    ),
+)
+
+add_destination_rule("gml_st.loop", _LOOP)
+add_destination_rule("gml_st.for", _LOOP)
+add_result_sizes("gml_st.materialize", _size_of_materialized)
+for _name in LOOPS:
+    add_result_sizes(
+        _name,
+        lambda op, result, axis: size_of(
+            LoopView.of(op).destinations[ir.OpResult(result).result_number], axis
+        ),
+    )
+    add_loop_ranges(_name, parallel_ranges)

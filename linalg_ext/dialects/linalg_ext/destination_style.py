@@ -31,7 +31,15 @@ from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, sizes_of
 
 
-class ConcatenateOp(LinalgExt.Operation, name="concatenate", traits=[ext.Pure]):
+class _DestinationStyleOp(LinalgExt.Operation, traits=[ext.Pure]):
+    """An op that keeps the rules of `linalg_ext.structured.destination_ops`."""
+
+    def verify_invariants(self) -> bool:
+        """Return whether the op keeps its rules."""
+        return is_verified(self, check_destination_style_op)
+
+
+class ConcatenateOp(_DestinationStyleOp, name="concatenate"):
     """Tensors one after another along a dimension; each input is an optional operand."""
 
     __annotations__ = dict.fromkeys(LETTERS, ext.Operand[Any] | None)
@@ -40,35 +48,21 @@ class ConcatenateOp(LinalgExt.Operation, name="concatenate", traits=[ext.Pure]):
     init = ext.operand(kw_only=True)
     result = ext.result(kw_only=True)
 
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
-
-class ReverseOp(LinalgExt.Operation, name="reverse", traits=[ext.Pure]):
+class ReverseOp(_DestinationStyleOp, name="reverse"):
     """A tensor with some dimensions backwards."""
 
     operand: ext.Operand[Any]
     init: ext.Operand[Any]
     result: ext.Result[Any] = ext.result(kw_only=True)
 
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
-
-class DynamicBroadcastInDimOp(
-    LinalgExt.Operation, name="dynamic_broadcast_in_dim", traits=[ext.Pure]
-):
+class DynamicBroadcastInDimOp(_DestinationStyleOp, name="dynamic_broadcast_in_dim"):
     """A tensor repeated along dimensions, which of them the run tells."""
 
     operand: ext.Operand[Any]
     init: ext.Operand[Any]
     result: ext.Result[Any] = ext.result(kw_only=True)
-
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
 
 def concatenate(
@@ -102,19 +96,19 @@ def concatenate(
                 f"concatenate: dimension {dimension} of {shown}",
                 expected="a dimension of tensors of one rank",
             )
-        init = _joined(values, along)
+        init = _concatenated(values, along)
     else:
         init = destination("concatenate", outs)
     attributes = {"dimension": _integer(along), SEGMENTS: segments(len(values))}
     return build_op("linalg_ext.concatenate", [*values, init], [init], attributes)[0]
 
 
-def _joined(values: Sequence[ir.Value], along: int) -> ir.Value:
+def _concatenated(values: Sequence[ir.Value], along: int) -> ir.Value:
     """A tensor for the values one after another; a size that one of them tells is known."""
     shape: list[RuntimeSize | int] = []
-    for place, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
-        known = next((size for size in sizes if isinstance(size, int)), sizes[0])
-        shape.append(sum(sizes[1:], sizes[0]) if place == along else known)
+    for dim, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
+        size = next((size for size in sizes if isinstance(size, int)), sizes[0])
+        shape.append(sum(sizes[1:], sizes[0]) if dim == along else size)
     return empty_tensor(shape, ir.ShapedType(values[0].type).element_type)
 
 
@@ -141,10 +135,8 @@ def reverse(
         else destination("reverse", outs)
     )
     listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
-    places = [dim + type_.rank if dim < 0 else dim for dim in listed]
-    return build_op("linalg_ext.reverse", [value, init], [init], {"dimensions": _integers(places)})[
-        0
-    ]
+    dims = [dim + type_.rank if dim < 0 else dim for dim in listed]
+    return build_op("linalg_ext.reverse", [value, init], [init], {"dimensions": _integers(dims)})[0]
 
 
 def dynamic_broadcast_in_dim(
@@ -184,13 +176,13 @@ def _integer(value: int) -> ir.Attribute:
 
 
 def _integers(values: Sequence[int]) -> ir.Attribute:
-    given = list(values)
-    if not all(isinstance(value, int) for value in given):
-        raise ArgumentError(f"dimensions {given}", expected="integers")
-    return ir.DenseI64ArrayAttr.get(given)
+    dims = list(values)
+    if not all(isinstance(value, int) for value in dims):
+        raise ArgumentError(f"dimensions {dims}", expected="integers")
+    return ir.DenseI64ArrayAttr.get(dims)
 
 
-class GatherOp(LinalgExt.Operation, name="gather", traits=[ext.Pure]):
+class GatherOp(_DestinationStyleOp, name="gather"):
     """Windows of a tensor, at places that indices name."""
 
     operand: ext.Operand[Any]
@@ -198,12 +190,8 @@ class GatherOp(LinalgExt.Operation, name="gather", traits=[ext.Pure]):
     init: ext.Operand[Any]
     result: ext.Result[Any] = ext.result(kw_only=True)
 
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
-
-class ScatterOp(LinalgExt.Operation, name="scatter", traits=[ext.Pure]):
+class ScatterOp(_DestinationStyleOp, name="scatter"):
     """Windows combined into a tensor, at places that indices name."""
 
     indices: ext.Operand[Any]
@@ -211,10 +199,6 @@ class ScatterOp(LinalgExt.Operation, name="scatter", traits=[ext.Pure]):
     init: ext.Operand[Any]
     result: ext.Result[Any] = ext.result(kw_only=True)
     combiner: ext.Region
-
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
 
 def gather(
@@ -234,19 +218,19 @@ def gather(
     Raises:
         ArgumentError: they do not fit together; names operands and sizes.
     """
-    value, places = tensors("gather", [operand, indices])
+    value, rows = tensors("gather", [operand, indices])
     if outs is not None:
         init = destination("gather", outs)
     else:
-        sizes = static_sizes(places)
+        sizes = static_sizes(rows)
         if len(sizes) != 2 or sizes[1] is None:
             raise ShapeError(
-                f"gather: indices is of type {places.type}",
+                f"gather: indices is of type {rows.type}",
                 expected="a row for each window, and a static number of columns",
             )
-        shape = [sizes_of(places)[0], *sizes_of(value)[sizes[1] :]]
+        shape = [sizes_of(rows)[0], *sizes_of(value)[sizes[1] :]]
         init = empty_tensor(shape, ir.ShapedType(value.type).element_type)
-    return build_op("linalg_ext.gather", [value, places, init], [init], {})[0]
+    return build_op("linalg_ext.gather", [value, rows, init], [init], {})[0]
 
 
 def scatter(
@@ -271,15 +255,15 @@ def scatter(
     Raises:
         ArgumentError: they do not fit together; names operands and sizes.
     """
-    places, windows = tensors("scatter", [indices, updates])
+    rows, windows = tensors("scatter", [indices, updates])
     init = destination("scatter", outs)
-    return build_scatter(places, windows, init, combine)
+    return build_scatter(rows, windows, init, combine)
 
 
 _SCANNED = LETTERS[:MOST_SCANNED]
 
 
-class ScanOp(LinalgExt.Operation, name="scan", traits=[ext.Pure]):
+class ScanOp(_DestinationStyleOp, name="scan"):
     """Tensors gone through along a dimension with a value that is carried on.
 
     Each input is an optional operand: those of one variadic group would all be of one type.
@@ -294,10 +278,6 @@ class ScanOp(LinalgExt.Operation, name="scan", traits=[ext.Pure]):
     vars().update(dict.fromkeys((*_SCANNED, "init", "initial")))
     result = ext.result(kw_only=True, default_factory=None)
     last = ext.result(kw_only=True, default_factory=None)
-
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
 
 def scan(
@@ -348,7 +328,7 @@ def scan(
 _SORTED = LETTERS[:MOST_SORTED]
 
 
-class SortOp(LinalgExt.Operation, name="sort", traits=[ext.Pure]):
+class SortOp(_DestinationStyleOp, name="sort"):
     """Tensors put in order along a dimension, all by one comparator.
 
     Each input, destination and result is optional: those of one variadic group would all have to be
@@ -368,10 +348,6 @@ class SortOp(LinalgExt.Operation, name="sort", traits=[ext.Pure]):
             for letter in LETTERS[:MOST_SORTED]
         }
     )
-
-    def verify_invariants(self) -> bool:
-        """Return whether the op keeps its rules."""
-        return is_verified(self, check_destination_style_op)
 
 
 def sort(
@@ -412,7 +388,7 @@ def sort(
     rank = ir.ShapedType(values[0].type).rank
     along = dimension + rank if dimension < 0 else dimension
     attributes: dict[str, ir.Attribute] = {
-        "dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), along),
+        "dimension": _integer(along),
         "is_stable": ir.BoolAttr.get(is_stable),
         SEGMENTS: ir.DenseI32ArrayAttr.get([*_counts(len(values)), *_counts(len(inits))]),
         "resultSegmentSizes": ir.DenseI32ArrayAttr.get(_counts(len(inits))),
@@ -448,6 +424,6 @@ def _ascending(element: ir.Type) -> Body:
     return before
 
 
-def _value(made: Any) -> ir.Value:
-    result: ir.Value = made
+def _value(built: Any) -> ir.Value:
+    result: ir.Value = built
     return result

@@ -36,7 +36,7 @@ class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminat
 def is_verified(op: ir.OpView, check: Callable[[ir.Operation], None]) -> bool:
     """Check an op; what is wrong becomes a diagnostic at its location."""
     try:
-        with op.operation.context:
+        with op.operation.context, op.operation.location:
             check(op.operation)
     except LinalgExtError as error:
         op.operation.location.emit_error(f"'{op.operation.name}' op {error}")
@@ -55,13 +55,13 @@ def tensors(name: str, values: Sequence[ir.Value | ir.OpView]) -> list[ir.Value]
     Raises:
         ArgumentError: one is not; names it.
     """
-    found = as_values(name, values)
-    for number, value in enumerate(found):
+    operands = as_values(name, values)
+    for number, value in enumerate(operands):
         if not isinstance(value.type, ir.RankedTensorType):
             raise ArgumentError(
                 f"{name}: operand {number} is of type {value.type}", expected="a ranked tensor"
             )
-    return found
+    return operands
 
 
 def destination(name: str, outs: Outs) -> ir.Value:
@@ -70,7 +70,7 @@ def destination(name: str, outs: Outs) -> ir.Value:
     Raises:
         ArgumentError: there is none, or there are several, or it is no tensor.
     """
-    given = tensors(name, listed(outs))
-    if len(given) != 1:
-        raise ArgumentError(f"{name}: outs= has {len(given)} destinations", expected="one")
-    return given[0]
+    destinations = tensors(name, listed(outs))
+    if len(destinations) != 1:
+        raise ArgumentError(f"{name}: outs= has {len(destinations)} destinations", expected="one")
+    return destinations[0]

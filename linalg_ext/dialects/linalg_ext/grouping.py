@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified, tensors
-from linalg_ext.errors import ArityError, LinalgExtError
+from linalg_ext.errors import ArityError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.extension import SEGMENTS
 from linalg_ext.structured.group import (
@@ -23,7 +23,7 @@ from linalg_ext.structured.group import (
     TILING,
     check_group,
 )
-from linalg_ext.structured.operands import as_values
+from linalg_ext.structured.operands import as_values, erased_on_error
 
 _Values: TypeAlias = Sequence[ir.Value | ir.OpView]
 
@@ -127,18 +127,12 @@ def group(
     if preserve:
         attributes[PRESERVE] = ir.UnitAttr.get()
     op = empty_group(values, inits, attributes, isolated=isolated)
-    try:
-        block = op.regions[0].blocks[0]
+    block = op.regions[0].blocks[0]
+    with erased_on_error(op, "group"):
         with ir.InsertionPoint(block):
-            made = body(*block.arguments)
-            end_group(as_values("group", made if isinstance(made, Sequence) else [made]))
+            yielded = body(*block.arguments)
+            end_group(as_values("group", yielded if isinstance(yielded, Sequence) else [yielded]))
         check_group(op)
-    except BaseException as error:
-        # Half an op must not stay behind: a caller may catch the error, and go on.
-        op.erase()
-        if isinstance(error, LinalgExtError):
-            error.what = f"group: {error.what}"
-        raise
     return list(op.results)
 
 

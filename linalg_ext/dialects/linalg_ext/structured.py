@@ -24,8 +24,10 @@ from linalg_ext.structured.extension import (
     OVERWRITE,
     contract_definition,
     elementwise_definition,
+    scalar_positions,
 )
-from linalg_ext.structured.operands import as_values, to_ir_map
+from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.operands import as_values
 from linalg_ext.structured.outputs import make_outputs
 from linalg_ext.structured.structured_checks import check_extension_op
 
@@ -109,7 +111,7 @@ def contract(
     values = as_values("contract", inputs)
     semiring_ = semiring(kind)
     parsed = _maps(maps, len(values) + 1)
-    scalars = [i for i, value in enumerate(values) if not isinstance(value.type, ir.ShapedType)]
+    scalars = scalar_positions(values)
     if outs is None:
         definition = contract_definition(parsed, semiring_, overwrite=True, scalars=scalars)
         overwrite = not definition.reduction_dims
@@ -119,7 +121,7 @@ def contract(
     attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(semiring_.name)}
     if overwrite:
         attributes[OVERWRITE] = ir.UnitAttr.get()
-    return _built(ContractOp, values, destination, parsed, attributes, cast, compute_type)
+    return _build(ContractOp, values, destination, parsed, attributes, cast, compute_type)
 
 
 def elementwise(
@@ -151,16 +153,16 @@ def elementwise(
         raise ArgumentError(f"elementwise knows no kind {name!r}")
     parsed = _maps(maps, len(values) + 1)
     if outs is None:
-        scalars = [i for i, v in enumerate(values) if not isinstance(v.type, ir.ShapedType)]
+        scalars = scalar_positions(values)
         definition = elementwise_definition(parsed, function, scalars=scalars)
         (destination,) = make_outputs(definition, values, CallAttributes())
     else:
         (destination,) = as_values("elementwise", listed(outs))
     attributes = {KIND: ir.Attribute.parse(f"#linalg.elementwise_kind<{name}>")}
-    return _built(ElementwiseOp, values, destination, parsed, attributes, cast, compute_type)
+    return _build(ElementwiseOp, values, destination, parsed, attributes, cast, compute_type)
 
 
-def _built(
+def _build(
     op: type[ContractOp | ElementwiseOp],
     inputs: Sequence[ir.Value],
     destination: ir.Value,
@@ -177,7 +179,7 @@ def _built(
     built = op(
         **dict(zip(LETTERS, inputs, strict=False)), init=destination, result=destination.type
     ).operation
-    attributes[MAPS] = ir.ArrayAttr.get([ir.AffineMapAttr.get(to_ir_map(map)) for map in maps])
+    attributes[MAPS] = maps_attribute(maps)
     if cast != "cast_signed":
         attributes[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
     if compute_type is not None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ext, ir
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured import views as view_ops
 from linalg_ext.structured.indices import IndexReader
 from linalg_ext.structured.mixed import OPERAND_SEGMENTS
-from linalg_ext.structured.operands import as_values
+from linalg_ext.structured.operands import as_values, erased_on_error
 from linalg_ext.structured.outputs import all_or_nothing
 from linalg_ext.structured.views import (
     ViewReader,
@@ -39,13 +39,13 @@ class RangeOp(LinalgExt.Operation, name="range", traits=[ext.Pure]):
     result: ext.Result[IndexRangeType]
 
 
-class _ViewOp(LinalgExt.Operation):
+class _ViewOp(LinalgExt.Operation, traits=[ext.Pure]):
     def verify_invariants(self) -> bool:
         """Return whether the op keeps its rules."""
         return is_verified(self, view_ops.check_view_op)
 
 
-class SliceOp(_ViewOp, name="slice", traits=[ext.Pure]):
+class SliceOp(_ViewOp, name="slice"):
     """A view at an index or a range along each dimension."""
 
     view: ext.Operand[Any]
@@ -54,7 +54,7 @@ class SliceOp(_ViewOp, name="slice", traits=[ext.Pure]):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
 
-class TileOp(_ViewOp, name="tile", traits=[ext.Pure]):
+class TileOp(_ViewOp, name="tile"):
     """One of the tiles that a view is cut into."""
 
     view: ext.Operand[Any]
@@ -62,7 +62,7 @@ class TileOp(_ViewOp, name="tile", traits=[ext.Pure]):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
 
-class IntersectionOp(_ViewOp, name="intersection", traits=[ext.Pure]):
+class IntersectionOp(_ViewOp, name="intersection"):
     """The elements of both of two views."""
 
     first: ext.Operand[Any]
@@ -70,7 +70,7 @@ class IntersectionOp(_ViewOp, name="intersection", traits=[ext.Pure]):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
 
-class ConvexUnionOp(_ViewOp, name="convex_union", traits=[ext.Pure]):
+class ConvexUnionOp(_ViewOp, name="convex_union"):
     """The smallest rectangle that holds two views."""
 
     first: ext.Operand[Any]
@@ -78,7 +78,7 @@ class ConvexUnionOp(_ViewOp, name="convex_union", traits=[ext.Pure]):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
 
-class DifferenceOp(_ViewOp, name="difference", traits=[ext.Pure]):
+class DifferenceOp(_ViewOp, name="difference"):
     """The elements of a view that are not in another."""
 
     first: ext.Operand[Any]
@@ -97,11 +97,11 @@ def range_(first: Number, end: Number, step: Number = 1) -> ir.Value:
         ArgumentError: one is no index, or is known to be negative.
     """
     numbers = [_index("range", number) for number in (first, end, step)]
-    known = [IndexReader()(number) for number in numbers]
-    for name, number, least in zip(("first", "end", "step"), known, (0, 0, 1), strict=True):
+    values = [IndexReader()(number) for number in numbers]
+    for name, number, least in zip(("first", "end", "step"), values, (0, 0, 1), strict=True):
         if isinstance(number, int) and number < least:
             raise ArgumentError(f"range: {name} is {number}", expected=f"{least} or more")
-    return _built(view_ops.RANGE, numbers, [ir.Type.parse(view_ops.RANGE_TYPE)])[0]
+    return _build(view_ops.RANGE, numbers, [ir.Type.parse(view_ops.RANGE_TYPE)])[0]
 
 
 def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
@@ -118,9 +118,9 @@ def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
     """
     with all_or_nothing():
         source = _view("slice", view)
-        values = [_index("slice", each, ranges=True) for each in _sequence("slice", indices)]
-        dropped = [dim for dim, each in enumerate(values) if isinstance(each.type, ir.IndexType)]
-        ranges = [each for dim, each in enumerate(values) if dim not in dropped]
+        values = [_index("slice", index, ranges=True) for index in _sequence("slice", indices)]
+        dropped = [dim for dim, value in enumerate(values) if isinstance(value.type, ir.IndexType)]
+        ranges = [value for dim, value in enumerate(values) if dim not in dropped]
         attributes: dict[str, ir.Attribute] = {
             view_ops.DROPPED: ir.DenseI64ArrayAttr.get(dropped),
             OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(ranges), len(dropped)]),
@@ -144,12 +144,12 @@ def tile(view: Given, positions: Sequence[Number], sizes: Sequence[int]) -> ir.V
     Raises:
         ArgumentError: they do not fit the view.
     """
-    given = [size for size in _sequence("tile", sizes) if isinstance(size, int) and size > 0]
-    if len(given) != len(sizes):
+    tile_sizes = [size for size in _sequence("tile", sizes) if isinstance(size, int) and size > 0]
+    if len(tile_sizes) != len(sizes):
         raise ArgumentError(f"tile: sizes are {list(sizes)}", expected="integers, 1 or more each")
-    attributes: dict[str, ir.Attribute] = {view_ops.SIZES: ir.DenseI64ArrayAttr.get(given)}
+    attributes: dict[str, ir.Attribute] = {view_ops.SIZES: ir.DenseI64ArrayAttr.get(tile_sizes)}
     with all_or_nothing():
-        values = [_index("tile", each) for each in _sequence("tile", positions)]
+        values = [_index("tile", position) for position in _sequence("tile", positions)]
         return _placed(view_ops.TILE, [_view("tile", view), *values], len(values), attributes)
 
 
@@ -174,14 +174,14 @@ def difference(first: Given, second: Given) -> tuple[ir.Value, ...]:
 
 def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Value]:
     short = name.partition(".")[2]
-    values = [_view(short, each) for each in (first, second)]
+    values = [_view(short, view) for view in (first, second)]
     types = [ir.MemRefType(value.type) for value in values]
     if types[0].rank == types[1].rank and shared_base(values[0], values[1], ViewReader()) is None:
         raise ArgumentError(
             f"{short}: the views may be of two buffers",
             expected="two views that lead back to one by memref.subview and ops like it",
         )
-    return _built(name, values, [open_view_type(types[0])] * count)
+    return _build(name, values, [open_view_type(types[0], types[0].rank)] * count)
 
 
 def _placed(
@@ -189,22 +189,19 @@ def _placed(
 ) -> ir.Value:
     """Build an op whose view is a tile of its first operand, with all that is known in its type."""
     source = ir.MemRefType(operands[0].type)
-    gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    open_ = ir.StridedLayoutAttr.get(gap, [gap] * rank)
-    shape = [ir.ShapedType.get_dynamic_size()] * rank
-    type_ = ir.MemRefType.get(shape, source.element_type, open_, source.memory_space)
-    (draft,) = _built(name, operands, [type_], attributes)
+    type_ = open_view_type(source, rank)
+    (draft,) = _build(name, operands, [type_], attributes)
     # An op is placed by what is known of its operands: its type is the last to be known.
-    found = placement(draft, ViewReader(), operands[0])
-    sizes = [size if isinstance(size, int) else None for size in found.tile.sizes]
-    known = view_type(source, found.tile, sizes, found.dims)
-    if known == type_:
+    placed = placement(draft, ViewReader(), operands[0])
+    sizes = [size if isinstance(size, int) else None for size in placed.tile.sizes]
+    inferred = view_type(source, placed.tile, sizes, placed.dims)
+    if inferred == type_:
         return draft
     ir.OpResult(draft).owner.operation.erase()
-    return _built(name, operands, [known], attributes)[0]
+    return _build(name, operands, [inferred], attributes)[0]
 
 
-def _built(
+def _build(
     name: str,
     operands: Sequence[ir.Value],
     types: Sequence[ir.Type],
@@ -213,18 +210,14 @@ def _built(
     op = ir.Operation.create(
         name, results=list(types), operands=list(operands), attributes=attributes or {}
     )
-    try:
-        if name != view_ops.RANGE:
+    if name != view_ops.RANGE:
+        with erased_on_error(op, name.partition(".")[2]):
             view_ops.check_view_op(op)
-    except LinalgExtError as error:
-        op.erase()
-        error.what = f"{name.partition('.')[2]}: {error.what}"
-        raise
     return list(op.results)
 
 
-def _view(name: str, given: Given) -> ir.Value:
-    (value,) = as_values(name, [given])
+def _view(name: str, operand: Given) -> ir.Value:
+    (value,) = as_values(name, [operand])
     ensure_dialects(value.context)
     if not view_ops.is_view(value.type):
         raise DTypeError(
@@ -234,20 +227,20 @@ def _view(name: str, given: Given) -> ir.Value:
     return value
 
 
-def _sequence(name: str, given: Sequence[Number]) -> Sequence[Number]:
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return given
-    raise ArityError(f"{name}: {given!r} is no list", expected="one for each dimension: [i, 0]")
+def _sequence(name: str, entries: Sequence[Number]) -> Sequence[Number]:
+    if isinstance(entries, Sequence) and not isinstance(entries, str):
+        return entries
+    raise ArityError(f"{name}: {entries!r} is no list", expected="one for each dimension: [i, 0]")
 
 
-def _index(name: str, given: Number, *, ranges: bool = False) -> ir.Value:
-    if isinstance(given, int) and not isinstance(given, bool):
-        if given < 0:
-            raise ArgumentError(f"{name}: index {given}", expected="0 or more")
-        value: ir.Value = arith.constant(ir.IndexType.get(), given)
+def _index(name: str, index: Number, *, ranges: bool = False) -> ir.Value:
+    if isinstance(index, int) and not isinstance(index, bool):
+        if index < 0:
+            raise ArgumentError(f"{name}: index {index}", expected="0 or more")
+        value: ir.Value = arith.constant(ir.IndexType.get(), index)
         ensure_dialects(value.context)
         return value
-    (value,) = as_values(name, [given])
+    (value,) = as_values(name, [index])
     ensure_dialects(value.context)
     if isinstance(value.type, ir.IndexType) or (ranges and str(value.type) == view_ops.RANGE_TYPE):
         return value

@@ -9,7 +9,7 @@ or and  whether any has all: reachability, joins of relations; on the truth of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -173,7 +173,7 @@ def definition_of(
             operand,
             OperandKind.INPUT_TENSOR,
             TypeVar(type_var),
-            tuple(_size(label, symbols) for label in labels),
+            tuple(AffineConst(1) if x == BROADCAST else AffineSymbol(symbols[x]) for x in labels),
         )
         for operand, type_var, labels in zip(names, types, inputs, strict=False)
     ]
@@ -214,7 +214,7 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
         NotationError: the op is no einsum, or not in that semiring; says why.
     """
     definition = subject_of(op)
-    wanted = semiring(kind)
+    ring = semiring(kind)
     if len(definition.outputs) != 1:
         _refuse(definition, f"the op has {len(definition.outputs)} outputs", "one result")
     if definition.is_rank_polymorphic and any(o.rank == 0 for o in definition.inputs):
@@ -225,11 +225,11 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
     if reduction is not None:
         if reduction.function is None:
             _refuse(definition, f"`{assignment}` is a fold", "a reduction by one function")
-        _require(definition, reduction.function, reduction.attribute, wanted.add, wanted)
+        _require(definition, reduction.function, reduction.attribute, ring.add, ring)
         if not (isinstance(value, Apply) and value.args[0] == assignment.target):
             _refuse(definition, f"`{assignment}` is no plain reduction", "C += a product")
         value = value.args[1]
-    accesses = _factors(definition, value, wanted)
+    accesses = _factors(definition, value, ring)
     labels = _letters(definition)
     terms = [_term(definition, access, labels) for access in accesses]
     order = [access.operand for access in accesses]
@@ -264,12 +264,12 @@ def _require(
     definition: OpDefinition,
     function: Function,
     attribute: str | None,
-    wanted: Function,
+    expected: Function,
     kind: Semiring,
 ) -> None:
     if attribute is not None:
         _refuse(definition, f"{attribute} is chosen at a call", "a fixed function")
-    if function.name == wanted.name:
+    if function.name == expected.name:
         return
     fitting = [k for k in KINDS.values() if function.name in (k.add.name, k.multiply.name)]
     _refuse(
@@ -310,10 +310,6 @@ def _letters(definition: OpDefinition) -> dict[str, str]:
 
 def _indices(labels: Labels) -> tuple[AffineExpr, ...]:
     return tuple(AffineConst(0) if label == BROADCAST else AffineDim(label) for label in labels)
-
-
-def _size(label: str, symbols: Mapping[str, str]) -> AffineExpr:
-    return AffineConst(1) if label == BROADCAST else AffineSymbol(symbols[label])
 
 
 def _cast(access: Access, target: TypeVar) -> ScalarExpr:

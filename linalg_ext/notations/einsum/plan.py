@@ -90,7 +90,7 @@ def find_path(contraction: Contraction, optimize: Any) -> Path:
 
 def _checked_path(steps: Sequence[Any], count: int) -> Path:
     path: list[tuple[int, ...]] = []
-    left = count
+    remaining = count
     for step in steps:
         try:
             positions = tuple(operator.index(position) for position in step)
@@ -101,17 +101,18 @@ def _checked_path(steps: Sequence[Any], count: int) -> Path:
         if (
             not positions
             or len({*positions}) < len(positions)
-            or not all(0 <= position < left for position in positions)
+            or not all(0 <= position < remaining for position in positions)
         ):
             raise PathError(
-                f"einsum: step {len(path)} of the path, {positions}, does not fit {left} operands",
-                expected=f"different positions from 0 to {left - 1}",
+                f"einsum: step {len(path)} of the path, {positions}, does not fit {remaining} "
+                "operands",
+                expected=f"different positions from 0 to {remaining - 1}",
             )
         path.append(positions)
-        left += 1 - len(positions)
-    if left != 1:
+        remaining += 1 - len(positions)
+    if remaining != 1:
         raise PathError(
-            f"einsum: the path leaves {left} of {count} operands",
+            f"einsum: the path leaves {remaining} of {count} operands",
             expected="one: the result",
             hint="add steps, or leave the order to optimize='auto'",
         )
@@ -280,15 +281,15 @@ def contract_along(
 
     `apply` contracts the operands of one step.
     """
-    left = dict(enumerate(values))
+    pending = dict(enumerate(values))
     for number, step in enumerate(steps, len(values)):
-        left[number] = apply([left.pop(operand) for operand in step.operands], step)
-    (result,) = left.values()
+        pending[number] = apply([pending.pop(operand) for operand in step.operands], step)
+    (result,) = pending.values()
     return result
 
 
 class _Builder:
-    """The state of `steps_along`: the values that are left, by number and labels."""
+    """The state of `steps_along`: the values that no step has read yet, by number and labels."""
 
     def __init__(
         self,
@@ -301,44 +302,44 @@ class _Builder:
         self._distributes = distributes
         self._reads_diagonals = reads_diagonals
         self._next = len(inputs)
-        self._left = list(enumerate(inputs))
+        self._pending = list(enumerate(inputs))
         self.steps: list[Step] = []
 
     def follow(self, path: Path) -> None:
         for positions in path:
-            group = [self._left.pop(place) for place in sorted(positions, reverse=True)][::-1]
+            group = [self._pending.pop(i) for i in sorted(positions, reverse=True)][::-1]
             while len(group) > 1:
                 first, second, *rest = group
-                others = [labels for _, labels in (*rest, *self._left)]
-                group = [self._pair(first, second, others), *rest]
-            self._left += group
-        (number, labels), *_ = self._left
+                other_labels = [labels for _, labels in (*rest, *self._pending)]
+                group = [self._pair(first, second, other_labels), *rest]
+            self._pending += group
+        (number, labels), *_ = self._pending
         if labels != self._output or not self.steps:
             self._add((number,), (labels,), self._output)
 
     def _pair(
-        self, a: tuple[int, Labels], b: tuple[int, Labels], others: Sequence[Labels]
+        self, a: tuple[int, Labels], b: tuple[int, Labels], other_labels: Sequence[Labels]
     ) -> tuple[int, Labels]:
-        needed = {*self._output, *(label for labels in others for label in labels)}
+        needed = {*self._output, *(label for labels in other_labels for label in labels)}
         if self._distributes:
             a = self._reduced(a, {*needed, *b[1]})
             b = self._reduced(b, {*needed, *a[1]})
         else:
             needed |= {*a[1], *b[1]}
-        kept = self._output
-        if others:
+        output = self._output
+        if other_labels:
             batch = [x for x in a[1] if x in b[1]]
             every = dict.fromkeys((*batch, *a[1], *b[1]))
-            kept = tuple(x for x in every if x in needed and x != BROADCAST)
-        return self._add((a[0], b[0]), (a[1], b[1]), kept)
+            output = tuple(x for x in every if x in needed and x != BROADCAST)
+        return self._add((a[0], b[0]), (a[1], b[1]), output)
 
     def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
         """An operand summed over the labels that it alone has, and read along its diagonals."""
         number, labels = operand
         own = [x for x in labels if x != BROADCAST]
-        kept = tuple(x for x in dict.fromkeys(own) if x in needed)
-        is_fit = {*kept} == {*own} if self._reads_diagonals else len(kept) == len(own)
-        return operand if is_fit else self._add((number,), (labels,), kept)
+        output = tuple(x for x in dict.fromkeys(own) if x in needed)
+        is_fit = {*output} == {*own} if self._reads_diagonals else len(output) == len(own)
+        return operand if is_fit else self._add((number,), (labels,), output)
 
     def _add(
         self, operands: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels
@@ -390,7 +391,7 @@ def _halves(subset: int) -> Iterator[int]:
 def _positions(
     best: Mapping[int, tuple[float, tuple[int, int] | None]], subset: int, count: int
 ) -> Path:
-    left = [1 << position for position in range(count)]
+    subsets = [1 << position for position in range(count)]
     path: list[tuple[int, ...]] = []
 
     def visit(subset: int) -> None:
@@ -399,29 +400,29 @@ def _positions(
             return
         for part in parts:
             visit(part)
-        places = tuple(sorted(left.index(part) for part in parts))
-        path.append(places)
+        positions = tuple(sorted(subsets.index(part) for part in parts))
+        path.append(positions)
         for part in parts:
-            left.remove(part)
-        left.append(subset)
+            subsets.remove(part)
+        subsets.append(subset)
 
     visit(subset)
     return tuple(path)
 
 
 def _cheapest_pairs(contraction: Contraction, cost: Cost) -> Path:
-    left = [1 << position for position in range(len(contraction.inputs))]
+    subsets = [1 << position for position in range(len(contraction.inputs))]
     path: list[tuple[int, ...]] = []
-    while len(left) > 1:
-        labels = {subset: _needed(contraction, subset) for subset in left}
+    while len(subsets) > 1:
+        labels = {subset: _needed(contraction, subset) for subset in subsets}
 
         def price(pair: tuple[int, int], labels: dict[int, frozenset[str]] = labels) -> float:
             a, b = pair
             return cost(labels[a], labels[b], _needed(contraction, a | b))
 
-        a, b = min(combinations(left, 2), key=price)
-        path.append((left.index(a), left.index(b)))
-        left = [each for each in left if each not in (a, b)] + [a | b]
+        a, b = min(combinations(subsets, 2), key=price)
+        path.append((subsets.index(a), subsets.index(b)))
+        subsets = [subset for subset in subsets if subset not in (a, b)] + [a | b]
     return tuple(path)
 
 

@@ -113,9 +113,9 @@ class Subscripts:
             )
         return Contraction(inputs, _expand(output, broadcast), sizes)
 
-    def refuse(self, what: str, column: int, *, hint: str | None = None) -> NoReturn:
+    def refuse(self, message: str, column: int, *, hint: str | None = None) -> NoReturn:
         """Raise a NotationError that points at a column of the text."""
-        _refuse(self.text, what, column, hint=hint)
+        _refuse(self.text, message, column, hint=hint)
 
     def __str__(self) -> str:
         """The explicit form, without spaces."""
@@ -123,10 +123,10 @@ class Subscripts:
 
 
 def _refuse(
-    text: str, what: str, column: int, *, expected: str | None = None, hint: str | None = None
+    text: str, message: str, column: int, *, expected: str | None = None, hint: str | None = None
 ) -> NoReturn:
     """Raise a NotationError that points at a column of a text."""
-    raise NotationError(what, where=pointer(text, column), expected=expected, hint=hint)
+    raise NotationError(message, where=pointer(text, column), expected=expected, hint=hint)
 
 
 def pointer(text: str, column: int) -> str:
@@ -212,9 +212,9 @@ def _refuse_character(text: str, rest: str, column: int, is_output: bool) -> NoR
 
 def _check_output(text: str, inputs: Sequence[Term], output: Term) -> None:
     known = {label for term in inputs for label in term.labels} | {ELLIPSIS}
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for label, column in zip(output.labels, output.columns, strict=True):
-        if label in seen:
+        if label in earlier:
             _refuse(
                 text,
                 f"label '{label}' is twice in the result",
@@ -230,7 +230,7 @@ def _check_output(text: str, inputs: Sequence[Term], output: Term) -> None:
                 column,
                 expected=f"labels of the operands: {labels}",
             )
-        seen.add(label)
+        earlier.add(label)
 
 
 def _implicit_output(inputs: Sequence[Term]) -> Term:
@@ -245,7 +245,7 @@ def _broadcast_rank(subscripts: Subscripts, number: int, term: Term, shape: Shap
     rank = len(shape)
     if rank == labelled or (rank > labelled and term.has_ellipsis):
         return rank - labelled
-    wanted = f"at least {labelled}" if term.has_ellipsis else f"{labelled}"
+    needed = f"at least {labelled}" if term.has_ellipsis else f"{labelled}"
     hint = None
     if rank > labelled:
         hint = "add '...' to the term for dimensions to broadcast over, or a label for each"
@@ -253,7 +253,7 @@ def _broadcast_rank(subscripts: Subscripts, number: int, term: Term, shape: Shap
         f"operand {number} has rank {rank}, shape {shape}, but its term '{term}' has "
         f"{_count(labelled, 'label')}",
         where=pointer(subscripts.text, term.column),
-        expected=f"rank {wanted}",
+        expected=f"rank {needed}",
         hint=hint,
     )
 
@@ -299,8 +299,8 @@ def _sizes(
 
 def _place(subscripts: Subscripts, number: int, label: str, *, last: bool = False) -> str:
     term = subscripts.inputs[number]
-    wanted = ELLIPSIS if label.startswith(".") else label
-    columns = [c for x, c in zip(term.labels, term.columns, strict=True) if x == wanted]
+    written = ELLIPSIS if label.startswith(".") else label
+    columns = [c for x, c in zip(term.labels, term.columns, strict=True) if x == written]
     return pointer(subscripts.text, columns[-1 if last else 0])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from linalg_ext.definition.attributes import FUNCTION_KINDS
 from linalg_ext.definition.functions import FUNCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OperandKind
 
@@ -26,19 +27,11 @@ READ_FUNCTIONS: Mapping[FunctionKind, Mapping[str, Function]] = {
 }
 """With the names that older documents have for them: `cast` came to be `cast_signed`."""
 
-FUNCTION_ATTRIBUTES: Mapping[OperandKind, FunctionKind] = {
-    OperandKind.UNARY_FN_ATTR: FunctionKind.UNARY,
-    OperandKind.BINARY_FN_ATTR: FunctionKind.BINARY,
-    OperandKind.TERNARY_FN_ATTR: FunctionKind.TERNARY,
-    OperandKind.TYPE_FN_ATTR: FunctionKind.TYPE,
-}
-"""The kind of functions that a function attribute chooses from."""
-
 OPERAND_FIELDS: Mapping[OperandKind, tuple[str, ...]] = {
     OperandKind.INPUT_TENSOR: ("type_var", "shape_map"),
     OperandKind.OUTPUT_TENSOR: ("type_var", "shape_map"),
     OperandKind.SCALAR: ("type_var",),
     OperandKind.INDEX_ATTR: ("index_attr_map", "default_indices"),
-    **dict.fromkeys(FUNCTION_ATTRIBUTES, ("default_fn",)),
+    **dict.fromkeys(FUNCTION_KINDS, ("default_fn",)),
 }
 """The fields of an operand besides `name` and `kind`: all of them are needed."""

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap, AffineSymbol
+from linalg_ext.definition.attributes import FUNCTION_KINDS
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import (
@@ -34,7 +35,7 @@ from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
 from linalg_ext.notations.constants import parse_constant
 from linalg_ext.notations.registry import definitions, read
-from linalg_ext.notations.yaml.format import FUNCTION_ATTRIBUTES, OPERAND_FIELDS, READ_FUNCTIONS
+from linalg_ext.notations.yaml.format import OPERAND_FIELDS, READ_FUNCTIONS
 from linalg_ext.opdsl.op import StructuredOp
 
 
@@ -76,14 +77,14 @@ def _checked(text: str) -> str:
 
 def read_yaml(text: str, *, filename: str | None = None) -> tuple[OpDefinition, ...]:
     """The definitions of a text, in order; arguments and errors as of `from_yaml`."""
-    found = tuple(map(read_document, Source(text, filename).documents()))
-    if not found:
+    read_definitions = tuple(map(read_document, Source(text, filename).documents()))
+    if not read_definitions:
         raise NotationError(
             "the text holds no document",
             where=filename,
             expected="one that begins with `--- !LinalgOpConfig`",
         )
-    return found
+    return read_definitions
 
 
 _ITERATORS = ("parallel", "reduction")
@@ -249,13 +250,13 @@ class _Structure:
             assignments.append(Assignment(target, value, reduction))
             self._places[f"assignment to {name}"] = item
         # In upstream's format assignments run together, point by point.
-        found = run_together(assignments)
-        if found is None:
+        together = run_together(assignments)
+        if together is None:
             raise self._assignments.error(
                 "an output of every point reads what another one has reduced so far",
                 expected="outputs that read each other to reduce over the same dimensions",
             )
-        return found
+        return together
 
     def _checked(self, definition: OpDefinition, kinds: Sequence[str]) -> OpDefinition:
         def locate(part: Assignment | Operand | None) -> str:
@@ -270,14 +271,14 @@ class _Structure:
         except DefinitionError as error:
             # Its hint is in the words of OpDSL.
             raise NotationError(error.what, where=error.where, expected=error.expected) from None
-        for position, (found, said) in enumerate(
+        for position, (iterator_type, stated) in enumerate(
             zip(definition.iterator_types, kinds, strict=True)
         ):
-            if found.value != said:
+            if iterator_type.value != stated:
                 raise self._iterators.error(
-                    f"dimension {definition.dims[position]} is said to be a {said}, but every "
+                    f"dimension {definition.dims[position]} is said to be a {stated}, but every "
                     f"output is indexed by it",
-                    expected=found.value,
+                    expected=iterator_type.value,
                 )
         return definition
 
@@ -346,28 +347,28 @@ class _Argument:
         self.default = self._default(fields)
 
     def _check_fields(self, fields: Mapping[str, Field]) -> None:
-        wanted = OPERAND_FIELDS[self.kind]
-        for name in wanted:
+        needed = OPERAND_FIELDS[self.kind]
+        for name in needed:
             if name not in fields:
                 raise self.field.error(
                     f"{self.kind.value} {self.name} has no field `{name}`",
-                    expected=f"the fields name, kind, {', '.join(wanted)}",
+                    expected=f"the fields name, kind, {', '.join(needed)}",
                 )
         for name, field in fields.items():
-            if name not in ("name", "kind", *wanted):
+            if name not in ("name", "kind", *needed):
                 raise field.error(
                     f"{self.kind.value} {self.name} takes no field `{name}`",
-                    expected=f"the fields name, kind, {', '.join(wanted)}",
+                    expected=f"the fields name, kind, {', '.join(needed)}",
                 )
 
     def _default(self, fields: Mapping[str, Field]) -> tuple[int, ...] | Function | None:
         if self.kind is OperandKind.INDEX_ATTR:
             items = fields["default_indices"].sequence("integers, one for each index")
             return tuple(item.integer("an integer of 64 bits") for item in items)
-        if self.kind in FUNCTION_ATTRIBUTES:
-            table = READ_FUNCTIONS[FUNCTION_ATTRIBUTES[self.kind]]
+        if self.kind in FUNCTION_KINDS:
+            table = READ_FUNCTIONS[FUNCTION_KINDS[self.kind]]
             field = fields["default_fn"]
-            kind = FUNCTION_ATTRIBUTES[self.kind].value
+            kind = FUNCTION_KINDS[self.kind].value
             return table[field.choice(f"{kind} function of upstream's format", tuple(table))]
         return None
 
@@ -486,7 +487,7 @@ class Source:
 
     text: str
     filename: str | None = None
-    seen: set[yaml.Node] = dataclasses.field(default_factory=set)
+    visited: set[yaml.Node] = dataclasses.field(default_factory=set)
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -509,13 +510,13 @@ class Source:
         """
         try:
             for position, node in enumerate(yaml.compose_all(self.text, Loader=_Loader)):
-                self.seen.clear()
+                self.visited.clear()
                 yield Field(node, "", self, position)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = self.place(mark.line, mark.column) if mark else self.filename
-            told = ", ".join(part for part in (error.context, error.problem) if part)
-            raise NotationError(f"the text is not YAML: {told}", where=place) from None
+            problem = ", ".join(part for part in (error.context, error.problem) if part)
+            raise NotationError(f"the text is not YAML: {problem}", where=place) from None
         except yaml.YAMLError as error:
             raise NotationError(
                 "the text is not YAML: it has a character that YAML does not allow",
@@ -558,10 +559,10 @@ class Field:
         return self.source.place(start.line, start.column + shift, self.path)
 
     def error(
-        self, what: str, *, expected: str | None = None, hint: str | None = None
+        self, message: str, *, expected: str | None = None, hint: str | None = None
     ) -> NotationError:
         """An error at this place."""
-        return NotationError(what, where=self.place, expected=expected, hint=hint)
+        return NotationError(message, where=self.place, expected=expected, hint=hint)
 
     def mapping(
         self, tag: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
@@ -580,7 +581,7 @@ class Field:
                 )
         return fields
 
-    def sequence(self, what: str) -> list[Field]:
+    def sequence(self, items: str) -> list[Field]:
         """The items of a sequence.
 
         Raises:
@@ -588,11 +589,11 @@ class Field:
         """
         self._visit()
         if not isinstance(self.node, yaml.SequenceNode):
-            raise self.error(f"{self._name} is {self._kind}", expected=f"a list of {what}")
+            raise self.error(f"{self._name} is {self._kind}", expected=f"a list of {items}")
         self._check_tag("seq", "")
         return [self._child(item, f"[{i}]") for i, item in enumerate(self.node.value)]
 
-    def text(self, what: str) -> str:
+    def text(self, description: str) -> str:
         """A scalar as it is written, without quotes.
 
         Raises:
@@ -600,52 +601,53 @@ class Field:
         """
         self._visit()
         if not isinstance(self.node, yaml.ScalarNode):
-            raise self.error(f"{self._name} is {self._kind}", expected=what)
+            raise self.error(f"{self._name} is {self._kind}", expected=description)
         if self.node.tag.startswith("!") or "python" in self.node.tag:
-            raise self.error(f"{self._name} has the tag {self.node.tag}", expected=what)
+            raise self.error(f"{self._name} has the tag {self.node.tag}", expected=description)
         if not self.node.value:
-            raise self.error(f"{self._name} is empty", expected=what)
+            raise self.error(f"{self._name} is empty", expected=description)
         return str(self.node.value)
 
-    def name(self, what: str) -> str:
+    def name(self, description: str) -> str:
         """A scalar that is an identifier.
 
         Raises:
             NotationError: it is not.
         """
-        text = self.text(what)
+        text = self.text(description)
         if not text.isidentifier() or not text.isascii():
             raise self.error(
-                f"{self._name} is `{text}`, which is no name", expected=f"{what}: [A-Za-z_0-9]+"
+                f"{self._name} is `{text}`, which is no name",
+                expected=f"{description}: [A-Za-z_0-9]+",
             )
         return text
 
-    def choice(self, what: str, choices: tuple[str, ...]) -> str:
+    def choice(self, description: str, choices: tuple[str, ...]) -> str:
         """A scalar that is one of a list.
 
         Raises:
             NotationError: it is not; names the nearest.
         """
-        text = self.text(what)
+        text = self.text(description)
         if text in choices:
             return text
         near = difflib.get_close_matches(text, choices, 1)
         raise self.error(
-            f"{self._name} is `{text}`, which is no {what}",
+            f"{self._name} is `{text}`, which is no {description}",
             expected=f"one of {', '.join(choices)}" if choices else "none: there are none",
             hint=f"did you mean {near[0]}?" if near else None,
         )
 
-    def integer(self, what: str) -> int:
+    def integer(self, description: str) -> int:
         """A scalar that is a decimal integer.
 
         Raises:
             NotationError: it is not.
         """
-        text = self.text(what)
+        text = self.text(description)
         digits = text.removeprefix("-")
         if not (digits.isdigit() and digits.isascii() and len(digits) < 20):
-            raise self.error(f"{self._name} is `{text}`, which is no integer", expected=what)
+            raise self.error(f"{self._name} is `{text}`, which is no integer", expected=description)
         return int(text)
 
     @property
@@ -671,40 +673,40 @@ class Field:
 
     def _visit(self) -> None:
         """A node that is met twice was written once and referred to by an alias."""
-        if self.node in self.source.seen:
+        if self.node in self.source.visited:
             raise self.error(
                 f"{self._name} is given by an alias",
                 hint="write it out: upstream's generator knows no anchors and aliases",
             )
-        self.source.seen.add(self.node)
+        self.source.visited.add(self.node)
 
     def _check_tag(self, plain: str, tag: str) -> None:
         if self.node.tag not in (f"tag:yaml.org,2002:{plain}", tag):
-            wanted = f"the tag {tag}, or none" if tag else "no tag"
-            raise self.error(f"{self._name} has the tag {self.node.tag}", expected=wanted)
+            expected = f"the tag {tag}, or none" if tag else "no tag"
+            raise self.error(f"{self._name} has the tag {self.node.tag}", expected=expected)
 
-    def _entries(self, tag: str, known: tuple[str, ...]) -> dict[str, Field]:
+    def _entries(self, tag: str, names: tuple[str, ...]) -> dict[str, Field]:
         self._visit()
         if not isinstance(self.node, yaml.MappingNode):
             raise self.error(
                 f"{self._name} is {self._kind}",
-                expected=f"a mapping with the fields {', '.join(known)}",
+                expected=f"a mapping with the fields {', '.join(names)}",
             )
         self._check_tag("map", tag)
         fields: dict[str, Field] = {}
         for key, value in self.node.value:
             name = key.value if isinstance(key, yaml.ScalarNode) else ""
-            place = self._child(key, f".{name}" if name else "")
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                raise place.error(
+            child = self._child(key, f".{name}" if name else "")
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                raise child.error(
                     f"{self._name} has no field `{name}`"
                     if name
                     else f"{self._name} has a field whose name is no text",
-                    expected=f"one of {', '.join(known)}",
+                    expected=f"one of {', '.join(names)}",
                     hint=f"did you mean {near[0]}?" if near else None,
                 )
             if name in fields:
-                raise place.error(f"field `{name}` is given twice")
+                raise child.error(f"field `{name}` is given twice")
             fields[name] = self._child(value, f".{name}")
         return fields

@@ -13,7 +13,6 @@ import yaml
 
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import (
-    Assignment,
     OpDefinition,
     Operand,
     OperandKind,
@@ -111,7 +110,13 @@ def _document(definition: OpDefinition) -> _Tagged:
         "args": [_operand(definition, operand) for operand in definition.operands],
         "indexing_maps": _Tagged("!LinalgIndexingMapsConfig", {"static_indexing_maps": maps}),
         "iterator_types": [kind.value for kind in definition.iterator_types],
-        "assignments": [_assignment(definition, a) for a in definition.assignments],
+        "assignments": [
+            _Tagged(
+                "!ScalarAssign",
+                {"arg": a.target.operand, "value": _expression(definition, a.value)},
+            )
+            for a in definition.assignments
+        ],
     }
     return _Tagged(
         "!LinalgOpConfig",
@@ -219,16 +224,6 @@ def _operand(definition: OpDefinition, operand: Operand) -> _Tagged:
     elif operand.default:
         entries["default_indices"] = list(operand.default)
     return _Tagged("!LinalgOperandDefConfig", entries)
-
-
-def _assignment(definition: OpDefinition, assignment: Assignment) -> _Tagged:
-    return _Tagged(
-        "!ScalarAssign",
-        {
-            "arg": assignment.target.operand,
-            "value": _expression(definition, assignment.value),
-        },
-    )
 
 
 def _expression(definition: OpDefinition, expr: ScalarExpr) -> _Tagged:

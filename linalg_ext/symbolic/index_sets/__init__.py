@@ -24,6 +24,7 @@ from linalg_ext.symbolic.index_sets.relations import (
     emptiness,
     intersection,
     is_empty,
+    tile_of,
 )
 from linalg_ext.symbolic.index_sets.tile import (
     Filter,
@@ -64,5 +65,6 @@ __all__ = [
     "is_empty",
     "preimage",
     "replaced",
+    "tile_of",
     "transpose_dims",
 ]

@@ -95,8 +95,8 @@ def image(map: AffineMap, domain: Subset, symbols: Mapping[str, Operand] | None 
         )
     is_void = emptiness(tile)
     if is_void is True:
-        nothing = (0,) * len(map.results)
-        return Image(Tile(nothing, nothing), True)
+        zeros = (0,) * len(map.results)
+        return Image(Tile(zeros, zeros), True)
     space = _Space(
         {name: as_number(value) for name, value in (symbols or {}).items()},
         dict(zip(map.dims, progressions(tile), strict=True)),
@@ -104,10 +104,10 @@ def image(map: AffineMap, domain: Subset, symbols: Mapping[str, Operand] | None 
     )
     reached = [space.read(result) for result in map.results]
     # Results that move together reach a diagonal of their box.
-    moving = [dim for each in reached for dim in each.dims if not each.indices.is_fixed]
+    moving = [dim for index in reached for dim in index.dims if not index.indices.is_fixed]
     return Image(
-        tile_of([each.indices for each in reached]),
-        all(each.is_exact for each in reached) and len(moving) == len(set(moving)),
+        tile_of([index.indices for index in reached]),
+        all(index.is_exact for index in reached) and len(moving) == len(set(moving)),
     )
 
 
@@ -146,7 +146,7 @@ class _Space:
             return _remainder(inner, divisor)
         # Rounded up: (x + q - 1) floordiv q.
         up = expr.kind is AffineKind.CEILDIV
-        return _quotient(_moved(inner, divisor - 1) if up else inner, divisor)
+        return _quotient(_shifted(inner, divisor - 1) if up else inner, divisor)
 
     def _value(self, expr: AffineExpr) -> Number:
         missing = [name for name in expr.symbols if name not in self.symbols]
@@ -175,7 +175,7 @@ class _Space:
         ]
         if not terms:
             return _fixed(constant)
-        return _moved(terms[0] if len(terms) == 1 else self._added(terms), constant)
+        return _shifted(terms[0] if len(terms) == 1 else self._added(terms), constant)
 
     def _terms(self, expr: AffineExpr, factor: Number) -> list[tuple[AffineExpr | None, Number]]:
         if expr.is_symbolic:
@@ -223,7 +223,7 @@ def _fixed(value: Number) -> _Reached:
     return _Reached(Progression(value, 1, 1), True, frozenset())
 
 
-def _moved(reached: _Reached, distance: Number) -> _Reached:
+def _shifted(reached: _Reached, distance: Number) -> _Reached:
     indices = reached.indices
     moved = indices._replace(offset=indices.offset + distance)
     return _Reached(moved, reached.is_exact, reached.dims)
@@ -233,11 +233,15 @@ def _fill_gaps(moving: Sequence[Progression], stride: Number) -> bool:
     """Return whether the sums are all the multiples of a stride that lie between their ends."""
     if len(moving) < 2:
         return True
-    known = [(each.stride, each.size) for each in moving if isinstance(each.stride, int)]
+    known = [
+        (progression.stride, progression.size)
+        for progression in moving
+        if isinstance(progression.stride, int)
+    ]
     if len(known) < len(moving):
         return False
     covered = stride
-    for step, size in sorted(known, key=lambda each: each[0]):
+    for step, size in sorted(known, key=lambda pair: pair[0]):
         # So far every multiple below `covered` is reached: a larger step must not jump over it.
         if is_le(step, covered) is not True:
             return False
@@ -313,22 +317,22 @@ def preimage(map: AffineMap, data: Subset, domain: Subset) -> Preimage:
     Raises:
         SubsetError: the ranks are not those of the map, or the map has symbols.
     """
-    tile, wanted = as_tile(domain), as_tile(data)
-    if map.symbols or (tile.rank, wanted.rank) != (len(map.dims), len(map.results)):
+    tile, data_tile = as_tile(domain), as_tile(data)
+    if map.symbols or (tile.rank, data_tile.rank) != (len(map.dims), len(map.results)):
         raise SubsetError(
-            f"subsets of ranks {tile.rank} and {wanted.rank} for {map}",
+            f"subsets of ranks {tile.rank} and {data_tile.rank} for {map}",
             where=caller_location(),
             expected=f"ranks {len(map.dims)} and {len(map.results)}, and a map without symbols",
         )
     boxes: list[_Box] = [dict(zip(map.dims, progressions(tile), strict=True))]
     is_exact = True
-    for index, part in zip(map.results, progressions(wanted), strict=True):
-        found: list[_Box] = []
+    for index, part in zip(map.results, progressions(data_tile), strict=True):
+        smaller: list[_Box] = []
         for box in boxes:
             solution = _solve(index, part, box, MOST_TILES // len(boxes))
-            found += solution.boxes
+            smaller += solution.boxes
             is_exact = is_exact and solution.is_exact
-        boxes = found
+        boxes = smaller
     tiles = (tile_of(list(box.values())) for box in boxes)
     return Preimage(tuple(tile for tile in tiles if is_empty(tile) is not True), is_exact)
 
@@ -369,7 +373,7 @@ def _solve(expr: AffineExpr, part: Progression, box: _Box, room: int) -> _Soluti
         return _Solution((_hull(constant, terms, part, box),), False)
     pieces = list(_each_point(box, fixed))
     room //= max(len(pieces), 1)
-    return _joined([_solve(expr.substitute(at), part, piece, room) for piece, at in pieces])
+    return _joined([_solve(expr.substitute(point), part, piece, room) for piece, point in pieces])
 
 
 def _solve_term(
@@ -377,36 +381,36 @@ def _solve_term(
 ) -> _Solution:
     """Return the points at which `term * factor + constant` is in a progression."""
     values = _scaled(_range(term, box), factor)
-    met = common(values._replace(offset=values.offset + constant), part)
-    if met.size == 0:
+    shared = common(values._replace(offset=values.offset + constant), part)
+    if shared.size == 0:
         return _NONE
-    first = met.offset if factor > 0 else met.last
+    first = shared.offset if factor > 0 else shared.last
     distance = first - constant if factor > 0 else constant - first
-    wanted = Progression(
-        floordiv(distance, abs(factor)), met.size, floordiv(met.stride, abs(factor))
+    target = Progression(
+        floordiv(distance, abs(factor)), shared.size, floordiv(shared.stride, abs(factor))
     )
     if isinstance(term, AffineDim):
-        return _Solution(({**box, term.name: wanted},), True)
+        return _Solution(({**box, term.name: target},), True)
     if not isinstance(term, AffineBinary):
         raise TypeError(f"unknown affine term {type(term).__name__}")
     divisor = _divisor(term)
     if term.kind is AffineKind.MOD:
-        return _solve_remainder(term.lhs, divisor, wanted, box, room)
+        return _solve_remainder(term.lhs, divisor, target, box, room)
     # Rounded up: (x + q - 1) floordiv q.
     up = divisor - 1 if term.kind is AffineKind.CEILDIV else 0
-    return _solve_quotient(term.lhs, divisor, up, wanted, box, room)
+    return _solve_quotient(term.lhs, divisor, up, target, box, room)
 
 
 def _solve_quotient(
-    inner: AffineExpr, divisor: int, up: int, wanted: Progression, box: _Box, room: int
+    inner: AffineExpr, divisor: int, up: int, target: Progression, box: _Box, room: int
 ) -> _Solution:
-    if wanted.stride == 1 or wanted.is_fixed:
-        runs = Progression(wanted.offset * divisor - up, wanted.size * divisor, 1)
+    if target.stride == 1 or target.is_fixed:
+        runs = Progression(target.offset * divisor - up, target.size * divisor, 1)
         return _solve(inner, runs, box, room)
-    values = _values(wanted, room)
+    values = _values(target, room)
     if values is None:
-        end = wanted.last * divisor - up + divisor
-        first = wanted.offset * divisor - up
+        end = target.last * divisor - up + divisor
+        first = target.offset * divisor - up
         solution = _solve(inner, Progression(first, end - first, 1), box, room)
         return _Solution(solution.boxes, False)
     runs_of = (Progression(value * divisor - up, divisor, 1) for value in values)
@@ -414,9 +418,9 @@ def _solve_quotient(
 
 
 def _solve_remainder(
-    inner: AffineExpr, divisor: int, wanted: Progression, box: _Box, room: int
+    inner: AffineExpr, divisor: int, target: Progression, box: _Box, room: int
 ) -> _Solution:
-    values = _values(wanted, room)
+    values = _values(target, room)
     if values is None:
         return _Solution((box,), False)
     if len(values) == divisor:
@@ -442,16 +446,16 @@ def _to_enumerate(terms: Mapping[AffineExpr, int], box: _Box, room: int) -> list
     for free in terms:
         names = {dim for term in terms if term != free for dim in term.dims}
         counts = [_count(box[name]) for name in names]
-        known = [count for count in counts if count is not None]
-        if len(known) == len(counts) and prod(known) <= room:
-            choices.append((prod(known), sorted(names)))
+        finite = [count for count in counts if count is not None]
+        if len(finite) == len(counts) and prod(finite) <= room:
+            choices.append((prod(finite), sorted(names)))
     return min(choices)[1] if choices else None
 
 
 def _count(dim: Progression) -> int | None:
     offset, size, stride = dim
-    known = isinstance(offset, int) and isinstance(stride, int) and isinstance(size, int)
-    return size if known and isinstance(size, int) else None
+    is_static = isinstance(offset, int) and isinstance(stride, int) and isinstance(size, int)
+    return size if is_static and isinstance(size, int) else None
 
 
 def _values(dim: Progression, room: int) -> list[int] | None:
@@ -473,21 +477,21 @@ def _each_point(box: _Box, names: Sequence[str]) -> Iterator[tuple[_Box, _Values
 def _hull(constant: int, terms: Mapping[AffineExpr, int], part: Progression, box: _Box) -> _Box:
     """The box with each dimension cut to what it may be, whatever the others are."""
     ranges = {term: _scaled(_range(term, box), factor) for term, factor in terms.items()}
-    found = dict(box)
+    hull = dict(box)
     for term, factor in terms.items():
         if not isinstance(term, AffineDim):
             continue
-        others = [each for key, each in ranges.items() if key != term]
-        least = part.offset - constant - sum((each.last for each in others), 0)
-        most = part.last - constant - sum((each.offset for each in others), 0)
+        rest = [progression for key, progression in ranges.items() if key != term]
+        least = part.offset - constant - sum((progression.last for progression in rest), 0)
+        most = part.last - constant - sum((progression.offset for progression in rest), 0)
         if factor < 0:
             least, most = -most, -least
         lowest, highest = ceildiv(least, abs(factor)), floordiv(most, abs(factor))
         own = box[term.name]
         first = clamped(ceildiv(lowest - own.offset, own.stride), 0, own.size)
         end = clamped(floordiv(highest - own.offset, own.stride) + 1, first, own.size)
-        found[term.name] = own.part(first, end - first)
-    return found
+        hull[term.name] = own.part(first, end - first)
+    return hull
 
 
 def _range(expr: AffineExpr, box: _Box) -> Progression:
@@ -498,8 +502,8 @@ def _range(expr: AffineExpr, box: _Box) -> Progression:
     if len(terms) == 1 and expr in terms and isinstance(expr, AffineBinary):
         return _range_of_division(expr, box)
     ranges = [_scaled(_range(term, box), factor) for term, factor in terms.items()]
-    first = sum((each.offset for each in ranges), constant)
-    last = sum((each.last for each in ranges), constant)
+    first = sum((progression.offset for progression in ranges), constant)
+    last = sum((progression.last for progression in ranges), constant)
     return Progression(first, last - first + 1, 1)
 
 

@@ -59,18 +59,18 @@ class Progression(NamedTuple):
 
 def progressions(tile: Tile) -> list[Progression]:
     """Each dimension of a tile. One index by itself has the stride 1, whatever it was given."""
-    found = []
+    dims = []
     for offset, size, stride in zip(tile.offsets, tile.sizes, tile.strides, strict=True):
         if stride == 0:
             size = minimum(size, 1)
         alone = is_le(size, 1) is True
-        found.append(Progression(offset, size, 1 if alone else stride))
-    return found
+        dims.append(Progression(offset, size, 1 if alone else stride))
+    return dims
 
 
-def tile_of(dims: Sequence[Progression]) -> Tile:
-    """The tile of some progressions, one for each dimension."""
-    return Tile([d.offset for d in dims], [d.size for d in dims], [d.stride for d in dims])
+def tile_of(dims: Sequence[tuple[Number, Number, Number]]) -> Tile:
+    """The tile of the offset, the size and the stride of each dimension."""
+    return Tile(*([dim[field] for dim in dims] for field in range(3)))
 
 
 def intersection(a: Subset, b: Subset) -> Tile:
@@ -112,11 +112,11 @@ def difference_boxes(a: Subset, b: Subset) -> tuple[Tile, ...]:
     Two for each dimension, the one before `b` first, where b takes every index of a that it spans.
     """
     pairs = _paired(a, b)
-    common = [_met(x, y) for x, y in pairs]
+    common = [_intersected(x, y) for x, y in pairs]
     boxes: list[Tile] = []
-    for dim, (own, met) in enumerate(zip((x for x, _ in pairs), common, strict=True)):
+    for dim, (own, shared) in enumerate(zip((x for x, _ in pairs), common, strict=True)):
         behind = [x for x, _ in pairs[dim + 1 :]]
-        boxes += [tile_of([*common[:dim], part, *behind]) for part in _remaining(own, met)]
+        boxes += [tile_of([*common[:dim], part, *behind]) for part in _remaining(own, shared)]
     return tuple(boxes)
 
 
@@ -133,8 +133,8 @@ def containment(outer: Subset, inner: Subset) -> Truth:
     """
     inside = []
     for out, own in _paired(outer, inner):
-        met = common(own, out)
-        inside.append(at_most(own.size, met.size))
+        shared = common(own, out)
+        inside.append(at_most(own.size, shared.size))
     return any_of(emptiness(inner), all_of(*inside))
 
 
@@ -186,10 +186,10 @@ def common(a: Progression, b: Progression) -> Progression:
     """Return the intersection of two progressions; an empty one lies in the first of them."""
     # Neighbours have every index between them: then a stride that is not known may be the other's.
     is_picked = a.stride == 1 and not isinstance(b.stride, int)
-    return _met(b, a) if is_picked else _met(a, b)
+    return _intersected(b, a) if is_picked else _intersected(a, b)
 
 
-def _met(a: Progression, b: Progression) -> Progression:
+def _intersected(a: Progression, b: Progression) -> Progression:
     if a.stride == b.stride == 1:
         first, end = maximum(a.offset, b.offset), minimum(a.offset + a.size, b.offset + b.size)
         # An empty one stays at the end of a.
@@ -233,24 +233,20 @@ def _alignment(a: Progression, b: Progression) -> tuple[int, Number, Truth]:
     return every, position, equal(modulo(distance, common), 0)
 
 
-def _remaining(own: Progression, met: Progression) -> list[Progression]:
+def _remaining(own: Progression, shared: Progression) -> list[Progression]:
     """The parts of a dimension that an intersection leaves: before, behind, between."""
-    every = _ratio(own, met)
-    first = floordiv(met.offset - own.offset, own.stride)
-    end = first + met.size
+    every = 1
+    if isinstance(own.stride, int) and isinstance(shared.stride, int):
+        every = shared.stride // own.stride
+    first = floordiv(shared.offset - own.offset, own.stride)
+    end = first + shared.size
     if every > 1:
-        end = select(at_most(met.size, 0), first, first + (met.size - 1) * every + 1)
+        end = select(at_most(shared.size, 0), first, first + (shared.size - 1) * every + 1)
     parts = [own.part(0, first), own.part(end, own.size - end)]
     for shift in range(1, every):
         # Between the first that is taken and the last, each of the other residues.
-        parts.append(own.part(first + shift, maximum(0, met.size - 1), every))
+        parts.append(own.part(first + shift, maximum(0, shared.size - 1), every))
     return parts
-
-
-def _ratio(own: Progression, met: Progression) -> int:
-    if isinstance(own.stride, int) and isinstance(met.stride, int):
-        return met.stride // own.stride
-    return 1
 
 
 def _spanned(a: Progression, b: Progression, no_a: Truth, no_b: Truth) -> Progression:
@@ -269,5 +265,7 @@ def _common_stride(a: Progression, b: Progression) -> Number:
     if a.stride == b.stride and is_eq(modulo(b.offset - a.offset, a.stride), 0):
         return a.stride
     # One index by itself may be reached by any stride.
-    strides = [known_divisor(each.stride) for each in (a, b) if not each.is_fixed]
+    strides = [
+        known_divisor(progression.stride) for progression in (a, b) if not progression.is_fixed
+    ]
     return gcd(known_divisor(b.offset - a.offset), *strides) or 1

@@ -309,7 +309,7 @@ def drop_dims(subset: T, remaining: Sequence[int]) -> T:
             hint="change their order with transpose_dims",
         )
     dims = [checked_dimension(dim, subset.rank) for dim in remaining]
-    return _picked(subset, lambda numbers: [numbers[dim] for dim in dims])
+    return _map_numbers(subset, lambda numbers: [numbers[dim] for dim in dims])
 
 
 def transpose_dims(subset: T, permutation: Sequence[int]) -> T:
@@ -324,7 +324,7 @@ def transpose_dims(subset: T, permutation: Sequence[int]) -> T:
             where=caller_location(),
             expected=f"each of {list(range(subset.rank))} once",
         )
-    return _picked(subset, lambda numbers: [numbers[dim] for dim in permutation])
+    return _map_numbers(subset, lambda numbers: [numbers[dim] for dim in permutation])
 
 
 def replaced(subset: T, values: Mapping[Any, Operand]) -> T:
@@ -333,10 +333,10 @@ def replaced(subset: T, values: Mapping[Any, Operand]) -> T:
     Raises:
         SubsetError: what comes out is no tile: a size is negative, for example.
     """
-    return _picked(subset, lambda numbers: [substitute(number, values) for number in numbers])
+    return _map_numbers(subset, lambda numbers: [substitute(number, values) for number in numbers])
 
 
-def _picked(subset: T, pick: Callable[[tuple[Number, ...]], list[Number]]) -> T:
+def _map_numbers(subset: T, pick: Callable[[tuple[Number, ...]], list[Number]]) -> T:
     if isinstance(subset, Point):
         return Point(pick(subset.indices))
     return Tile(pick(subset.offsets), pick(subset.sizes), pick(subset.strides))

@@ -92,10 +92,10 @@ def known_divisor(number: Operand) -> int:
 
 
 def _residue_of(atom: Atom) -> tuple[int, int]:
-    known: tuple[int, int] | None = atom.__dict__.get("_residue")
-    if known is None:
-        known = atom.__dict__["_residue"] = _new_residue(atom)
-    return known
+    residue: tuple[int, int] | None = atom.__dict__.get("_residue")
+    if residue is None:
+        residue = atom.__dict__["_residue"] = _new_residue(atom)
+    return residue
 
 
 def _new_residue(atom: Atom) -> tuple[int, int]:
@@ -144,10 +144,10 @@ def _upper(number: Number, effort: _Effort) -> int | None:
     if isinstance(number, int):
         return number
     if number._upper is None:
-        found = _search(number, effort)
+        bound = _search(number, effort)
         if effort.left < 0:
-            return found  # a search that was cut short may find more when it starts here
-        number._upper = (found,)
+            return bound  # a search that was cut short may find more when it starts here
+        number._upper = (bound,)
     return number._upper[0]
 
 
@@ -160,19 +160,19 @@ def _search(number: Expression, effort: _Effort) -> int | None:
     if not effort.spend():
         return _interval_upper(number)
     rest = linear((number, 1), (Expression(0, ((atom, 1),)), -factor))
-    found: list[int] = []
+    bounds: list[int] = []
     for new in replacement.numbers:
         bound = _upper(linear((rest, 1), (new, 1)), effort)
         if bound is not None:
-            found.append(bound)
+            bounds.append(bound)
         elif not replacement.any_will_do:
             return None
-    return (min if replacement.any_will_do else max)(found, default=None)
+    return (min if replacement.any_will_do else max)(bounds, default=None)
 
 
 def _next_term(number: Expression) -> tuple[int, _Replacement] | None:
     """The term to replace next: those with most to cancel first. None if one has no bound."""
-    order = sorted(range(len(number.terms)), key=lambda at: _rank(number, at))
+    order = sorted(range(len(number.terms)), key=lambda position: _rank(number, position))
     for position in order:
         replacement = _replacement(*number.terms[position])
         if replacement is not None:
@@ -200,12 +200,8 @@ def _rank(number: Expression, position: int) -> tuple[int, int]:
         return 4, position
     # The induction variable of an inner loop goes before those that its bounds are made of.
     return 3, sum(
-        isinstance(other, Symbol) and _is_bounded_by(other, atom) for other, _ in number.terms
+        isinstance(other, Symbol) and atom in _mentioned(other) for other, _ in number.terms
     )
-
-
-def _is_bounded_by(symbol: Symbol, other: Symbol) -> bool:
-    return other in _mentioned(symbol)
 
 
 def _is_hopeless(number: Expression) -> bool:
@@ -220,19 +216,19 @@ def _is_hopeless(number: Expression) -> bool:
 
 def _mentioned(atom: Atom) -> frozenset[Symbol]:
     """The symbols that may come up when an atom is replaced: of a symbol, those of its bounds."""
-    known: frozenset[Symbol] | None = atom.__dict__.get("_mentioned")
-    if known is None:
-        found: set[Symbol] = set()
-        for number in _parts(atom):
+    symbols_of_atom: frozenset[Symbol] | None = atom.__dict__.get("_mentioned")
+    if symbols_of_atom is None:
+        symbols: set[Symbol] = set()
+        for number in _operands_of(atom):
             if isinstance(number, Expression):
                 for inner, _ in number.terms:
-                    found |= _mentioned(inner)
-                    found |= {inner} if isinstance(inner, Symbol) else set()
-        known = atom.__dict__["_mentioned"] = frozenset(found)
-    return known
+                    symbols |= _mentioned(inner)
+                    symbols |= {inner} if isinstance(inner, Symbol) else set()
+        symbols_of_atom = atom.__dict__["_mentioned"] = frozenset(symbols)
+    return symbols_of_atom
 
 
-def _parts(atom: Atom) -> tuple[Number | None, ...]:
+def _operands_of(atom: Atom) -> tuple[Number | None, ...]:
     match atom:
         case Symbol():
             return atom.lower, atom.upper
@@ -278,11 +274,11 @@ def _wholes(atom: Atom, factor: int) -> Iterator[Number]:
 
 
 def _interval(atom: Atom) -> _Interval:
-    known: _Interval | None = atom.__dict__.get("_interval")
-    if known is None:
-        known = _new_interval(atom)
-        atom.__dict__["_interval"] = known  # as on expressions: it lives as long as the atom
-    return known
+    interval: _Interval | None = atom.__dict__.get("_interval")
+    if interval is None:
+        interval = _new_interval(atom)
+        atom.__dict__["_interval"] = interval  # as on expressions: it lives as long as the atom
+    return interval
 
 
 def _new_interval(atom: Atom) -> _Interval:
@@ -304,8 +300,8 @@ def _new_interval(atom: Atom) -> _Interval:
         raise TypeError(f"unknown atom {type(atom).__name__}")
     lowest, highest = _hull(atom.operands)
     if atom.is_minimum:
-        return lowest, _known(min, map(upper, atom.operands))
-    return _known(max, map(lower, atom.operands)), highest
+        return lowest, _if_any(min, map(upper, atom.operands))
+    return _if_any(max, map(lower, atom.operands)), highest
 
 
 def _hull(numbers: Iterable[Number]) -> _Interval:
@@ -318,7 +314,7 @@ def _hull(numbers: Iterable[Number]) -> _Interval:
     )
 
 
-def _known(pick: Callable[[list[int]], int], bounds: Iterable[int | None]) -> int | None:
+def _if_any(pick: Callable[[list[int]], int], bounds: Iterable[int | None]) -> int | None:
     known = [bound for bound in bounds if bound is not None]
     return pick(known) if known else None
 

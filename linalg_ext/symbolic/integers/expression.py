@@ -32,33 +32,33 @@ class Arithmetic:
         return _text_of(cast("Atom | Expression", self))
 
     def __add__(self, other: Operand) -> Number:
-        return linear((_own(self), 1), (as_number(other), 1))
+        return linear((_number_of(self), 1), (as_number(other), 1))
 
     def __sub__(self, other: Operand) -> Number:
-        return linear((_own(self), 1), (as_number(other), -1))
+        return linear((_number_of(self), 1), (as_number(other), -1))
 
     def __rsub__(self, other: Operand) -> Number:
-        return linear((as_number(other), 1), (_own(self), -1))
+        return linear((as_number(other), 1), (_number_of(self), -1))
 
     def __neg__(self) -> Number:
-        return linear((_own(self), -1))
+        return linear((_number_of(self), -1))
 
     def __mul__(self, other: Operand) -> Number:
-        return multiply(_own(self), as_number(other))
+        return multiply(_number_of(self), as_number(other))
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __floordiv__(self, other: Operand) -> Number:
-        return _divisions["//"](_own(self), as_number(other))
+        return _divisions["//"](_number_of(self), as_number(other))
 
     def __rfloordiv__(self, other: Operand) -> Number:
-        return _divisions["//"](as_number(other), _own(self))
+        return _divisions["//"](as_number(other), _number_of(self))
 
     def __mod__(self, other: Operand) -> Number:
-        return _divisions["%"](_own(self), as_number(other))
+        return _divisions["%"](_number_of(self), as_number(other))
 
     def __rmod__(self, other: Operand) -> Number:
-        return _divisions["%"](as_number(other), _own(self))
+        return _divisions["%"](as_number(other), _number_of(self))
 
 
 Division: TypeAlias = "Callable[[Number, Number], Number]"
@@ -226,7 +226,7 @@ class Expression(Arithmetic):
         self.constant = constant
         self.terms = terms
         self._hash: int | None = None
-        # What `bounds.upper` has found. Kept here, so that it lives no longer than its keys do.
+        # The bound from `bounds.upper`. The expression keeps it, so it lives as long as its key.
         self._upper: tuple[int | None] | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -347,7 +347,7 @@ def _monomial(atoms: Iterable[Atom]) -> Number:
     return Product(reduce(operator.add, factors)).number
 
 
-def _own(value: Arithmetic) -> Number:
+def _number_of(value: Arithmetic) -> Number:
     """The number that an atom or an expression stands for: the only two kinds that compute."""
     return as_number(cast("Atom | Expression", value))
 
@@ -369,7 +369,7 @@ def _text_of(whole: Number | Part) -> str:
     if _measured(whole, counts, lengths) < _LONG:
         return _Writer({}).text(whole)
     shared = [part for part in lengths if counts[part] > 1 and not isinstance(part, Symbol)]
-    names = {part: f"#{at}" for at, part in enumerate(shared, start=1)}
+    names = {part: f"#{number}" for number, part in enumerate(shared, start=1)}
     writer = _Writer(names)
     where = ", ".join(f"{name} = {writer.spelled(part)}" for part, name in names.items())
     return f"{writer.text(whole)} (where {where})" if where else writer.text(whole)
@@ -384,7 +384,7 @@ def _measured(whole: Number | Part, counts: Counter[Part], lengths: dict[Part, i
     counts[whole] += 1
     if whole not in lengths:
         length = len(str(whole)) if isinstance(whole, Symbol) else 4
-        length += sum(2 + _measured(each, counts, lengths) for each in _inside(whole))
+        length += sum(2 + _measured(inner, counts, lengths) for inner in _inside(whole))
         lengths[whole] = length
     return lengths[whole]
 
@@ -463,8 +463,8 @@ class _Writer:
         """A number as an operand of `//` or `%`: sums and products get brackets."""
         if isinstance(number, int):
             return str(number)
-        ((atom, factor), *others) = number.terms
-        is_plain = not others and factor == 1 and not number.constant
+        ((atom, factor), *rest) = number.terms
+        is_plain = not rest and factor == 1 and not number.constant
         is_loose = isinstance(atom, (Quotient, Remainder, Product)) and atom not in self._names
         text = self.text(number)
         return text if is_plain and not is_loose else f"({text})"

@@ -57,7 +57,7 @@ def below(number: Operand, limit: Operand) -> Number:
     """
     own = as_number(number)
     operands = _flattened(own, True)
-    needed = [each for each in operands if not is_le(limit, each)]
+    needed = [operand for operand in operands if not is_le(limit, operand)]
     return minimum(*needed) if 0 < len(needed) < len(operands) else own
 
 
@@ -309,12 +309,12 @@ def _comparison(relation: Relation, a: Operand, b: Operand, known: bool | None) 
 
 def _open_ones(kind: type[AllOf] | type[AnyOf], truths: Iterable[Truth]) -> tuple[Condition, ...]:
     """The conditions among truths, those of the same kind taken apart, each once."""
-    found: dict[Condition, None] = {}
+    conditions: dict[Condition, None] = {}
     for truth in truths:
         if isinstance(truth, Condition):
             parts = truth.conditions if isinstance(truth, kind) else (truth,)
-            found.update(dict.fromkeys(parts))
-    return tuple(found)
+            conditions.update(dict.fromkeys(parts))
+    return tuple(conditions)
 
 
 def evaluate(number: Operand, values: Mapping[Any, int]) -> int:
@@ -417,9 +417,9 @@ def _condition(truth: Truth, replace: _Replacement) -> Truth:
         case bool():
             return truth
         case AllOf(conditions):
-            return all_of(*(_condition(each, replace) for each in conditions))
+            return all_of(*(_condition(inner, replace) for inner in conditions))
         case AnyOf(conditions):
-            return any_of(*(_condition(each, replace) for each in conditions))
+            return any_of(*(_condition(inner, replace) for inner in conditions))
         case Comparison(relation, difference):
             return _COMPARE[relation](_number(difference, replace), 0)
     raise TypeError(f"unknown condition {type(truth).__name__}")
@@ -450,9 +450,9 @@ def _read(part: Atom | Condition) -> Iterator[Symbol]:
     match part:
         case Symbol():
             yield part
-        case Product(inner) | AllOf(inner) | AnyOf(inner):
-            for each in inner:
-                yield from _symbols_of_part(each)
+        case Product(parts) | AllOf(parts) | AnyOf(parts):
+            for inner in parts:
+                yield from _symbols_of_part(inner)
         case Extreme(_, operands):
             for operand in operands:
                 yield from _symbols_of_number(operand)

@@ -84,7 +84,7 @@ def _expected(case: Problem) -> OpDefinition:
         if isinstance(expr, AffineSymbol)
     }
     call = case.resolved
-    known = CallAttributes({**sizes, **call.symbols}, call.functions, call.given)
+    known = CallAttributes({**sizes, **call.symbols}, call.functions, call.changed)
     return specialize(ranked, types, known)
 
 

@@ -93,10 +93,10 @@ class GenericOp:
         Raises:
             ValueError: there is none.
         """
-        found = _ARRAY.fullmatch(self.attributes.get(name, ""))
-        if found is None:
+        match = _ARRAY.fullmatch(self.attributes.get(name, ""))
+        if match is None:
             raise ValueError(name)
-        return [entry.strip() for entry in found[1].split(",")] if found[1] else []
+        return [entry.strip() for entry in match[1].split(",")] if match[1] else []
 
     def mixed(self, name: str, values: Sequence[str]) -> str:
         """`[%i, 4]` of the numbers of an attribute and the values in its gaps.
@@ -105,8 +105,8 @@ class GenericOp:
             ValueError: there are more or fewer values than gaps.
         """
         numbers = self.array(name)
-        given = iter(values)
-        entries = [next(given, "") if number == str(DYNAMIC) else number for number in numbers]
+        dynamic = iter(values)
+        entries = [next(dynamic, "") if number == str(DYNAMIC) else number for number in numbers]
         if len(values) != numbers.count(str(DYNAMIC)):
             raise ValueError(name)
         return f"[{', '.join(entries)}]"
@@ -165,15 +165,15 @@ def rewritten(text: str, names: re.Pattern[str], printers: Mapping[str, Printer]
         printers: by that name; an op that has none stays.
     """
     source = SourceText(text, "-")
-    # Of strings and comments only those are met that such a name stands in.
+    # Only a string or comment that holds such a name is looked at.
     code = CodeFilter(text)
     edits: list[Edit] = []
-    for found in names.finditer(text):
-        name = found[1]
-        if name not in printers or not code.is_code(found.start()):
+    for match in names.finditer(text):
+        name = match[1]
+        if name not in printers or not code.is_code(match.start()):
             continue
         try:
-            op = read_generic(source, found.start(), name)
+            op = read_generic(source, match.start(), name)
             edits.append(Edit(op.start, op.end, printers[name](source, op)))
         except (ParseError, ValueError):
             continue
@@ -193,17 +193,17 @@ def read_generic(source: SourceText, start: int, name: str) -> GenericOp:
         ValueError: its region has several blocks.
     """
     reader = Reader(source, source.text.index("(", start))
-    operands = [span.text for span in _list(reader)]
+    operands = [span.text for span in _read_list(reader)]
     block = None
     if reader.accepts("("):
         block = _block(reader)
         reader.expect(")", name)
     attributes = _attributes(reader) if reader.peek().text == "{" else {}
     reader.expect(":", name)
-    types = [span.text for span in _list(reader)]
+    types = [span.text for span in _read_list(reader)]
     reader.expect("->", name)
     has_several = reader.peek().text == "("
-    results = [span.text for span in _list(reader)] if has_several else [_type(reader).text]
+    results = [span.text for span in _read_list(reader)] if has_several else [_type(reader).text]
     if len(types) != len(operands):
         raise ValueError("types")
     return GenericOp(name, start, reader.position, operands, block, attributes, types, results)
@@ -241,13 +241,13 @@ def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span
         For each, what stands outside of brackets, and all of it.
     """
     reader = Reader(source, begin)
-    found: list[tuple[str, Span]] = []
+    ops: list[tuple[str, Span]] = []
     start, outside = begin, ""
 
     def finish() -> None:
         if outside:
             end_ = reader.position
-            found.append((outside, Span(source.text[start:end_], start, end_)))
+            ops.append((outside, Span(source.text[start:end_], start, end_)))
 
     while (token := reader.peek()).start < end and token.text:
         gap = source.text[reader.position : token.start]
@@ -260,12 +260,12 @@ def statements(source: SourceText, begin: int, end: int) -> list[tuple[str, Span
         else:
             reader.next()
     finish()
-    return found
+    return ops
 
 
 def _attributes(reader: Reader) -> dict[str, str]:
     reader.expect("{", "attributes")
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     while not reader.accepts("}"):
         name = reader.next().text
         value = ""
@@ -275,20 +275,20 @@ def _attributes(reader: Reader) -> dict[str, str]:
                 is_bracket = token.text in ("(", "[", "{", "<")
                 end = reader.balanced() if is_bracket else reader.next().end
             value = reader.source.text[start:end]
-        found[name] = value
+        attributes[name] = value
         if reader.peek().text != "}":
             reader.expect(",", "attributes")
-    return found
+    return attributes
 
 
-def _list(reader: Reader) -> list[Span]:
+def _read_list(reader: Reader) -> list[Span]:
     reader.expect("(", "a list")
-    found: list[Span] = []
+    items: list[Span] = []
     while not reader.accepts(")"):
-        found.append(_type(reader))
+        items.append(_type(reader))
         if reader.peek().text != ")":
             reader.expect(",", "a list")
-    return found
+    return items
 
 
 def _type(reader: Reader) -> Span:
@@ -325,9 +325,9 @@ def ending(
     result_types: Sequence[Piece],
 ) -> list[Piece]:
     """Return the text behind the regions of an op: attributes, operand types and result types."""
-    given = listed(attribute for attribute in attributes if attribute is not None)
+    dictionary = listed(attribute for attribute in attributes if attribute is not None)
     return [
-        *([" {", *given, "}"] if given else []),
+        *([" {", *dictionary, "}"] if dictionary else []),
         " : (",
         *listed(operand_types),
         ") -> (",

@@ -38,7 +38,15 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
     segment_array,
     slots,
 )
-from linalg_ext.dialects.gml_st.asm.reading import Known, Op, Reading, Region, TypeText, named
+from linalg_ext.dialects.gml_st.asm.reading import (
+    VALUE_NAME,
+    Facts,
+    Op,
+    Reading,
+    Region,
+    TypeText,
+    unused_name,
+)
 from linalg_ext.dialects.gml_st.ir.op_views import (
     DISTRIBUTION,
     INPUT_SLOTS,
@@ -84,11 +92,7 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     op = head.op
     opening = reader.peek()
     if opening.text != "{":
-        reader.refuse(
-            f"{op.written} cannot have {named(opening)} here",
-            opening,
-            "the body of the loop: { ... }",
-        )
+        reader.refuse_token(op.written, opening, "the body of the loop: { ... }")
     reader.next()
     bounds = [value for bound in head.bounds for value in bound]
     operands = [*bounds, *head.inputs.operands, *head.outputs.operands]
@@ -101,7 +105,7 @@ def open_body(reading: Reading, head: Head, reader: Reader) -> int:
     region.close = lambda end: _close(reading, head, region, end)
     reading.scope.open(region)
     for name, type_ in zip(arguments, types, strict=True):
-        reading.scope.define(name.text, Known(type_))
+        reading.scope.define(name.text, Facts(type_))
     return reader.position
 
 
@@ -109,13 +113,13 @@ def read_head(reading: Reading, op: Op, reader: Reader) -> Head:
     """Read a loop from behind its name up to its body."""
     ivs = reading.values(reader, op.written)
     bounds = []
-    for word, what in (("=", "lower bounds"), ("to", "upper bounds"), ("step", "steps")):
+    for word, label in (("=", "lower bounds"), ("to", "upper bounds"), ("step", "steps")):
         reader.expect(word, op.written)
         opening = reader.peek()
-        bounds.append(reading.values(reader, f"the {what} of {op.written}"))
+        bounds.append(reading.values(reader, f"the {label} of {op.written}"))
         if len(bounds[-1]) != len(ivs):
             reader.refuse(
-                f"{op.written} has {len(bounds[-1])} {what} for {len(ivs)} induction variable(s)",
+                f"{op.written} has {len(bounds[-1])} {label} for {len(ivs)} induction variable(s)",
                 Span("", opening.start, reader.position),
                 "one for each",
             )
@@ -142,45 +146,45 @@ def read_assignments(reading: Reading, reader: Reader, of_what: str, room: int) 
         ParseError: it is not one, or of more operands than there is room for.
     """
     opening = reader.expect("(", of_what)
-    found = Assignments()
+    assignments = Assignments()
     while not reader.accepts(")"):
-        if found.types:
+        if assignments.types:
             reader.expect(",", of_what)
-        found.arguments.append(reading.value(reader, of_what))
+        assignments.arguments.append(reading.value(reader, of_what))
         reader.expect("=", of_what)
-        found.operands.append(reading.value(reader, of_what))
+        assignments.operands.append(reading.value(reader, of_what))
         reader.expect(":", of_what)
-        found.types.append(reading.type(reader, of_what))
-    if len(found.types) > room:
-        reader.refuse(f"{of_what} has {len(found.types)} operands", opening, f"at most {room}")
-    return found
+        assignments.types.append(reading.type(reader, of_what))
+    if len(assignments.types) > room:
+        reader.refuse(
+            f"{of_what} has {len(assignments.types)} operands", opening, f"at most {room}"
+        )
+    return assignments
 
 
 def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
     """Take strings in brackets; or, as a later version has it, in parentheses, one for all."""
     opening = reader.next()
     if opening.text not in ("[", "("):
-        reader.refuse(f"{of_what} cannot have {named(opening)} here", opening, "`[`")
+        reader.refuse_token(of_what, opening, "`[`")
     closing = "]" if opening.text == "[" else ")"
-    found: list[Piece] = []
+    texts: list[Piece] = []
     while not reader.accepts(closing):
-        if found:
+        if texts:
             reader.expect(",", of_what)
         token = reader.next()
         if not _TEXT.fullmatch(token.text):
-            reader.refuse(
-                f"{of_what} cannot have {named(token)} here", token, 'texts, as in ["parallel"]'
-            )
-        found.append(reader.span(token.start, token.end))
-    if opening.text == "(" and len(found) == 1:
-        return found * count
-    if len(found) != count:
+            reader.refuse_token(of_what, token, 'texts, as in ["parallel"]')
+        texts.append(reader.span(token.start, token.end))
+    if opening.text == "(" and len(texts) == 1:
+        return texts * count
+    if len(texts) != count:
         reader.refuse(
-            f"{of_what} has {len(found)} entries for {count} induction variable(s)",
+            f"{of_what} has {len(texts)} entries for {count} induction variable(s)",
             Span("", opening.start, reader.position),
             "one for each",
         )
-    return found
+    return texts
 
 
 def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
@@ -210,7 +214,7 @@ def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
                 f"gml_st.{yields} before this brace",
             )
         pieces.append(empty_yield(yields) + " ")
-    given: list[Piece | None] = [
+    iterator_attributes: list[Piece | None] = [
         _listed_attribute(ITERATOR_TYPES, head.iterators) if op.name == "loop" else None,
         _listed_attribute(DISTRIBUTION, head.distribution) if head.distribution else None,
     ]
@@ -222,7 +226,7 @@ def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
             [
                 segment_array(OPERAND_SEGMENTS, _segments(head)),
                 segment_array(RESULT_SEGMENTS, slots(len(results), OUTPUT_SLOTS)),
-                *given,
+                *iterator_attributes,
                 attributes,
             ],
             operand_types,
@@ -232,7 +236,7 @@ def _close(reading: Reading, head: Head, region: Region, end: int) -> int:
     reading.change(end, after, pieces)
     for position, result in enumerate(results):
         if position < len(op.results):
-            reading.scope.define(op.results[position], Known(result))
+            reading.scope.define(op.results[position], Facts(result))
     return after
 
 
@@ -323,15 +327,17 @@ def read_yield(reading: Reading, op: Op, reader: Reader) -> int:
         return end
     accumulators = [item.accumulator for item in items if item.accumulator is not None]
     if accumulators:
-        rename_locals(reading, [(each.new.start, each.end) for each in accumulators])
+        rename_locals(
+            reading, [(accumulator.new.start, accumulator.end) for accumulator in accumulators]
+        )
         return _Bodies(reading, op, items, accumulators, attributes, end).open(0)
     operands, types, segments = _yield_operands(op, items)
-    given = [
+    dictionary = [
         segment_array(OPERAND_SEGMENTS, segments),
         flag_array([False] * len(items)),
         attributes,
     ]
-    reading.change(op.start, end, generic(op.name, operands, given, types, [], region=" ({})"))
+    reading.change(op.start, end, generic(op.name, operands, dictionary, types, [], region=" ({})"))
     return end
 
 
@@ -417,8 +423,8 @@ def _types(reading: Reading, op: Op, reader: Reader, item: Item) -> None:
 def _yield_operands(op: Op, items: list[Item]) -> tuple[list[Span], list[Span], list[int]]:
     """The operands of the generic form, group by group, their types, and their segments."""
     groups = range(3 if op.name == "set_yield" else 2)
-    values = [[item.values[at] for item in items if at < len(item.values)] for at in groups]
-    types = [[item.types[at] for item in items if at < len(item.types)] for at in groups]
+    values = [[item.values[i] for item in items if i < len(item.values)] for i in groups]
+    types = [[item.types[i] for item in items if i < len(item.types)] for i in groups]
     segments = [size for group in values for size in slots(len(group), OUTPUT_SLOTS)]
     return [*chain(*values)], [*chain(*types)], segments
 
@@ -444,12 +450,12 @@ class _Bodies:
             pieces = [f'"gml_st.{self.op.name}"(', *listed(operands), ") ({", *block_head(pairs)]
             reading.change(self.op.start, accumulator.begin, pieces)
         region = Region()
-        region.close = lambda at: self._close(index, region, at)
+        region.close = lambda brace: self._close(index, region, brace)
         if len(self.accumulators) > 1:
             region.collect = self._collect
         reading.scope.open(region)
         for name in (accumulator.new, accumulator.old):
-            reading.scope.define(name.text, Known(accumulator.type))
+            reading.scope.define(name.text, Facts(accumulator.type))
         return accumulator.begin
 
     def _collect(self, op: Op, items: list[Item], end: int) -> None:
@@ -466,26 +472,25 @@ class _Bodies:
         types = [item.types[0] for item in self.combined]
         self.reading.change(op.start, end, yield_pieces(values, types) if is_last else [])
 
-    def _close(self, index: int, region: Region, at: int) -> int:
+    def _close(self, index: int, region: Region, brace: int) -> int:
         reading = self.reading
         is_combined = len(self.combined) > index or len(self.accumulators) == 1
         if not (region.is_ended and is_combined):
             reading.refuse(
                 f"a body of acc of {self.op.written} does not end with gml_st.yield",
-                Span("}", at, at + 1),
+                Span("}", brace, brace + 1),
                 "gml_st.yield %combined : tensor<4xf32> before this brace",
             )
         if index + 1 < len(self.accumulators):
-            reading.change(at, self.accumulators[index + 1].begin, [])
+            reading.change(brace, self.accumulators[index + 1].begin, [])
             return self.open(index + 1)
         _, types, segments = _yield_operands(self.op, self.items)
         flags = flag_array([item.accumulator is not None for item in self.items])
-        given = [segment_array(OPERAND_SEGMENTS, segments), flags, self.attributes]
-        reading.change(at, self.end, ["})", *ending(given, types, [])])
+        dictionary = [segment_array(OPERAND_SEGMENTS, segments), flags, self.attributes]
+        reading.change(brace, self.end, ["})", *ending(dictionary, types, [])])
         return self.end
 
 
-_NAME = re.compile(r"%[\w$.-]+")
 _NOT_CODE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')
 _LIST = r"((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*"
 _DEFINED = re.compile(rf"{_LIST}\)?\s*=(?!=)|\({_LIST}\)\s*in\b")
@@ -506,39 +511,30 @@ def rename_locals(reading: Reading, bodies: Sequence[tuple[int, int]]) -> None:
     """
     if len(bodies) < 2:
         return
-    text = _NOT_CODE.sub(lambda found: " " * len(found[0]), reading.source.text)
-    names = set(_NAME.findall(text))
-    taken = set(_NAME.findall(text, *bodies[0]))
+    text = _NOT_CODE.sub(lambda match: " " * len(match[0]), reading.source.text)
+    names = set(VALUE_NAME.findall(text))
+    used_names = set(VALUE_NAME.findall(text, *bodies[0]))
     for number, (start, end) in enumerate(bodies[1:], start=2):
         own = _locals(reading, text, start, end)
         new: dict[str, str] = {}
-        for name in sorted(own & taken):
-            new[name] = _unused(name, number, names)
+        for name in sorted(own & used_names):
+            new[name] = unused_name(name, str(number), names)
             names.add(new[name])
-        for found in _NAME.finditer(text, start, end):
-            if found[0] in new:
-                reading.change(found.start(), found.end(), [new[found[0]]])
-        taken |= set(_NAME.findall(text, start, end))
-
-
-def _unused(name: str, number: int, names: set[str]) -> str:
-    # A name that begins with a digit has nothing but digits.
-    stem = f"%v{name[1:]}" if name[1:2].isdigit() else name
-    new = f"{stem}_{number}"
-    while new in names:
-        new += "_"
-    return new
+        for match in VALUE_NAME.finditer(text, start, end):
+            if match[0] in new:
+                reading.change(match.start(), match.end(), [new[match[0]]])
+        used_names |= set(VALUE_NAME.findall(text, start, end))
 
 
 def _locals(reading: Reading, text: str, start: int, end: int) -> set[str]:
     """The names that a body defines: its two arguments, results, arguments of blocks inside."""
-    found = set(_NAME.findall(text[start : text.index(":", start)]))
+    names = set(VALUE_NAME.findall(text[start : text.index(":", start)]))
     for match in _DEFINED.finditer(text, start, end):
-        found |= set(_NAME.findall(match[1] or match[2]))
+        names |= set(VALUE_NAME.findall(match[1] or match[2]))
     for match in _LABEL.finditer(text, start, end):
         reader = Reader(reading.source, match.end())
-        found |= set(_TYPED.findall(text[match.end() : reader.balanced()]))
+        names |= set(_TYPED.findall(text[match.end() : reader.balanced()]))
     for match in _ARGUMENTS.finditer(text, start, end):
         if match[1] not in _USES:
-            found |= set(_NAME.findall(match[2]))
-    return found
+            names |= set(VALUE_NAME.findall(match[2]))
+    return names

@@ -17,7 +17,7 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
     rewritten,
     statements,
 )
-from linalg_ext.dialects.gml_st.asm.reading import pretty_types
+from linalg_ext.dialects.gml_st.asm.reading import VALUE_NAME, pretty_types
 from linalg_ext.dialects.gml_st.asm.sets import FORMS, print_set_op
 from linalg_ext.dialects.gml_st.ir.op_views import (
     DISTRIBUTION,
@@ -29,7 +29,6 @@ from linalg_ext.notations.mlir_text import Span
 from linalg_ext.notations.source_text import SourceText
 
 _GENERIC = re.compile(r'"gml_st\.(\w+)"(?=\()')
-_NAME = re.compile(r"%[\w$.-]+")
 _DEFINED = re.compile(r"\s*((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=(?!=)")
 _STEP = 4
 """By how many blanks clauses of a loop, and further yielded values, are indented."""
@@ -65,8 +64,8 @@ def _loop(source: SourceText, op: GenericOp) -> list[Piece]:
         ("outs", outs, arguments[rank + len(ins) :]),
     ):
         if group:
-            given = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
-            head += f"{clause}{word} ({', '.join(given)})"
+            operands = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
+            head += f"{clause}{word} ({', '.join(operands)})"
     kinds = op.attributes.get(ITERATOR_TYPES, "[]")
     all_parallel = ", ".join(['"parallel"'] * rank)
     if op.name == "loop" and kinds != f"[{all_parallel}]":
@@ -85,8 +84,8 @@ def _loop(source: SourceText, op: GenericOp) -> list[Piece]:
 def _yield(source: SourceText, op: GenericOp) -> list[Piece]:
     """In the generic form one region combines for all accumulators; here each has its own body."""
     is_set = op.name == "set_yield"
-    values, *others = op.segments(*[OUTPUT_SLOTS] * (3 if is_set else 2))
-    destinations, subsets = others if is_set else ([], others[0])
+    values, *groups = op.segments(*[OUTPUT_SLOTS] * (3 if is_set else 2))
+    destinations, subsets = groups if is_set else ([], groups[0])
     if (is_set and len(destinations) != len(values)) or len(subsets) not in (0, len(values)):
         raise ValueError(op.name)
     if op.results or (is_set and len(subsets) != len(values)):
@@ -136,11 +135,14 @@ def _bodies(source: SourceText, block: Block | None, count: int) -> list[list[Pi
     indent = source.text[source.text.rfind("\n", 0, start) : start]
     ending = source.text[source.text.rfind("\n", 0, block.body.end) : block.body.end]
     needed = [_needed([span for _, span in ops], value) for value, _ in values]
-    unused = [span for _, span in ops if not any(span in each for each in needed)]
+    unused = [span for _, span in ops if not any(span in spans for spans in needed)]
     needed[0] = [span for _, span in ops if span in needed[0] or span in unused]
     own = [{new, old} for (new, _), (old, _) in pairs]
-    for number, each in enumerate(needed):
-        used = {values[number][0], *(name for span in each for name in _NAME.findall(span.text))}
+    for number, spans in enumerate(needed):
+        used = {
+            values[number][0],
+            *(name for span in spans for name in VALUE_NAME.findall(span.text)),
+        }
         if any(used & names for other, names in enumerate(own) if other != number):
             raise ValueError("acc")  # it has no body of its own
     return [
@@ -157,15 +159,15 @@ def _bodies(source: SourceText, block: Block | None, count: int) -> list[list[Pi
 
 def _needed(ops: list[Span], value: str) -> list[Span]:
     """The ops that a value is computed by, in their order."""
-    wanted = {value.partition("#")[0]}
-    found: list[Span] = []
+    names_needed = {value.partition("#")[0]}
+    needed: list[Span] = []
     for op in reversed(ops):
         defined = _DEFINED.match(op.text)
-        names = set(_NAME.findall(defined[1])) if defined else set()
-        if names & wanted:
-            wanted |= set(_NAME.findall(op.text))
-            found.insert(0, op)
-    return found
+        names = set(VALUE_NAME.findall(defined[1])) if defined else set()
+        if names & names_needed:
+            names_needed |= set(VALUE_NAME.findall(op.text))
+            needed.insert(0, op)
+    return needed
 
 
 _PRINTERS: dict[str, Printer] = {

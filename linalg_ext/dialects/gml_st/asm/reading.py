@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
@@ -14,6 +14,8 @@ from linalg_ext.notations.source_text import SourceText
 
 TypeText: TypeAlias = Span | str
 """A type as it is written, or as MLIR reads it."""
+
+VALUE_NAME = re.compile(r"%[\w$.-]+")
 
 _ALIAS = re.compile(r"^\s*(![A-Za-z_][\w$]*)\s*=\s*(\S[^\n]*?)\s*(?://[^\n]*)?$", re.MULTILINE)
 _OWN_TYPE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|!gml_st\.\w+')
@@ -69,7 +71,7 @@ class Reading:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        return {found[1]: found[2] for found in _ALIAS.finditer(self.source.text)}
+        return {alias[1]: alias[2] for alias in _ALIAS.finditer(self.source.text)}
 
     # Parts of an op.
 
@@ -77,46 +79,55 @@ class Reading:
         """Take the name of a value."""
         token = reader.next()
         if not token.text.startswith("%"):
-            reader.refuse(f"{of_what} cannot have {named(token)} here", token, "a value: %x")
+            reader.refuse_token(of_what, token, "a value: %x")
         return reader.span(token.start, token.end)
 
     def values(self, reader: Reader, of_what: str) -> list[Span]:
         """Take values in parentheses."""
         reader.expect("(", of_what)
-        found: list[Span] = []
+        values: list[Span] = []
         while not reader.accepts(")"):
-            if found:
+            if values:
                 reader.expect(",", of_what)
-            found.append(self.value(reader, of_what))
-        return found
+            values.append(self.value(reader, of_what))
+        return values
+
+    def typed_values(self, reader: Reader, of_what: str) -> tuple[list[Span], list[Span]]:
+        """Take values and their types, `%a, %b : T, U`; nothing if no value follows."""
+        if not reader.peek().text.startswith("%"):
+            return [], []
+        values = [self.value(reader, of_what)]
+        while reader.accepts(","):
+            values.append(self.value(reader, of_what))
+        reader.expect(":", of_what)
+        return values, self.types(reader, of_what)
 
     def mixed(self, reader: Reader, of_what: str) -> Mixed:
         """Take numbers and values in brackets."""
         opening = reader.expect("[", of_what)
-        found = Mixed(Span("[", opening.start, opening.end))
+        mixed = Mixed(Span("[", opening.start, opening.end))
         while not reader.accepts("]"):
-            if found.static:
+            if mixed.static:
                 reader.expect(",", of_what)
             token = reader.next()
             if token.text.startswith("%"):
-                found.dynamic.append(reader.span(token.start, token.end))
-                found.static.append(DYNAMIC)
+                mixed.dynamic.append(reader.span(token.start, token.end))
+                mixed.static.append(DYNAMIC)
             elif _STATIC.fullmatch(token.text):
                 if len(token.text) > _DIGITS or abs(int(token.text)) >= -DYNAMIC:
                     reader.refuse(f"{token.text} is too large", token, "a number of 64 bits")
-                found.static.append(token.text)
+                mixed.static.append(token.text)
             else:
-                what = f"{of_what} cannot have {named(token)} here"
-                reader.refuse(what, token, "numbers and values: [%i, 4]")
-            found.texts.append(token.text)
-        return found
+                reader.refuse_token(of_what, token, "numbers and values: [%i, 4]")
+            mixed.texts.append(token.text)
+        return mixed
 
     def numbers(self, reader: Reader, of_what: str) -> Mixed:
         """Take numbers in brackets."""
-        found = self.mixed(reader, of_what)
-        for value in found.dynamic:
+        mixed = self.mixed(reader, of_what)
+        for value in mixed.dynamic:
             reader.refuse(f"{of_what} cannot have {value.text} here", value, "numbers: [0, 2]")
-        return found
+        return mixed
 
     def attributes(self, reader: Reader) -> Span | None:
         """Take a dictionary of attributes, if there is one; its inside."""
@@ -139,35 +150,34 @@ class Reading:
 
     def types(self, reader: Reader, of_what: str) -> list[Span]:
         """Take types with commas between them."""
-        found = [self.type(reader, of_what)]
+        types = [self.type(reader, of_what)]
         while reader.accepts(","):
-            found.append(self.type(reader, of_what))
-        return found
+            types.append(self.type(reader, of_what))
+        return types
 
     def _part_of_type(self, reader: Reader, of_what: str) -> int:
         if reader.peek().text == "(":
             return reader.balanced()
         word = reader.next()
         if not _TYPE.fullmatch(word.text):
-            what = f"{of_what} cannot have {named(word)} here"
-            reader.refuse(what, word, "a type, as tensor<4xf32>")
+            reader.refuse_token(of_what, word, "a type, as tensor<4xf32>")
         return reader.balanced() if reader.peek().text == "<" else word.end
 
     def translate_types(self, start: int, end: int) -> None:
         """Change the types of `gml_st` in a part of the text."""
-        for found in _OWN_TYPE.finditer(self.source.text, start, end):
-            if found[0].startswith("!"):
-                token = Token(found[0], found.start())
+        for match in _OWN_TYPE.finditer(self.source.text, start, end):
+            if match[0].startswith("!"):
+                token = Token(match[0], match.start())
                 self.translate_type(token)
 
-    def translate_type(self, at: Token) -> int:
+    def translate_type(self, token: Token) -> int:
         """Change a type of `gml_st` into what MLIR reads; gives the offset behind it."""
-        end, written = translated_type(self.source, at)
-        if written != self.source.text[at.start : end]:
-            self.change(at.start, end, [written])
+        end, written = translated_type(self.source, token)
+        if written != self.source.text[token.start : end]:
+            self.change(token.start, end, [written])
         return end
 
-    # What is known.
+    # Facts about values.
 
     def canonical(self, written: TypeText) -> str:
         """A type in the one spelling that can be compared."""
@@ -178,70 +188,75 @@ class Reading:
             text = "".join(self._aliases[text].split())
         if is_element(text):
             return ELEMENT
-        found = shaped(text)
-        return found.subset if found is not None and found.kind == "subset" else text
+        shape = shaped(text)
+        return shape.subset if shape is not None and shape.kind == "subset" else text
 
     def known_type(self, op: Op, value: Span) -> TypeText:
         """The type of a value that the op does not say."""
-        known = self.scope[value.text].type
-        if known is None:
+        type_ = self.scope[value.text].type
+        if type_ is None:
             self.refuse(
                 f"{op.written} does not say its types, and that of {value.text} is not known here",
                 op.place,
                 hint=f"write it behind the op: {op.written} ... : tensor<4xf32> ...",
             )
-        return known
+        return type_
 
     def said_type(self, reader: Reader, op: Op, value: Span) -> Span:
         """Take the type of a set, which is what is known of it."""
-        said = self.type(reader, op.written)
-        known = self.scope[value.text].type
-        if known is None or not is_set(self.canonical(known)):
-            return said
-        if self.canonical(known) != self.canonical(said):
-            others = [
+        type_ = self.type(reader, op.written)
+        stated = self.scope[value.text].type
+        if stated is None or not is_set(self.canonical(stated)):
+            return type_
+        if self.canonical(stated) != self.canonical(type_):
+            names = [
                 name
                 for name, other in self.scope
-                if other.type is not None and self.canonical(other.type) == self.canonical(said)
+                if other.type is not None and self.canonical(other.type) == self.canonical(type_)
             ]
             reader.refuse(
-                f"{value.text} is a {self.shown(known)}, and here it is said to be a {said.text}",
-                said,
-                self.shown(known),
-                f"or name a set of that type: {others[0]}" if others else None,
+                f"{value.text} is a {self.shown(stated)}, and here it is said to be a {type_.text}",
+                type_,
+                self.shown(stated),
+                f"or name a set of that type: {names[0]}" if names else None,
             )
-        return said
+        return type_
 
     def shown(self, written: TypeText) -> str:
         """A type as people write it."""
         return re.sub(r'<"([^"]*)">', r"<\1>", str(written))
 
-    # What changes.
+    # Edits.
 
     def change(self, start: int, end: int, pieces: Sequence[Piece]) -> None:
         """Put pieces in the place of a part of the text."""
         self.edits.append(Edit(start, end, pieces))
 
-    def define(self, op: Op, known: Known) -> None:
+    def define(self, op: Op, facts: Facts) -> None:
         """Say what is known of the results of an op."""
         for name in op.results:
-            self.scope.define(name, known)
+            self.scope.define(name, facts)
 
     def refuse(
-        self, what: str, at: Span | Token, expected: str | None = None, hint: str | None = None
+        self, message: str, part: Span | Token, expected: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Raise the error that points at a part of the text."""
-        Reader(self.source, at.start).refuse(what, at, expected, hint)
+        Reader(self.source, part.start).refuse(message, part, expected, hint)
 
 
-def named(token: Token) -> str:
-    """A token as a message names it."""
-    return f"`{token.text}`" if token.text else "the end of the text"
+def unused_name(name: str, suffix: str, names: Container[str]) -> str:
+    """A name of a value that is like another, with a suffix, and is none of `names`."""
+    # A name that begins with a digit has nothing but digits.
+    stem = f"%v{name[1:]}" if name[1:2].isdigit() else name
+    unused = f"{stem}_{suffix}"
+    while unused in names:
+        unused += "_"
+    return unused
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Known facts about a value.
+class Facts:
+    """The facts that are known about a value.
 
     Attributes:
         type: as it is written, or as MLIR reads it; None where it is not known.
@@ -274,7 +289,7 @@ class Region:
     close: Callable[[int], int] | None = None
     collect: Callable[[Any, Any, int], None] | None = None
     is_ended: bool = False
-    values: dict[str, Known] = field(default_factory=dict)
+    values: dict[str, Facts] = field(default_factory=dict)
 
 
 class Scope:
@@ -296,17 +311,17 @@ class Scope:
         """The innermost region ends; None if absent."""
         return self._regions.pop() if len(self._regions) > 1 else None
 
-    def define(self, name: str, known: Known | None = None) -> None:
+    def define(self, name: str, facts: Facts | None = None) -> None:
         """A value is defined in the innermost region."""
-        self.innermost.values[name.partition(":")[0]] = known or Known()
+        self.innermost.values[name.partition(":")[0]] = facts or Facts()
 
-    def __getitem__(self, name: str) -> Known:
+    def __getitem__(self, name: str) -> Facts:
         for region in reversed(self._regions):
-            if (known := region.values.get(name)) is not None:
-                return known
-        return Known()
+            if (facts := region.values.get(name)) is not None:
+                return facts
+        return Facts()
 
-    def __iter__(self) -> Iterator[tuple[str, Known]]:
+    def __iter__(self) -> Iterator[tuple[str, Facts]]:
         """All that are visible, the latest first."""
         for region in reversed(self._regions):
             yield from reversed(region.values.items())
@@ -371,12 +386,12 @@ def is_set(text: str) -> bool:
     return text.lstrip().startswith("!gml_st.")
 
 
-def translated_type(source: SourceText, at: Token) -> tuple[int, str]:
+def translated_type(source: SourceText, token: Token) -> tuple[int, str]:
     """A type of `gml_st` as MLIR reads it.
 
     Args:
         source: the text.
-        at: `!gml_st.` and the name.
+        token: `!gml_st.` and the name.
 
     Returns:
         The offset behind the type, and what stands in its place.
@@ -384,45 +399,45 @@ def translated_type(source: SourceText, at: Token) -> tuple[int, str]:
     Raises:
         ParseError: there is no such type, or its sizes are none.
     """
-    reader = Reader(source, at.end)
-    name = at.text.partition(".")[2]
+    reader = Reader(source, token.end)
+    name = token.text.partition(".")[2]
     if name not in _NAMES:
         reader.refuse(
-            f"{at.text} is no type of gml_st",
-            at,
+            f"{token.text} is no type of gml_st",
+            token,
             "!gml_st.subset<4x?xf32>, !gml_st.tile<4x?>, !gml_st.point",
         )
-    has_shape = reader.peek().text == "<" and reader.peek().start == at.end
+    has_shape = reader.peek().text == "<" and reader.peek().start == token.end
     if name in ("point", "element"):
         if has_shape:
-            reader.refuse(f"{at.text} is a single element and has no shape", reader.peek())
-        return at.end, ELEMENT
+            reader.refuse(f"{token.text} is a single element and has no shape", reader.peek())
+        return token.end, ELEMENT
     if not has_shape:
-        reader.refuse(f"{at.text} has no shape", at, f"{at.text}<4x?xf32>")
+        reader.refuse(f"{token.text} has no shape", token, f"{token.text}<4x?xf32>")
     end = reader.balanced()
-    inside = reader.span(at.end + 1, end - 1).text.strip()
-    place = Span("", at.start, end)
+    inside = reader.span(token.end + 1, end - 1).text.strip()
+    written = Span("", token.start, end)
     if quoted := _QUOTED.fullmatch(inside):
         return end, f'{SUBSET}<"{quoted[1]}">'
     sizes, element = _dimensions(inside)
     for size in sizes:
         if not _NUMBER.fullmatch(size):
-            reader.refuse(f"{size} in {at.text}<{inside}> is no size", place, "a number, or ?")
+            reader.refuse(f"{size} in {token.text}<{inside}> is no size", written, "a number, or ?")
     if name == "tile" and element:
         reader.refuse(
-            f"{at.text}<{inside}> says an element type, which a tile has not",
-            place,
-            f"{at.text}<{'x'.join(sizes)}>, or {SUBSET}<{inside}>",
+            f"{token.text}<{inside}> says an element type, which a tile has not",
+            written,
+            f"{token.text}<{'x'.join(sizes)}>, or {SUBSET}<{inside}>",
         )
     is_word = re.match(r"[A-Za-z!]", element) is not None
     if (element and not is_word) or re.search(r"x\s*$", inside):
         reader.refuse(
-            f"{at.text}<{inside}> is not written as a subset is",
-            place,
+            f"{token.text}<{inside}> is not written as a subset is",
+            written,
             f"sizes with an x between them, then the element type: {SUBSET}<4x?xf32>",
         )
     if '"' in element or "\\" in element:
-        reader.refuse(f"{element} is no element type of a subset", place)
+        reader.refuse(f"{element} is no element type of a subset", written)
     return end, subset_type(sizes, element)
 
 
@@ -431,26 +446,26 @@ def pretty_types(text: str) -> str:
     return _PRINTED.sub(_pretty, text)
 
 
-def _pretty(found: re.Match[str]) -> str:
-    inside = found[1]
-    if inside is None or "\\" in inside or subset_type(*_dimensions(inside)) != found[0]:
-        return found[0]
+def _pretty(match: re.Match[str]) -> str:
+    inside = match[1]
+    if inside is None or "\\" in inside or subset_type(*_dimensions(inside)) != match[0]:
+        return match[0]
     return f"{SUBSET}<{inside}>"
 
 
-def product(one: str, other: str) -> str:
+def product(first: str, second: str) -> str:
     """The product of two numbers of which each may be `?`."""
-    is_known = all(re.fullmatch(r"-?\d{1,18}", number) for number in (one, other))
-    return str(int(one) * int(other)) if is_known else "?"
+    is_known = all(re.fullmatch(r"-?\d{1,18}", number) for number in (first, second))
+    return str(int(first) * int(second)) if is_known else "?"
 
 
 def _dimensions(text: str) -> tuple[tuple[str, ...], str]:
     """The sizes at the beginning of a text, and the element type behind them."""
     sizes: list[str] = []
     position = 0
-    while found := _DIMENSION.match(text, position):
-        sizes.append(found[1])
-        position = found.end()
+    while match := _DIMENSION.match(text, position):
+        sizes.append(match[1])
+        position = match.end()
     return tuple(sizes), text[position:].strip()
 
 

@@ -36,7 +36,7 @@ from linalg_ext.dialects.gml_st.asm.generic_form import (
 )
 from linalg_ext.dialects.gml_st.asm.reading import (
     ELEMENT,
-    Known,
+    Facts,
     Mixed,
     Op,
     Reading,
@@ -110,10 +110,10 @@ def set_op(
         [*operands.values(), *dynamic],
         [
             segment_array(OPERAND_SEGMENTS, segments) if len(lists) > 1 else None,
-            *(number_array(_LISTS[each], numbers.static) for each, numbers in lists.items()),
+            *(number_array(_LISTS[key], numbers.static) for key, numbers in lists.items()),
             attributes,
         ],
-        [*(types.get(each, "index") for each in operands), *["index"] * len(dynamic)],
+        [*(types.get(key, "index") for key in operands), *["index"] * len(dynamic)],
         results,
     )
 
@@ -125,7 +125,7 @@ def print_set_op(source: SourceText, op: GenericOp) -> list[Piece]:
         ValueError: it is not laid out as it must be.
     """
     head, _, tail = FORMS[op.name].partition(" : ")
-    names = [found[1] for found in _PART.finditer(head) if found[1]]
+    names = [part[1] for part in _PART.finditer(head) if part[1]]
     fixed = [name for name in names if name not in _LISTS]
     lists = [name for name in names if name in _LISTS]
     if len(lists) > 1:
@@ -138,12 +138,12 @@ def print_set_op(source: SourceText, op: GenericOp) -> list[Piece]:
     if not op.results or (op.name != "difference" and len(op.results) > 1):
         raise ValueError(op.name)
     values = dict(zip(fixed, op.operands, strict=False))
-    for name, given in zip(lists, dynamic, strict=False):
-        values[name] = op.mixed(_LISTS[name], given)
+    for name, numbers in zip(lists, dynamic, strict=False):
+        values[name] = op.mixed(_LISTS[name], numbers)
     types = dict(zip(fixed, op.types, strict=False))
     types["result"] = ", ".join(op.results)
-    written, said = Template(head).substitute(values), Template(tail).substitute(types)
-    return [f"gml_st.{op.name} {written}{op.notes} : {said}"]
+    written, typed = Template(head).substitute(values), Template(tail).substitute(types)
+    return [f"gml_st.{op.name} {written}{op.notes} : {typed}"]
 
 
 def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
@@ -156,7 +156,7 @@ def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
     for part in _PART.finditer(head):
         name = part[1]
         if name in _LISTS:
-            lists[name] = _list(reading, op, reader, name)
+            lists[name] = _read_list(reading, op, reader, name)
         elif name:
             operands[name] = reading.value(reader, op.written)
         else:
@@ -179,13 +179,13 @@ def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
         elif is_said and part[0] != "to":
             reader.expect(part[0], f"the types of {op.written}")
     if "set" in operands and op.name == "materialize":
-        known = reading.scope[operands["set"].text]
+        set_facts = reading.scope[operands["set"].text]
         if "source" not in operands:
-            source, types["source"] = _source_of(reading, op, operands["set"], known)
+            source, types["source"] = _source_of(reading, op, operands["set"], set_facts)
             operands = {"source": source, **operands}
-        results = results or [_materialized(reading, op, types["source"], types["set"], known)]
+        results = results or [_materialized(reading, op, types["source"], types["set"], set_facts)]
     results = results or _inferred(reading, op, lists, types)
-    facts = _known(reading, op, operands, lists, types, results[0])
+    facts = _facts_of_result(reading, op, operands, lists, types, results[0])
     if facts is not None:
         reading.define(op, facts)
     pieces = set_op(op.name, operands, lists, types, results, attributes)
@@ -193,7 +193,7 @@ def read_set_op(reading: Reading, op: Op, reader: Reader) -> int:
     return reader.position
 
 
-def _list(reading: Reading, op: Op, reader: Reader, name: str) -> Mixed:
+def _read_list(reading: Reading, op: Op, reader: Reader, name: str) -> Mixed:
     if name in (REMAINING_DIMS, PERMUTATION):
         return reading.numbers(reader, op.written)
     return reading.mixed(reader, f"the {name} of {op.written}" if op.name == "tile" else op.written)
@@ -213,64 +213,66 @@ def _inferred(reading: Reading, op: Op, lists: Lists, types: Types) -> list[Type
             return [ELEMENT]
         case "drop_dims" | "transpose_dims":
             (dims,) = lists.values()
-            return [_picked(reading, op, types["set"], dims.texts)]
+            return [_type_of_dims(reading, op, types["set"], dims.texts)]
         case "intersection" | "convex_union" | "difference":
-            one, other = (_shape(reading, op, types[name]) for name in ("first", "second"))
-            element = one.element if one.element == other.element else ""
-            box = subset_type(("?",) * len(one.sizes), element)
-            return [box] * (2 * len(one.sizes) if op.name == "difference" else 1)
+            first, second = (_shape(reading, op, types[name]) for name in ("first", "second"))
+            element = first.element if first.element == second.element else ""
+            box = subset_type(("?",) * len(first.sizes), element)
+            return [box] * (2 * len(first.sizes) if op.name == "difference" else 1)
         case "contains" | "is_empty":
             return ["i1"]
     return ["index"]
 
 
-def _known(
+def _facts_of_result(
     reading: Reading,
     op: Op,
     operands: Mapping[str, Span],
     lists: Lists,
     types: Types,
     result: TypeText,
-) -> Known | None:
+) -> Facts | None:
     """Return the known facts about what an op gives; None where it gives no set and no elements."""
     match op.name:
         case "space":
-            ones = ("1",) * len(lists["sizes"].static)
-            return Known(result, strides=ones, is_whole=True)
+            unit_strides = ("1",) * len(lists["sizes"].static)
+            return Facts(result, strides=unit_strides, is_whole=True)
         case "full":
             strides = ("1",) * len(_shape(reading, op, types["source"]).sizes)
-            return Known(result, operands["source"], types["source"], strides, is_whole=True)
+            return Facts(result, operands["source"], types["source"], strides, is_whole=True)
         case "filter":
-            return Known(result, operands["source"], types["source"])
+            return Facts(result, operands["source"], types["source"])
         case "tile" | "point":
-            return _part(reading, op, operands["superset"], types["superset"], lists, result)
+            return _part_facts(reading, op, operands["superset"], types["superset"], lists, result)
         case "intersection" | "convex_union" | "difference":
             ours, theirs = (reading.scope[value.text] for value in operands.values())
             is_same = ours.source and theirs.source and ours.source.text == theirs.source.text
-            known = ours if is_same else Known()
-            return Known(result, known.source, known.source_type)
+            facts = ours if is_same else Facts()
+            return Facts(result, facts.source, facts.source_type)
         case "drop_dims" | "transpose_dims" | "materialize":
-            return Known(result)  # a set of a space of its own, or what is no set
+            return Facts(result)  # a set of a space of its own, or what is no set
     return None
 
 
-def _part(
+def _part_facts(
     reading: Reading, op: Op, superset: Span, of: TypeText, lists: Lists, result: TypeText
-) -> Known:
+) -> Facts:
     """Return the known facts about a tile, or a point, of a superset."""
-    known, own = reading.scope[superset.text], None
+    facts, own = reading.scope[superset.text], None
     if op.name == "tile":
         own = lists["strides"].sizes
     container = shaped(reading.canonical(of))
     if container is not None and container.kind != "subset":
-        return Known(result, superset, of, own)
+        return Facts(result, superset, of, own)
     if own is not None:
-        outer = known.strides or ("?",) * len(own)
-        own = tuple(product(one, other) for one, other in zip(own, outer, strict=False))
-    return Known(result, known.source, known.source_type, own)
+        outer = facts.strides or ("?",) * len(own)
+        own = tuple(
+            product(stride, outer_stride) for stride, outer_stride in zip(own, outer, strict=False)
+        )
+    return Facts(result, facts.source, facts.source_type, own)
 
 
-def _picked(reading: Reading, op: Op, of: TypeText, dims: Sequence[str]) -> str:
+def _type_of_dims(reading: Reading, op: Op, of: TypeText, dims: Sequence[str]) -> str:
     if is_element(reading.canonical(of)):
         return ELEMENT
     sizes = _shape(reading, op, of).sizes
@@ -298,18 +300,18 @@ def _names_source(reading: Reading, reader: Reader) -> bool:
     return Reader(reading.source, reader.peek().end).peek().text == "["
 
 
-def _source_of(reading: Reading, op: Op, of_set: Span, known: Known) -> tuple[Span, TypeText]:
-    if known.source is None or known.source_type is None:
+def _source_of(reading: Reading, op: Op, of_set: Span, facts: Facts) -> tuple[Span, TypeText]:
+    if facts.source is None or facts.source_type is None:
         reading.refuse(
             f"{op.written} does not name the tensor or memref that it reads, and "
             f"{of_set.text} is not made of one here",
             of_set,
             hint=f"name it: {op.written} %source[{of_set.text}] : tensor<...>[...] to ...",
         )
-    return known.source, known.source_type
+    return facts.source, facts.source_type
 
 
-def _materialized(reading: Reading, op: Op, of: TypeText, set_type: TypeText, known: Known) -> str:
+def _materialized(reading: Reading, op: Op, of: TypeText, set_type: TypeText, facts: Facts) -> str:
     """The type of what is materialized, where the text leaves it out."""
     container = shaped(reading.canonical(of))
     part = shaped(reading.canonical(set_type))
@@ -323,14 +325,14 @@ def _materialized(reading: Reading, op: Op, of: TypeText, set_type: TypeText, kn
         reading.refuse(f"{op.written} of the set {reading.shown(set_type)}", op.place, "a set")
     if container.kind == "tensor":
         return f"tensor<{'x'.join([*part.sizes, container.element])}>"
-    return _memref(reading, op, reading.canonical(of), container, part, known)
+    return _memref(reading, op, reading.canonical(of), container, part, facts)
 
 
 def _memref(
-    reading: Reading, op: Op, of: str, container: Shaped, part: Shaped, known: Known
+    reading: Reading, op: Op, of: str, container: Shaped, part: Shaped, facts: Facts
 ) -> str:
     """A view of a memref without a layout of its own, with the strides that are known."""
-    if known.is_whole and part.sizes == container.sizes:
+    if facts.is_whole and part.sizes == container.sizes:
         return of
     if of != f"memref<{'x'.join([*container.sizes, container.element])}>":
         reading.refuse(
@@ -343,7 +345,9 @@ def _memref(
     for size in reversed(container.sizes):
         strides.insert(0, step)
         step = product(size, step)
-    own = known.strides or ("?",) * len(strides)
-    composed = [product(one, other) for one, other in zip(strides, own, strict=False)]
+    own = facts.strides or ("?",) * len(strides)
+    composed = [
+        product(stride, own_stride) for stride, own_stride in zip(strides, own, strict=False)
+    ]
     sizes = "x".join([*part.sizes, container.element])
     return f"memref<{sizes}, strided<[{', '.join(composed)}], offset: ?>>"

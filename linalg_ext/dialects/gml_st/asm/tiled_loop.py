@@ -24,12 +24,20 @@ from dataclasses import dataclass, field
 
 from linalg_ext.dialects.gml_st.asm.generic_form import Piece
 from linalg_ext.dialects.gml_st.asm.loops import empty_yield, open_body, read_head, yield_pieces
-from linalg_ext.dialects.gml_st.asm.reading import Mixed, Op, Reading, TypeText, shaped, subset_type
+from linalg_ext.dialects.gml_st.asm.reading import (
+    VALUE_NAME,
+    Mixed,
+    Op,
+    Reading,
+    TypeText,
+    shaped,
+    subset_type,
+    unused_name,
+)
 from linalg_ext.dialects.gml_st.asm.sets import set_op
 from linalg_ext.errors import ParseError
 from linalg_ext.notations.mlir_text import Reader, Span
 
-_NAME = re.compile(r"%[\w$.-]+")
 _STATEMENTS = re.compile(
     r"""
     (?://[^\n]*)
@@ -51,7 +59,7 @@ class Slice:
         result: the name of what it gives.
         of: the tensor that it is a part of.
         value: what is inserted.
-        place: offsets, sizes and strides.
+        tile: offsets, sizes and strides.
         part_type, type: of the part, and of the whole.
     """
 
@@ -60,7 +68,7 @@ class Slice:
     result: Span
     of: Span
     value: Span | None
-    place: tuple[Mixed, Mixed, Mixed]
+    tile: tuple[Mixed, Mixed, Mixed]
     part_type: Span
     type: Span
 
@@ -85,26 +93,26 @@ def read_tiled_loop(reading: Reading, op: Op, reader: Reader) -> int:
     if body.yields is None:
         return begin
     reading.scope.innermost.is_ended = True
-    found: list[Slice] = []
+    updates: list[Slice] = []
     for output, value in zip(head.outputs.arguments, body.values, strict=False):
         update = body.inserts.get(value.text)
         if update is not None and update.of.text == output.text and _is_tile(reading, update):
             _check_same_tile(reading, op, update, body)
-            found.append(update)
-    if len(found) < len(body.values) or not found:
-        kept = yield_pieces(body.values, body.types) if body.values else [empty_yield("yield")]
-        reading.change(body.yields.start, body.yields.end, kept)
+            updates.append(update)
+    if len(updates) < len(body.values) or not updates:
+        new_yield = yield_pieces(body.values, body.types) if body.values else [empty_yield("yield")]
+        reading.change(body.yields.start, body.yields.end, new_yield)
         return begin
     for extract in body.extracts:
         if _is_tile(reading, extract):
             _materialize(reading, extract)
     tiles: list[str] = []
-    for update in found:
+    for update in updates:
         tiles.append(_tile_name(reading, update))
         _tile(reading, update, tiles[-1], is_kept=_uses(reading, update, begin, end) > 1)
-    values = [update.value for update in found if update.value is not None]
-    types = [update.part_type for update in found]
-    subsets = [_subset(reading, update) for update in found]
+    values = [update.value for update in updates if update.value is not None]
+    types = [update.part_type for update in updates]
+    subsets = [_subset(reading, update) for update in updates]
     reading.change(body.yields.start, body.yields.end, yield_pieces(values, types, tiles, subsets))
     return begin
 
@@ -113,23 +121,23 @@ def _body(reading: Reading, op: Op, begin: int, end: int) -> Body:
     """Read the slices and the end of a body, and nothing of the regions inside it."""
     body = Body()
     depth, position = 0, begin
-    while found := _STATEMENTS.search(reading.source.text, position, end):
-        position = found.end()
-        depth += (found["open"] is not None) - (found["close"] is not None)
+    while match := _STATEMENTS.search(reading.source.text, position, end):
+        position = match.end()
+        depth += (match["open"] is not None) - (match["close"] is not None)
         if depth:
             continue
         reader = Reader(reading.source, position)
-        if found["slice"]:
-            place = Span(found["result"], *found.span("result"))
-            each = _read_slice(reading, found["slice"], place, reader)
-            if each.value is None:
-                body.extracts.append(each)
+        if match["slice"]:
+            place = Span(match["result"], *match.span("result"))
+            slice_ = _read_slice(reading, match["slice"], place, reader)
+            if slice_.value is None:
+                body.extracts.append(slice_)
             else:
-                body.inserts[each.result.text] = each
-            position = each.end
-        elif found["yield"]:
-            _yield(reading, body, reader)
-            body.yields = Span("linalg.yield", found.start(), reader.position)
+                body.inserts[slice_.result.text] = slice_
+            position = slice_.end
+        elif match["yield"]:
+            body.values, body.types = reading.typed_values(reader, "linalg.yield")
+            body.yields = Span("linalg.yield", match.start(), reader.position)
             position = reader.position
     return body
 
@@ -152,7 +160,7 @@ def _slice(reading: Reading, kind: str, result: Span, reader: Reader) -> Slice:
         reader.expect("into", name)
     of = reading.value(reader, name)
     offsets, sizes, strides = (
-        reading.mixed(reader, f"the {what} of {name}") for what in ("offsets", "sizes", "strides")
+        reading.mixed(reader, f"the {label} of {name}") for label in ("offsets", "sizes", "strides")
     )
     reading.attributes(reader)
     reader.expect(":", name)
@@ -164,18 +172,8 @@ def _slice(reading: Reading, kind: str, result: Span, reader: Reader) -> Slice:
     return Slice(result.start, end, result, of, value, (offsets, sizes, strides), part, whole)
 
 
-def _yield(reading: Reading, body: Body, reader: Reader) -> None:
-    if not reader.peek().text.startswith("%"):
-        return
-    body.values.append(reading.value(reader, "linalg.yield"))
-    while reader.accepts(","):
-        body.values.append(reading.value(reader, "linalg.yield"))
-    reader.expect(":", "linalg.yield")
-    body.types = reading.types(reader, "linalg.yield")
-
-
-def _is_tile(reading: Reading, each: Slice) -> bool:
-    part, whole = (shaped(reading.canonical(type_)) for type_ in (each.part_type, each.type))
+def _is_tile(reading: Reading, slice_: Slice) -> bool:
+    part, whole = (shaped(reading.canonical(type_)) for type_ in (slice_.part_type, slice_.type))
     return part is not None and whole is not None and len(part.sizes) == len(whole.sizes)
 
 
@@ -183,13 +181,13 @@ def _check_same_tile(reading: Reading, op: Op, update: Slice, body: Body) -> Non
     for extract in body.extracts:
         if extract.of.text != update.of.text:
             continue
-        for what, ours, theirs in zip(
-            ("offsets", "sizes", "strides"), update.place, extract.place, strict=True
+        for label, ours, theirs in zip(
+            ("offsets", "sizes", "strides"), update.tile, extract.tile, strict=True
         ):
             if _numbers(reading, ours) != _numbers(reading, theirs):
                 line = reading.source.text.count("\n", 0, extract.start) + 1
                 reading.refuse(
-                    f"the slice inserted into {update.of.text} has other {what} than "
+                    f"the slice inserted into {update.of.text} has other {label} than "
                     f"{extract.result.text}, which line {line} extracts from it",
                     ours.place,
                     f"[{', '.join(theirs.texts)}]: {op.written} reads, changes and writes one tile "
@@ -207,18 +205,14 @@ def _numbers(reading: Reading, mixed: Mixed) -> list[str]:
     ]
 
 
-def _subset(reading: Reading, each: Slice) -> str:
-    part, whole = (shaped(reading.canonical(type_)) for type_ in (each.part_type, each.type))
+def _subset(reading: Reading, slice_: Slice) -> str:
+    part, whole = (shaped(reading.canonical(type_)) for type_ in (slice_.part_type, slice_.type))
     return subset_type(part.sizes if part else (), whole.element if whole else "")
 
 
-def _tile_name(reading: Reading, each: Slice) -> str:
-    stem = each.result.text
-    name = f"%v{stem[1:]}_tile" if stem[1:2].isdigit() else f"{stem}_tile"
-    names = set(_NAME.findall(reading.source.text))
-    while name in names:
-        name += "_"
-    return name
+def _tile_name(reading: Reading, slice_: Slice) -> str:
+    names = VALUE_NAME.findall(reading.source.text)
+    return unused_name(slice_.result.text, "tile", names)
 
 
 def _materialize(reading: Reading, extract: Slice) -> None:
@@ -234,9 +228,9 @@ def _materialize(reading: Reading, extract: Slice) -> None:
     reading.change(extract.start, extract.end, pieces)
 
 
-def _tile_of(each: Slice, subset: str) -> list[Piece]:
-    lists = dict(zip(("offsets", "sizes", "strides"), each.place, strict=True))
-    return set_op("tile", {"superset": each.of}, lists, {"superset": each.type}, [subset])
+def _tile_of(slice_: Slice, subset: str) -> list[Piece]:
+    lists = dict(zip(("offsets", "sizes", "strides"), slice_.tile, strict=True))
+    return set_op("tile", {"superset": slice_.of}, lists, {"superset": slice_.type}, [subset])
 
 
 def _tile(reading: Reading, update: Slice, name: str, *, is_kept: bool) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from linalg_ext.dialects.gml_st.asm.loops import read_loop, read_yield
-from linalg_ext.dialects.gml_st.asm.reading import Known, Op, Reading, Region
+from linalg_ext.dialects.gml_st.asm.reading import Facts, Op, Reading, Region
 from linalg_ext.dialects.gml_st.asm.sets import read_set_op
 from linalg_ext.dialects.gml_st.asm.tiled_loop import read_tiled_loop
 from linalg_ext.errors import ParseError
@@ -103,54 +103,54 @@ class _Scanner:
     def scan(self) -> None:
         """Read the whole text."""
         position = 0
-        while found := _SCAN.search(self._source.text, position):
-            kind = found.lastgroup or ""
-            position = getattr(self, f"_{kind}")(found)
+        while match := _SCAN.search(self._source.text, position):
+            kind = match.lastgroup or ""
+            position = getattr(self, f"_{kind}")(match)
 
-    def _comment(self, found: re.Match[str]) -> int:
-        return found.end()
+    def _comment(self, match: re.Match[str]) -> int:
+        return match.end()
 
-    def _string(self, found: re.Match[str]) -> int:
-        return found.end()
+    def _string(self, match: re.Match[str]) -> int:
+        return match.end()
 
-    def _generic(self, found: re.Match[str]) -> int:
+    def _generic(self, match: re.Match[str]) -> int:
         """An op in the generic form: MLIR reads it as it is, but for its types."""
-        if found["generic"] in ("yield", "set_yield"):
+        if match["generic"] in ("yield", "set_yield"):
             self.reading.scope.innermost.is_ended = True
-        return found.end()
+        return match.end()
 
-    def _open(self, found: re.Match[str]) -> int:
+    def _open(self, match: re.Match[str]) -> int:
         self.reading.scope.open(Region())
-        return found.end()
+        return match.end()
 
-    def _close(self, found: re.Match[str]) -> int:
+    def _close(self, match: re.Match[str]) -> int:
         region = self.reading.scope.close()
         if region is None or region.close is None:
-            return found.end()
-        return region.close(found.start())
+            return match.end()
+        return region.close(match.start())
 
-    def _results(self, found: re.Match[str]) -> int:
-        constant = _CONSTANT.match(self._source.text, found.end())
-        known = Known("index", constant=int(constant[1])) if constant else Known()
-        self._names = tuple("".join(name.split()) for name in found["results"].split(","))
+    def _results(self, match: re.Match[str]) -> int:
+        constant = _CONSTANT.match(self._source.text, match.end())
+        facts = Facts("index", constant=int(constant[1])) if constant else Facts()
+        self._names = tuple("".join(name.split()) for name in match["results"].split(","))
         for name in self._names:
-            self.reading.scope.define(name, known)
-        self._names_end = Reader(self._source, found.end()).peek().start
-        return found.end()
+            self.reading.scope.define(name, facts)
+        self._names_end = Reader(self._source, match.end()).peek().start
+        return match.end()
 
-    def _type(self, found: re.Match[str]) -> int:
-        return self.reading.translate_type(Token(found[0], found.start()))
+    def _type(self, match: re.Match[str]) -> int:
+        return self.reading.translate_type(Token(match[0], match.start()))
 
-    def _arguments(self, found: re.Match[str]) -> int:
+    def _arguments(self, match: re.Match[str]) -> int:
         """The arguments of a function or a block, whose types are said."""
-        reader = Reader(self._source, found.end())
+        reader = Reader(self._source, match.end())
         try:
             reader.next()
             while reader.peek().text.startswith("%"):
                 name = reader.next()
                 reader.expect(":", "an argument")
                 self.reading.scope.define(
-                    name.text, Known(self.reading.type(reader, "an argument"))
+                    name.text, Facts(self.reading.type(reader, "an argument"))
                 )
                 while reader.peek().text not in (",", ")", ""):
                     if reader.peek().text in ("{", "("):
@@ -160,12 +160,12 @@ class _Scanner:
                 reader.accepts(",")
         except ParseError:
             pass  # what it is about is met again, or is MLIR's to tell
-        return found.end()
+        return match.end()
 
-    def _op(self, found: re.Match[str]) -> int:
-        written = found["op"]
+    def _op(self, match: re.Match[str]) -> int:
+        written = match["op"]
         name = written.partition(".")[2]
-        place = Span(written, *found.span("op"))
+        place = Span(written, *match.span("op"))
         reader = Reader(self._source, place.end)
         follows = reader.peek().text
         if follows == "=" or (follows in (",", "}") and not name.endswith("yield")):
@@ -186,6 +186,6 @@ class _Scanner:
         self.reading.refuse(
             f"gml_st.{name} is no op of gml_st",
             place,
-            f"one of {', '.join(each for each in _HINTS if each != 'tiled_loop')}",
+            f"one of {', '.join(op_name for op_name in _HINTS if op_name != 'tiled_loop')}",
             f"write gml_st.{close}" if close else None,
         )

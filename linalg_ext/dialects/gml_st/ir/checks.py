@@ -53,8 +53,8 @@ from linalg_ext.dialects.gml_st.ir.types import (
     subset_type,
 )
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
-from linalg_ext.structured.mixed import Index, Size
-from linalg_ext.structured.operands import producer
+from linalg_ext.structured.mixed import Index
+from linalg_ext.structured.operands import producer, shapes_differ
 
 
 def check_op(op: ir.Operation) -> None:
@@ -83,13 +83,14 @@ def check_terminator(op: ir.Operation) -> None:
     else:
         destinations = view.destinations
         _check_destinations(view, loop)
-    for at, (value, set_) in enumerate(zip(view.sources, view.sets, strict=False)):
-        _check_value(at, value, set_, destinations[at])
+    for position, (value, set_) in enumerate(zip(view.sources, view.sets, strict=False)):
+        target = destinations[position]
+        _check_value(position, value, set_, target)
         root = root_of(set_) if is_loop else None
-        if root is not None and is_container(root.type) and root != destinations[at]:
+        if root is not None and is_container(root.type) and root != target:
             raise ArgumentError(
-                f"subset {at} is one of {called(root)}, and value {at} goes to output "
-                f"{loop.region_outs.index(destinations[at])}, {called(destinations[at])}",
+                f"subset {position} is one of {called(root)}, and value {position} goes to output "
+                f"{loop.region_outs.index(target)}, {called(target)}",
                 expected="a subset of that argument of the body, or of a gml_st.space",
             )
     _check_accumulators(view)
@@ -110,13 +111,13 @@ def _check_full(op: ir.Operation) -> None:
 def _check_tile(op: ir.Operation) -> None:
     tile = TileView.of(op)
     shape = _superset_shape(tile.superset)
-    for what, numbers in (
+    for label, numbers in (
         ("offset", tile.offsets),
         ("size", tile.sizes),
         ("stride", tile.strides),
     ):
-        _check_count(what, numbers, shape)
-        _check_not_negative(what, numbers)
+        _check_count(label, numbers, shape)
+        _check_not_negative(label, numbers)
     _check_result(op, subset_type(shape.with_sizes(sizes_in_type(tile.sizes))))
     for dim, whole in enumerate(shape.sizes):
         if whole is not None:
@@ -146,10 +147,10 @@ def _check_filter(op: ir.Operation) -> None:
         )
     _check_result(op, subset_type(source))
     for row, index in _known_indices(view.indices, source.rank):
-        for dim, (at, size) in enumerate(zip(index, source.sizes, strict=True)):
-            if at < 0 or (size is not None and at >= size):
+        for dim, (row_index, size) in enumerate(zip(index, source.sizes, strict=True)):
+            if row_index < 0 or (size is not None and row_index >= size):
                 raise ArgumentError(
-                    f"index {at} of row {row} is out of bounds along dimension {dim} of "
+                    f"index {row_index} of row {row} is out of bounds along dimension {dim} of "
                     f"{view.source.type}",
                     expected=f"0 to {size - 1}" if size else "no index, for there is no element",
                 )
@@ -169,9 +170,9 @@ def _check_point(op: ir.Operation) -> None:
 def _check_drop_dims(op: ir.Operation) -> None:
     view = DropDimsView.of(op)
     dims, rank = view.remaining_dims, _rank(view.set)
-    for at, dim in enumerate(dims):
+    for position, dim in enumerate(dims):
         if dim < 0 or (rank is not None and dim >= rank):
-            raise ArgumentError(f"remaining_dims[{at}] = {dim} {_outside(rank)}")
+            raise ArgumentError(f"remaining_dims[{position}] = {dim} {_outside(rank)}")
     if list(dims) != sorted(set(dims)):
         raise ArgumentError(
             f"remaining_dims = {list(dims)}",
@@ -188,22 +189,24 @@ def _check_transpose_dims(op: ir.Operation) -> None:
         raise ArityError(
             f"expected result rank {rank} to match the permutation size of {len(permutation)}"
         )
-    for at, dim in enumerate(permutation):
+    for position, dim in enumerate(permutation):
         if not 0 <= dim < len(permutation):
-            raise ArgumentError(f"permutation[{at}] = {dim} {_outside(len(permutation))}")
-        if dim in permutation[:at]:
+            raise ArgumentError(f"permutation[{position}] = {dim} {_outside(len(permutation))}")
+        if dim in permutation[:position]:
             raise ArgumentError(
                 "expected permutation attribute to contain no duplicate values, but got "
-                f"{dim} at positions {permutation.index(dim)} and {at}"
+                f"{dim} at positions {permutation.index(dim)} and {position}"
             )
     _check_rearranged(op, view.set, permutation)
 
 
 def _check_query(op: ir.Operation) -> None:
     view = QueryView.of(op)
-    what = op.name.rpartition(".")[2]
-    if is_element(view.set.type) and what != "offset":
-        raise DTypeError(f"an element has no {what}", expected=f"a subset to ask for its {what}")
+    quantity = op.name.rpartition(".")[2]
+    if is_element(view.set.type) and quantity != "offset":
+        raise DTypeError(
+            f"an element has no {quantity}", expected=f"a subset to ask for its {quantity}"
+        )
     rank, dim = _rank(view.set), static(view.dim)
     if dim is not None and (dim < 0 or (rank is not None and dim >= rank)):
         raise ArgumentError(f"dimension {dim} {_outside(rank)}")
@@ -225,8 +228,8 @@ def _check_difference(op: ir.Operation) -> None:
             f"the op has {len(op.results)} result(s)", expected=f"{count}, two for each dimension"
         )
     expected = subset_type(box_shape(view.first.type, view.second.type))
-    for at in range(count):
-        _check_result(op, expected, at)
+    for position in range(count):
+        _check_result(op, expected, position)
 
 
 def _check_contains(op: ir.Operation) -> None:
@@ -272,7 +275,7 @@ def _check_set_of(set_: ir.Value, whole: ir.Value, subject: str) -> None:
             expected="a set of a tensor of the same element type, or of a gml_st.space",
         )
     sizes = root_sizes(set_)
-    if sizes is not None and not _agree(sizes, shape.sizes):
+    if sizes is not None and shapes_differ(sizes, shape.sizes):
         raise ShapeError(
             f"{subject} is of type {whole.type}, and the set is one of {SubsetShape(sizes)}",
             expected="a set of a tensor, or of a gml_st.space, of the same sizes",
@@ -306,23 +309,23 @@ def _rank(set_: ir.Value) -> int | None:
     return rank_of(set_)
 
 
-def _check_result(op: ir.Operation, expected: ir.Type, at: int = 0) -> None:
-    if at >= len(op.results):
-        raise ArityError(f"the op has {len(op.results)} result(s)", expected=f"{at + 1}")
-    if op.results[at].type != expected:
-        raise DTypeError(f"the result is of type {op.results[at].type}", expected=str(expected))
+def _check_result(op: ir.Operation, expected: ir.Type, result: int = 0) -> None:
+    if result >= len(op.results):
+        raise ArityError(f"the op has {len(op.results)} result(s)", expected=f"{result + 1}")
+    if op.results[result].type != expected:
+        raise DTypeError(f"the result is of type {op.results[result].type}", expected=str(expected))
 
 
-def _check_count(what: str, numbers: Sequence[Index], shape: SubsetShape) -> None:
+def _check_count(label: str, numbers: Sequence[Index], shape: SubsetShape) -> None:
     if len(numbers) != shape.rank:
-        raise ArityError(f"expected {shape.rank} {what} values, got {len(numbers)}")
+        raise ArityError(f"expected {shape.rank} {label} values, got {len(numbers)}")
 
 
-def _check_not_negative(what: str, numbers: Sequence[Index]) -> None:
+def _check_not_negative(label: str, numbers: Sequence[Index]) -> None:
     for number in map(static, numbers):
         if number is not None and number < 0:
             raise ArgumentError(
-                f"expected {what} = {number} to be non-negative",
+                f"expected {label} = {number} to be non-negative",
                 hint="sets are counted from the start of their root: give 0 or more",
             )
 
@@ -347,9 +350,9 @@ def _check_within(
     last = (offset or 0) + (size - 1) * stride
     if last >= whole:
         start = "" if offset is None else f"offset = {offset} "
-        at = "" if offset is None else f" at {last}"
+        last_place = "" if offset is None else f" at {last}"
         raise ArgumentError(
-            f"{start}size = {size} stride = {stride} causes access out of bounds{at} {of}",
+            f"{start}size = {size} stride = {stride} causes access out of bounds{last_place} {of}",
             hint="take a smaller offset, size or stride: the last element is at offset + "
             f"(size - 1) * stride, and must be below {whole}",
         )
@@ -363,22 +366,15 @@ def _check_rearranged(op: ir.Operation, set_: ir.Value, dims: Sequence[int]) -> 
 
 
 def _check_pair(view: PairView) -> None:
-    one, other = _rank(view.first), _rank(view.second)
-    if one is not None and other is not None and one != other:
-        raise ShapeError(f"the sets are of rank {one} and {other}", expected="sets of one root")
+    first, second = _rank(view.first), _rank(view.second)
+    if first is not None and second is not None and first != second:
+        raise ShapeError(f"the sets are of rank {first} and {second}", expected="sets of one root")
     wholes = root_sizes(view.first), root_sizes(view.second)
-    if None not in wholes and not _agree(wholes[0] or (), wholes[1] or ()):
+    if None not in wholes and shapes_differ(wholes[0] or (), wholes[1] or ()):
         raise ShapeError(
             f"the sets are of {SubsetShape(wholes[0] or ())} and {SubsetShape(wholes[1] or ())}",
             expected="sets of one root",
         )
-
-
-def _agree(sizes: Sequence[Size], others: Sequence[Size]) -> bool:
-    return len(sizes) == len(others) and all(
-        one is None or other is None or one == other
-        for one, other in zip(sizes, others, strict=True)
-    )
 
 
 def _outside(rank: int | None) -> str:
@@ -393,10 +389,10 @@ def _known_indices(indices: ir.Value, rank: int) -> list[tuple[int, list[int]]]:
     value = op.attributes["value"]
     if not isinstance(value, ir.DenseIntElementsAttr) or rank == 0:
         return []
-    elements: list[int] = [value[at] for at in range(len(value))]
+    elements: list[int] = [value[i] for i in range(len(value))]
     # The bindings give indices without their sign.
     numbers = [number - (1 << 64) if number >> 63 > 0 else number for number in elements]
-    return [(at // rank, numbers[at : at + rank]) for at in range(0, len(numbers), rank)]
+    return [(i // rank, numbers[i : i + rank]) for i in range(0, len(numbers), rank)]
 
 
 def _check_loop(op: ir.Operation) -> None:
@@ -425,10 +421,10 @@ def _check_loop(op: ir.Operation) -> None:
             return  # what is wrong with it is found there
         _check_results(op, destinations, "destination")
         return
-    for at, value in enumerate(view.outs):
+    for position, value in enumerate(view.outs):
         if not is_container(value.type):
             raise DTypeError(
-                f"output {at} is of type {value.type}", expected="a ranked tensor or a memref"
+                f"output {position} is of type {value.type}", expected="a ranked tensor or a memref"
             )
     _check_results(op, view.outs, "output")
     _ = view.last
@@ -445,9 +441,7 @@ def _check_bounds(view: LoopView) -> None:
             )
 
 
-def _check_arguments(
-    view: LoopView,
-) -> None:
+def _check_arguments(view: LoopView) -> None:
     groups = (("input", view.ins), ("output", view.outs))
     arguments = list(view.body.arguments)
     expected = view.rank + sum(len(group) for _, group in groups)
@@ -455,29 +449,30 @@ def _check_arguments(
         raise ArityError(
             f"the body has {len(arguments)} argument(s)",
             expected=f"{expected}: an index for each iterator"
-            + "".join(f", then the {what}s" for what, group in groups if group),
+            + "".join(f", then the {label}s" for label, group in groups if group),
         )
-    for at, iv in enumerate(view.ivs):
+    for position, iv in enumerate(view.ivs):
         if not isinstance(iv.type, ir.IndexType):
-            raise DTypeError(f"region arg {at} is of type {iv.type}", expected="index")
-    at = view.rank
-    for what, group in groups:
+            raise DTypeError(f"region arg {position} is of type {iv.type}", expected="index")
+    argument = view.rank
+    for label, group in groups:
         for position, value in enumerate(group):
-            if arguments[at].type != value.type:
+            if arguments[argument].type != value.type:
                 raise DTypeError(
-                    f"expected {what} arg {position} with type = '{value.type}' to match region "
-                    f"arg {at} type = '{arguments[at].type}'"
+                    f"expected {label} arg {position} with type = '{value.type}' to match region "
+                    f"arg {argument} type = '{arguments[argument].type}'"
                 )
-            at += 1
+            argument += 1
 
 
-def _check_results(op: ir.Operation, written: Sequence[ir.Value], what: str) -> None:
+def _check_results(op: ir.Operation, written: Sequence[ir.Value], label: str) -> None:
     tensors = [value.type for value in written if not isinstance(value.type, ir.MemRefType)]
     results = [result.type for result in op.results]
     if results != tensors:
         raise DTypeError(
             f"the results are ({', '.join(map(str, results))})",
-            expected=f"({', '.join(map(str, tensors))}), a result for each {what} that is a tensor",
+            expected=f"({', '.join(map(str, tensors))}), a result for each {label} that is a "
+            "tensor",
         )
 
 
@@ -503,20 +498,20 @@ def _check_yielded(view: YieldView, destinations: Sequence[ir.Value]) -> None:
             f"the terminator yields {len(view.sources)} value(s) to {len(view.sets)} subset(s)",
             expected="a subset for each value, or none at all",
         )
-    for at, (value, output) in enumerate(zip(view.sources, destinations, strict=True)):
+    for position, (value, output) in enumerate(zip(view.sources, destinations, strict=True)):
         if not view.sets and value.type != output.type:
             raise DTypeError(
-                f"expected yield operand {at} with type = '{value.type}' to match output arg "
+                f"expected yield operand {position} with type = '{value.type}' to match output arg "
                 f"type = '{output.type}'"
             )
 
 
 def _check_destinations(view: YieldView, loop: LoopView) -> None:
     if loop.op.name == "gml_st.parallel":
-        for at, destination in enumerate(view.destinations):
+        for position, destination in enumerate(view.destinations):
             if is_defined_inside(destination, loop.body):
                 raise ArgumentError(
-                    f"destination {at}, {called(destination)}, is made inside the loop",
+                    f"destination {position}, {called(destination)}, is made inside the loop",
                     expected="a tensor or memref from outside, which all iterations write to",
                 )
         return
@@ -525,21 +520,22 @@ def _check_destinations(view: YieldView, loop: LoopView) -> None:
             f"the terminator yields to {len(view.destinations)} destination(s)",
             expected=f"one for each of the {len(loop.region_outs)} output(s) of the loop",
         )
-    for at, (destination, output) in enumerate(
+    for position, (destination, output) in enumerate(
         zip(view.destinations, loop.region_outs, strict=True)
     ):
         if destination != output:
             raise ArgumentError(
-                f"expected output block argument {at} to match set_yield destination",
+                f"expected output block argument {position} to match set_yield destination",
                 hint=f"write to {called(output)} that is the body of the loop",
             )
 
 
-def _check_value(at: int, value: ir.Value, set_: ir.Value, destination: ir.Value) -> None:
-    _check_set_of(set_, destination, f"destination {at}")
+def _check_value(position: int, value: ir.Value, set_: ir.Value, destination: ir.Value) -> None:
+    _check_set_of(set_, destination, f"destination {position}")
     if not is_element(set_.type) and 0 in _moving_strides(set_):
         raise ArgumentError(
-            f"set {at} has a stride of 0: it is one element many times, and one value can be kept",
+            f"set {position} has a stride of 0: it is one element many times, and one value "
+            "can be kept",
             hint="yield to a gml_st.point",
         )
     expected = materialized_type(destination.type, set_)
@@ -548,7 +544,7 @@ def _check_value(at: int, value: ir.Value, set_: ir.Value, destination: ir.Value
     if isinstance(expected, ir.MemRefType) and _is_like(value.type, expected):
         return  # memory that is copied may have any strides
     raise DTypeError(
-        f"value {at} is of type {value.type}, and set {at} is of {set_.type}",
+        f"value {position} is of type {value.type}, and set {position} is of {set_.type}",
         expected=str(expected),
     )
 
@@ -587,14 +583,14 @@ def _check_accumulators(view: YieldView) -> None:
     last = list(view.combiner.operations)[-1].operation
     results = list(YieldView.of(last).sources) if last.name == "gml_st.yield" else []
     if len(results) != len(combined):
-        what = "a single argument" if len(combined) == 1 else f"{len(combined)} arguments"
+        expected = "a single argument" if len(combined) == 1 else f"{len(combined)} arguments"
         raise ArityError(
-            f"expected {what} for the terminator of accumulator region, got {len(results)}"
+            f"expected {expected} for the terminator of accumulator region, got {len(results)}"
         )
-    for at, (result, value) in enumerate(zip(results, combined, strict=True)):
+    for position, (result, value) in enumerate(zip(results, combined, strict=True)):
         if result.type != value.type:
             raise DTypeError(
-                f"the accumulator region yields {result.type} as value {at}",
+                f"the accumulator region yields {result.type} as value {position}",
                 expected=str(value.type),
             )
 
@@ -603,8 +599,8 @@ def _check_overlaps(view: YieldView, loop: LoopView) -> None:
     """Refuse unordered iterations that are known to write the same elements."""
     ivs = loop.ivs
     parallel = [dim for dim, kind in enumerate(loop.iterator_types) if kind == PARALLEL]
-    for at, set_ in enumerate(view.sets):
-        if view.accumulated[at]:
+    for position, set_ in enumerate(view.sets):
+        if view.accumulated[position]:
             continue
         if not is_element(set_.type) and not all(subset_shape(set_.type).sizes):
             continue  # it may be empty
@@ -615,22 +611,22 @@ def _check_overlaps(view: YieldView, loop: LoopView) -> None:
                 continue
             if dim not in depends:
                 raise ArgumentError(
-                    f"set {at} is the same in all {count} iterations of the parallel iterator "
-                    f"{dim}, which write to it in no order",
+                    f"set {position} is the same in all {count} iterations of the parallel "
+                    f"iterator {dim}, which write to it in no order",
                     hint="accumulate what they write, or make the iterator sequential",
                 )
             step = static(loop.step[dim])
             if step is not None and _steps_into_itself(set_, ivs, dim, step):
                 raise ArgumentError(
-                    f"set {at} is longer than the step {step} of the parallel iterator {dim}: "
-                    "iterations write the same elements in no order",
+                    f"set {position} is longer than the step {step} of the parallel iterator "
+                    f"{dim}: iterations write the same elements in no order",
                     hint="accumulate what they write, or take tiles of the size of the step",
                 )
 
 
 def _trip_count(view: LoopView, dim: int) -> int | None:
     """Return the trip count of an iterator; None where its bounds or its step are not known."""
-    lower, upper, step = (static(each[dim]) for each in (view.lower, view.upper, view.step))
+    lower, upper, step = (static(bound[dim]) for bound in (view.lower, view.upper, view.step))
     if lower is None or upper is None or step is None:
         return None
     return max(0, -((lower - upper) // step))

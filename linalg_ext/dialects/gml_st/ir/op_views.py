@@ -56,19 +56,21 @@ ITERATORS = (PARALLEL, REDUCTION, SEQUENTIAL)
 """The types of iterators: `reduction` and `sequential` mean the same."""
 
 
-def operand_of(op: ir.Operation, at: int) -> ir.Value:
+def operand_of(op: ir.Operation, position: int) -> ir.Value:
     """An operand by its place.
 
     Raises:
         ArityError: the op has fewer operands.
     """
     operands = op.operands
-    if at >= len(operands):
-        raise ArityError(f"the op has {len(operands)} operand(s)", expected=f"{at + 1} or more")
-    return operands[at]
+    if position >= len(operands):
+        raise ArityError(
+            f"the op has {len(operands)} operand(s)", expected=f"{position + 1} or more"
+        )
+    return operands[position]
 
 
-def _list(op: ir.Operation, name: str) -> tuple[int, ...]:
+def _integers(op: ir.Operation, name: str) -> tuple[int, ...]:
     if name not in op.attributes:
         raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
     return integers(op.attributes[name], name)
@@ -82,7 +84,7 @@ def texts(op: ir.Operation, name: str) -> tuple[str, ...]:
     """
     attribute = op.attributes[name]
     if isinstance(attribute, ir.ArrayAttr) and all(isinstance(a, ir.StringAttr) for a in attribute):
-        return tuple(ir.StringAttr(each).value for each in attribute)
+        return tuple(ir.StringAttr(text).value for text in attribute)
     raise ArgumentError(f"{name} = {attribute}", expected='texts, as in ["parallel"]')
 
 
@@ -95,7 +97,7 @@ class _OperandsView:
     @classmethod
     def of(cls, op: ir.Operation) -> Self:
         count = len(cls.__dataclass_fields__) - 1
-        return cls(op, *(operand_of(op, at) for at in range(count)))
+        return cls(op, *(operand_of(op, position) for position in range(count)))
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class DropDimsView:
     @classmethod
     def of(cls, op: ir.Operation) -> DropDimsView:
         """The view of an op."""
-        return cls(op, operand_of(op, 0), _list(op, REMAINING_DIMS))
+        return cls(op, operand_of(op, 0), _integers(op, REMAINING_DIMS))
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class TransposeDimsView:
     @classmethod
     def of(cls, op: ir.Operation) -> TransposeDimsView:
         """The view of an op."""
-        return cls(op, operand_of(op, 0), _list(op, PERMUTATION))
+        return cls(op, operand_of(op, 0), _integers(op, PERMUTATION))
 
 
 @dataclass(frozen=True)
@@ -264,11 +266,11 @@ class YieldView:
         is_set = op.name == "gml_st.set_yield"
         names = ("source", "destination", "set") if is_set else ("value", "subset")
         groups = segments(op, len(names) * OUTPUT_SLOTS)
-        sources, *others = (
-            _slots(op, groups[at * OUTPUT_SLOTS : (at + 1) * OUTPUT_SLOTS], what)
-            for at, what in enumerate(names)
+        sources, *rest = (
+            _slots(op, groups[position * OUTPUT_SLOTS : (position + 1) * OUTPUT_SLOTS], name)
+            for position, name in enumerate(names)
         )
-        destinations, sets = others if is_set else ((), others[0])
+        destinations, sets = rest if is_set else ((), rest[0])
         if is_set and not len(sources) == len(destinations) == len(sets):
             raise ArityError(
                 f"{len(sources)} source(s) go into {len(destinations)} destination(s) at "
@@ -405,12 +407,12 @@ class LoopView:
         )
 
 
-def _slots(op: ir.Operation, groups: list[list[ir.Value]], what: str) -> tuple[ir.Value, ...]:
+def _slots(op: ir.Operation, groups: list[list[ir.Value]], label: str) -> tuple[ir.Value, ...]:
     """The values of optional slots, which are filled from the first one on."""
-    given = [len(group) for group in groups]
-    if max(given, default=0) > 1 or given != sorted(given, reverse=True):
+    counts = [len(group) for group in groups]
+    if max(counts, default=0) > 1 or counts != sorted(counts, reverse=True):
         raise ArgumentError(
-            f"the slots of its {what}s hold {given} operands", expected="ones, then zeros"
+            f"the slots of its {label}s hold {counts} operands", expected="ones, then zeros"
         )
     return tuple(group[0] for group in groups if group)
 
@@ -427,11 +429,11 @@ def _only_block(op: ir.Operation) -> ir.Block | None:
 def _last_in(block: ir.Block) -> ir.Operation | None:
     """The last op of a block; None where it has none. Bodies may be long, and end well mostly."""
     try:
-        found = ir.InsertionPoint.at_block_terminator(block).ref_operation
+        terminator = ir.InsertionPoint.at_block_terminator(block).ref_operation
     except ValueError:
         operations = list(block.operations)
         return operations[-1].operation if operations else None
-    return None if found is None else found.operation
+    return None if terminator is None else terminator.operation
 
 
 def _flags(op: ir.Operation, count: int, combiner: ir.Block | None) -> tuple[bool, ...]:
@@ -476,7 +478,8 @@ def _accumulators(
             f"value(s) for {count} accumulated value(s)",
             expected="two arguments, (new, old), and one value for each",
         )
-    found = iter(
-        Accumulator(arguments[2 * at], arguments[2 * at + 1], values[at]) for at in range(count)
+    accumulators = iter(
+        Accumulator(arguments[2 * position], arguments[2 * position + 1], values[position])
+        for position in range(count)
     )
-    return tuple(next(found) if flag else None for flag in flags)
+    return tuple(next(accumulators) if flag else None for flag in flags)

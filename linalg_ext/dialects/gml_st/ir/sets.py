@@ -82,16 +82,16 @@ def root_sizes(set_: ir.Value) -> tuple[Size, ...] | None:
         return None
     if op.name == "gml_st.drop_dims":
         drop = DropDimsView.of(op)
-        return _picked(root_sizes(drop.set), drop.remaining_dims)
+        return _sizes_of_dims(root_sizes(drop.set), drop.remaining_dims)
     if op.name == "gml_st.transpose_dims":
         transposed = TransposeDimsView.of(op)
-        return _picked(root_sizes(transposed.set), transposed.permutation)
+        return _sizes_of_dims(root_sizes(transposed.set), transposed.permutation)
     if op.name in ("gml_st.tile", "gml_st.point"):
         return root_sizes(op.operands[0])
     return None
 
 
-def _picked(sizes: tuple[Size, ...] | None, dims: Sequence[int]) -> tuple[Size, ...] | None:
+def _sizes_of_dims(sizes: tuple[Size, ...] | None, dims: Sequence[int]) -> tuple[Size, ...] | None:
     return None if sizes is None else tuple(sizes[dim] for dim in dims)
 
 
@@ -127,25 +127,25 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
     if not arguments:
         return set()
     block = _home(arguments[0])
-    found: set[int] = set()
-    seen: set[ir.Value] = set()
+    depended: set[int] = set()
+    visited: set[ir.Value] = set()
     waiting = [value]
     while waiting:
         current = waiting.pop()
-        if current in seen:
+        if current in visited:
             continue
-        seen.add(current)
+        visited.add(current)
         op = producer(current)
         if op is None:
-            own = {at for at, argument in enumerate(arguments) if argument == current}
+            own = {position for position, argument in enumerate(arguments) if argument == current}
             if not own and is_inside(_home(current), block):
                 return set(range(len(arguments)))
-            found |= own
+            depended |= own
         elif is_inside(op.block, block):
             if len(op.regions):
                 return set(range(len(arguments)))
             waiting += _read_operands(op)
-    return found
+    return depended
 
 
 _READ_SHAPES = ("gml_st.tile", "gml_st.point", "gml_st.full", "tensor.dim", "memref.dim")
@@ -156,7 +156,7 @@ def _read_operands(op: ir.Operation) -> list[ir.Value]:
     if op.name == "gml_st.filter":
         return [FilterView.of(op).indices]
     reads_shapes = op.name in _READ_SHAPES
-    return [each for each in op.operands if not (reads_shapes and is_container(each.type))]
+    return [operand for operand in op.operands if not (reads_shapes and is_container(operand.type))]
 
 
 def is_defined_inside(value: ir.Value, block: ir.Block) -> bool:
@@ -199,7 +199,7 @@ def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
     if is_container(set_.type):
         return full(_sizes(set_, number_of))
     op = producer(set_)
-    subset = None if op is None else _made(op, set_, number_of)
+    subset = None if op is None else _subset_made(op, set_, number_of)
     if subset is None:
         raise ArgumentError(
             f"a set is {called(set_)}",
@@ -209,7 +209,7 @@ def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
     return subset
 
 
-def _made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset | None:
+def _subset_made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset | None:
     """The subset that an op makes; None where it makes no sets."""
     match op.name:
         case "gml_st.space":
@@ -222,11 +222,13 @@ def _made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset | Non
         case "gml_st.tile":
             tile = TileView.of(op)
             numbers = (tile.offsets, tile.sizes, tile.strides)
-            inner = Tile(*(_numbers(each, number_of) for each in numbers))
-            return _within(inner, tile.superset, number_of)
+            inner = Tile(*(_numbers(indices, number_of) for indices in numbers))
+            return _relative_to_root(inner, tile.superset, number_of)
         case "gml_st.point":
             point = PointView.of(op)
-            return _within(Point(_numbers(point.indices, number_of)), point.superset, number_of)
+            return _relative_to_root(
+                Point(_numbers(point.indices, number_of)), point.superset, number_of
+            )
         case "gml_st.drop_dims":
             drop = DropDimsView.of(op)
             subset = _rectangle(drop.set, number_of)
@@ -251,7 +253,7 @@ def _made(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset | Non
     return None
 
 
-def _within(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
+def _relative_to_root(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
     """The same relative to the root: nothing to do where the superset is all of it."""
     if is_whole(superset):
         return inner

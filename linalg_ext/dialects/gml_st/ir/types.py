@@ -19,7 +19,8 @@ from functools import lru_cache
 from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.ir.op_views import TileView
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.mixed import Index, Size
+from linalg_ext.structured.constants import number_of
+from linalg_ext.structured.mixed import Index, Size, type_shape
 from linalg_ext.structured.operands import producer
 
 SUBSET, ELEMENT = "gml_st.subset", "gml_st.element"
@@ -128,14 +129,14 @@ _MOST = (1 << 63) - 1
 @lru_cache(maxsize=4096)
 def _read(text: str) -> SubsetShape:
     sizes: list[Size] = []
-    at, ends = 0, True
-    while (found := _DIMENSION.match(text, at)) and at < len(text):
-        size = None if found[1] == "?" else int(found[1])
+    position, ends = 0, True
+    while (match := _DIMENSION.match(text, position)) and position < len(text):
+        size = None if match[1] == "?" else int(match[1])
         if size is not None and size > _MOST:
             raise ArgumentError(f'the size {size} of !{SUBSET}<"{text}"> is too large')
         sizes.append(size)
-        at, ends = found.end(), not found[2]
-    element = text[at:] or None
+        position, ends = match.end(), not match[2]
+    element = text[position:] or None
     # A last `x` leads to an element type; a text that has none ends in a size.
     if element is None and not ends:
         raise ArgumentError(
@@ -151,13 +152,8 @@ def _read(text: str) -> SubsetShape:
 
 def static(index: Index) -> int | None:
     """A number, also where it is given as the value of a constant; None where it is not known."""
-    if isinstance(index, int):
-        return index
-    op = producer(index)
-    if op is None or op.name != "arith.constant":
-        return None
-    value = op.attributes["value"]
-    return ir.IntegerAttr(value).value if isinstance(value, ir.IntegerAttr) else None
+    number = index if isinstance(index, int) else number_of(index)
+    return number if isinstance(number, int) else None
 
 
 def sizes_in_type(sizes: Sequence[Index]) -> tuple[Size, ...]:
@@ -172,9 +168,9 @@ def kept_dims(shape: SubsetShape, dims: Sequence[int]) -> SubsetShape:
 
 def box_shape(first: ir.Type, second: ir.Type) -> SubsetShape:
     """The shape of a box that is computed of two sets: its sizes are known at run time."""
-    one, other = subset_shape(first), subset_shape(second)
-    element = one.element if one.element == other.element else None
-    return SubsetShape((None,) * one.rank, element)
+    left, right = subset_shape(first), subset_shape(second)
+    element = left.element if left.element == right.element else None
+    return SubsetShape((None,) * left.rank, element)
 
 
 def composed_strides(set_: ir.Value) -> tuple[Size, ...]:
@@ -193,8 +189,8 @@ def composed_strides(set_: ir.Value) -> tuple[Size, ...]:
     own = [static(stride) for stride in tile.strides]
     outer = (1,) * rank if is_container(tile.superset.type) else composed_strides(tile.superset)
     return tuple(
-        None if one is None or other is None else one * other
-        for one, other in zip(own, outer, strict=True)
+        None if stride is None or outer_stride is None else stride * outer_stride
+        for stride, outer_stride in zip(own, outer, strict=True)
     )
 
 
@@ -214,18 +210,18 @@ def materialized_type(source: ir.Type, set_: ir.Value) -> ir.Type:
         return element
     sizes = subset_shape(type_).sizes
     if isinstance(source, ir.RankedTensorType):
-        return ir.RankedTensorType.get(_shape(sizes), element)
+        return ir.RankedTensorType.get(type_shape(sizes), element)
     memref = ir.MemRefType(source)
     if is_whole(set_) and sizes == container_shape(source).sizes:
         return source
     strides, _ = memref.get_strides_and_offset()
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    known = [
+    view_strides = [
         gap if stride == gap or by is None else stride * by
         for stride, by in zip(strides, composed_strides(set_), strict=True)
     ]
-    layout = ir.StridedLayoutAttr.get(gap, known)
-    return ir.MemRefType.get(_shape(sizes), element, layout, memref.memory_space)
+    layout = ir.StridedLayoutAttr.get(gap, view_strides)
+    return ir.MemRefType.get(type_shape(sizes), element, layout, memref.memory_space)
 
 
 def is_view_of(type_: ir.Type, inferred: ir.Type) -> bool:
@@ -243,10 +239,12 @@ def is_view_of(type_: ir.Type, inferred: ir.Type) -> bool:
         return False
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
     strides, offset = type_.get_strides_and_offset()
-    known, known_offset = inferred.get_strides_and_offset()
+    inferred_strides, inferred_offset = inferred.get_strides_and_offset()
     return all(
-        said in (gap, there)
-        for said, there in zip([*strides, offset], [*known, known_offset], strict=True)
+        stated in (gap, inferred_number)
+        for stated, inferred_number in zip(
+            [*strides, offset], [*inferred_strides, inferred_offset], strict=True
+        )
     )
 
 
@@ -257,8 +255,3 @@ def is_whole(value: ir.Value) -> bool:
 
 
 _WHOLES = ("gml_st.full", "gml_st.space")
-
-
-def _shape(sizes: Sequence[Size]) -> list[int]:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [dynamic if size is None else size for size in sizes]

@@ -90,12 +90,12 @@ def rule_of(op: ir.Operation) -> Rule:
     Raises:
         Unserved: there is none, or this op is not one that it serves.
     """
-    made = _RULES.get(op.name) or (StructuredRule if maps_tensors(op) else None)
-    if made is None:
+    rule_class = _RULES.get(op.name) or (StructuredRule if maps_tensors(op) else None)
+    if rule_class is None:
         raise Unserved(f"{op.name} has no tiling rule")
     if any(not isinstance(result.type, ir.RankedTensorType) for result in op.results):
         raise Unserved(f"{op.name} gives something that is no ranked tensor")
-    return made(op)
+    return rule_class(op)
 
 
 def has_rule(op: ir.Operation) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.structured.extension import discardable_attributes, forget_memoized_maps
-from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.maps import iterators_attribute, maps_attribute
+from linalg_ext.structured.operands import element_of, ops_where
 from linalg_ext.structured.sizes import value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
@@ -54,9 +55,7 @@ def as_generic(
         inputs=list(operands[:inputs]),
         outputs=list(operands[inputs:]),
         indexing_maps=maps_attribute(maps),
-        iterator_types=ir.ArrayAttr.get(
-            [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterators]
-        ),
+        iterator_types=iterators_attribute(iterators),
     ).operation
     for name, attribute in discardable_attributes(op).items():
         generic.attributes[name] = attribute
@@ -64,7 +63,9 @@ def as_generic(
     block = clone.regions[0].blocks[0]
     for position in sorted(without, reverse=True):
         block.erase_argument(position)
-    _give_arguments(block, operands)
+    # `linalg.map` has no argument for its destination.
+    for value in operands[len(block.arguments) :]:
+        block.add_argument(element_of(value), ir.Location.unknown())
     block.append_to(generic.regions[0])
     clone.erase()
     return generic
@@ -79,7 +80,7 @@ def shift_positions(op: ir.Operation, part: Tile) -> None:
     """Let the body of an op on a part of the domain see the positions of the whole."""
     for index in list(_positions(op.regions[0].blocks[0])):
         dim = ir.IntegerAttr(index.attributes["dim"]).value
-        ops = [each.operation for each in index.block.operations]
+        ops = [view.operation for view in index.block.operations]
         with ir.InsertionPoint(ops[ops.index(index) + 1]):
             _shift(index.results[0], part, dim)
 
@@ -91,8 +92,8 @@ def _shift(position: ir.Value, part: Tile, dim: int) -> None:
         return
     scaled = position if stride == 1 else arith.MulIOp(position, value_of(stride)).result
     shifted = arith.AddIOp(scaled, value_of(offset)).result
-    made = shifted if stride == 1 else scaled
-    position.replace_all_uses_except(shifted, ir.OpResult(made).owner.operation)
+    first_user = shifted if stride == 1 else scaled
+    position.replace_all_uses_except(shifted, ir.OpResult(first_user).owner.operation)
 
 
 def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> list[ir.Value]:
@@ -106,34 +107,21 @@ def on_scalars(op: ir.Operation, scalars: Sequence[ir.Value], point: Point) -> l
         with ir.InsertionPoint(clone):
             index.results[0].replace_all_uses_with(value_of(point.offset(dim)))
         index.erase()
-    body = [each.operation for each in block.operations]
+    body = [view.operation for view in block.operations]
     results = list(body[-1].operands)
-    for each in body[:-1]:
-        each.move_before(clone)
+    for view in body[:-1]:
+        view.move_before(clone)
     clone.erase()
     return results
 
 
-def _give_arguments(block: ir.Block, operands: Sequence[ir.Value]) -> None:
-    """Let a body have an argument for each operand: `linalg.map` has none for its destination."""
-    for value in operands[len(block.arguments) :]:
-        type_ = value.type
-        element = ir.ShapedType(type_).element_type if isinstance(type_, ir.ShapedType) else type_
-        block.add_argument(element, ir.Location.unknown())
-
-
 def _positions(block: ir.Block) -> list[ir.Operation]:
     """The `linalg.index` ops in a body, those in regions inside it too."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == _INDEX:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for op in block.operations:
-        op.operation.walk(visit)
-    return found
+    return [
+        index
+        for view in block.operations
+        for index in ops_where(view.operation, lambda op: op.name == _INDEX)
+    ]
 
 
 def given_positions(op: ir.Operation, new: ir.Operation, part: Tile) -> None:

@@ -19,7 +19,7 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
 )
 from linalg_ext.structured.destination_ops import Concatenate
 from linalg_ext.structured.extension import SEGMENTS, segments
-from linalg_ext.structured.sizes import met, size_of, sizes_of, tensor_type, value_of
+from linalg_ext.structured.sizes import overlap, size_of, sizes_of, tensor_type, value_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, is_eq, is_le
 
@@ -33,7 +33,7 @@ class _JoiningRule(Rule):
 
     @property
     def _lengths(self) -> list[Number]:
-        return [size_of(each, self._along) for each in self._inputs]
+        return [size_of(value, self._along) for value in self._inputs]
 
     @property
     def _length(self) -> Number:
@@ -45,7 +45,7 @@ class _JoiningRule(Rule):
         parts = []
         offset = part.offset(self._along)
         for length in self._lengths:
-            begin, size = met(offset, part.size(self._along), length)
+            begin, size = overlap(offset, part.size(self._along), length)
             parts.append(Tile(self._with(part.offsets, begin), self._with(part.sizes, size)))
             offset = offset - length
         return parts
@@ -59,18 +59,18 @@ class _JoiningRule(Rule):
         lengths = self._lengths
         type_ = ir.ShapedType(self.op.results[0].type).element_type
 
-        def pick(at: int, index: Number) -> ir.Value:
-            length = lengths[at]
+        def pick(position: int, index: Number) -> ir.Value:
+            length = lengths[position]
             inside = is_le(index + 1, length)
-            if at == len(lengths) - 1 or inside is True:
-                return take(at, Point(tuple(self._with(point.indices, index))))
+            if position == len(lengths) - 1 or inside is True:
+                return take(position, Point(tuple(self._with(point.indices, index))))
             if inside is False:
-                return pick(at + 1, index - length)
+                return pick(position + 1, index - length)
             holds = arith.CmpIOp(arith.CmpIPredicate.slt, value_of(index), value_of(length)).result
             chosen = scf.IfOp(holds, [type_], has_else=True)
             builders: list[Callable[[], ir.Value]] = [
-                lambda: take(at, Point(tuple(self._with(point.indices, index)))),
-                lambda: pick(at + 1, index - length),
+                lambda: take(position, Point(tuple(self._with(point.indices, index)))),
+                lambda: pick(position + 1, index - length),
             ]
             for region, build in zip(chosen.operation.regions, builders, strict=True):
                 with ir.InsertionPoint(region.blocks[0]):
@@ -93,24 +93,26 @@ class ConcatRule(_JoiningRule):
         return self._with(sizes_of(self.op.operands[0]), self._length)
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        tiles = [each for each in parts if each is not None]
+        tiles = [tile for tile in parts if tile is not None]
         # An operand that no such part meets is left out.
-        kept = [at for at, each in enumerate(tiles) if each.size(self._along) != 0] or [0]
-        values = [take(at, tiles[at]) for at in kept]
+        positions = [
+            position for position, tile in enumerate(tiles) if tile.size(self._along) != 0
+        ] or [0]
+        values = [take(position, tiles[position]) for position in positions]
         if len(values) == 1:
             return values
         shapes = [ir.ShapedType(value.type) for value in values]
-        is_open = any(each.is_dynamic_dim(self._along) for each in shapes)
+        is_open = any(shape.is_dynamic_dim(self._along) for shape in shapes)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
-        sizes = [ir.ShapedType(type_).get_dim_size(at) for at in range(part.rank)]
+        sizes = [ir.ShapedType(type_).get_dim_size(dim) for dim in range(part.rank)]
         sizes[self._along] = (
             ir.ShapedType.get_dynamic_size()
             if is_open
-            else sum(each.get_dim_size(self._along) for each in shapes)
+            else sum(shape.get_dim_size(self._along) for shape in shapes)
         )
         inferred = ir.RankedTensorType.get(sizes, ir.ShapedType(type_).element_type)
-        made: ir.Value = tensor.ConcatOp(inferred, self._along, values).result
-        return [made if made.type == type_ else tensor.CastOp(type_, made).result]
+        joined: ir.Value = tensor.ConcatOp(inferred, self._along, values).result
+        return [joined if joined.type == type_ else tensor.CastOp(type_, joined).result]
 
 
 class ConcatenateRule(_JoiningRule):
@@ -124,7 +126,7 @@ class ConcatenateRule(_JoiningRule):
 
     def _sizes(self) -> list[Number]:
         return [
-            known_size(size, *(size_of(each, dim) for each in self._inputs))
+            known_size(size, *(size_of(value, dim) for value in self._inputs))
             if dim != self._along
             else known_size(size, self._length)
             for dim, size in enumerate(sizes_of(self._init))
@@ -135,16 +137,18 @@ class ConcatenateRule(_JoiningRule):
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         along = self._along
-        tiles = [each for each in parts[:-1] if each is not None]
+        tiles = [tile for tile in parts[:-1] if tile is not None]
         # An input that no such part meets is left out.
         inputs = {
-            at: each for at, each in enumerate(tiles) if is_eq(each.size(along), 0) is not True
+            position: tile
+            for position, tile in enumerate(tiles)
+            if is_eq(tile.size(along), 0) is not True
         }
         if len(inputs) == 1:
-            ((at, only),) = inputs.items()
+            ((position, only),) = inputs.items()
             if is_eq(only.size(along), part.size(along)) is True:
-                return [take(at, only)]
-        values = [take(at, each) for at, each in (inputs or {0: tiles[0]}).items()]
+                return [take(position, only)]
+        values = [take(position, tile) for position, tile in (inputs or {0: tiles[0]}).items()]
         init = take(len(tiles), part)
         new = ir.Operation.create(
             self.op.name,
@@ -157,8 +161,8 @@ class ConcatenateRule(_JoiningRule):
     def _equal_sizes(self) -> Iterable[Pair]:
         sizes = self.domain.sizes
         pairs = [
-            (size_of(each, dim), size)
-            for each in (*self._inputs, self._init)
+            (size_of(value, dim), size)
+            for value in (*self._inputs, self._init)
             for dim, size in enumerate(sizes)
             if dim != self._along
         ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.dialects.gml_st.rules.bodies import given_positions
 from linalg_ext.dialects.gml_st.rules.protocol import Rule, Take, TakeElement, Unserved
+from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.sizes import mixed_sizes, tensor_type
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number
@@ -71,7 +72,7 @@ class GenerateRule(_CreationRule):
     """`tensor.generate`: a body that computes an element of its indices."""
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        dynamic = [size for size in mixed_sizes(part.sizes) if not isinstance(size, int)]
+        dynamic, _ = mixed_operands(mixed_sizes(part.sizes))
         new = ir.Operation.create(
             "tensor.generate", results=[self._type(part)], operands=dynamic, regions=1
         )
@@ -85,5 +86,5 @@ def _constant(value: ir.Attribute) -> ir.Value:
 
 
 def _splat(scalar: ir.Value, type_: ir.Type, sizes: tuple[Number, ...]) -> ir.Value:
-    dynamic = [size for size in mixed_sizes(sizes) if not isinstance(size, int)]
+    dynamic, _ = mixed_operands(mixed_sizes(sizes))
     return tensor.SplatOp(type_, scalar, dynamic).result

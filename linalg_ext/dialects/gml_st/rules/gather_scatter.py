@@ -23,13 +23,13 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
     TakeElement,
     Unserved,
     known_size,
+    operands_on_parts,
     require_unit_strides,
-    taken,
 )
 from linalg_ext.structured.destination_ops import Gather, Scatter
 from linalg_ext.structured.extension import integers
-from linalg_ext.structured.sizes import as_number, met, size_of, sizes_of, tensor_type
-from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.structured.sizes import as_number, overlap, size_of, sizes_of, tensor_type
+from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import Number, at_most, clamped, equal, is_eq, select
 
 _OPERAND, _INDICES, _INIT = range(3)
@@ -47,49 +47,49 @@ class GatherRowsRule(Rule):
         self._view = Gather.of(op)
 
     def _sizes(self) -> Sequence[Number]:
-        first, *others = sizes_of(self._view.init)
-        return [known_size(first, size_of(self._view.indices, 0)), *others]
+        first, *rest = sizes_of(self._view.init)
+        return [known_size(first, size_of(self._view.indices, 0)), *rest]
 
     def _whole(self, sizes: Sequence[Number]) -> list[int]:
         windows = self._view.windows
         return [
-            place
-            for place in windows.dims[: windows.index_count]
-            if place is not None and is_eq(sizes[place], 1) is not True
+            axis
+            for axis in windows.dims[: windows.index_count]
+            if axis is not None and is_eq(sizes[axis], 1) is not True
         ]
 
     def _parts(self, part: Tile) -> Sequence[Tile]:
         windows = self._view.windows
         numbers: list[tuple[Number, Number, Number]] = []
-        for dim, place in enumerate(windows.dims):
-            if place is None or dim < windows.index_count:
+        for dim, axis in enumerate(windows.dims):
+            if axis is None or dim < windows.index_count:
                 numbers.append((0, size_of(self._view.operand, dim), 1))
             else:
-                numbers.append((part.offset(place), part.size(place), part.stride(place)))
-        operand = Tile(*([each[at] for each in numbers] for at in range(3)))
+                numbers.append((part.offset(axis), part.size(axis), part.stride(axis)))
+        operand = tile_of(numbers)
         rows = Tile((part.offset(0), 0), (part.size(0), windows.index_count), (part.stride(0), 1))
         return operand, rows, part
 
     def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         self._demand_fit()
-        view, places = self._view, []
-        for dim, place in enumerate(view.windows.dims):
-            inside: Number = 0 if place is None else point.indices[place]
+        view, indices = self._view, []
+        for dim, axis in enumerate(view.windows.dims):
+            inside: Number = 0 if axis is None else point.indices[axis]
             if dim >= view.windows.index_count:
-                places.append(inside)
+                indices.append(inside)
                 continue
             index = take(_INDICES, Point((point.indices[0], dim)))
             if not isinstance(index.type, ir.IndexType):
                 index = arith.IndexCastOp(ir.IndexType.get(), index).result
-            window = 1 if place is None else self.domain.sizes[place]
+            window = 1 if axis is None else self.domain.sizes[axis]
             last = size_of(view.operand, dim) - window
-            places.append(clamped(as_number(index), 0, last) + inside)
-        return [take(_OPERAND, Point(tuple(places)))]
+            indices.append(clamped(as_number(index), 0, last) + inside)
+        return [take(_OPERAND, Point(tuple(indices)))]
 
     def _equal_sizes(self) -> Iterable[Pair]:
         """There is an index for each row."""
         rows = self.domain.sizes[0]
-        return [(size_of(each, 0), rows) for each in (self._view.init, self._view.indices)]
+        return [(size_of(value, 0), rows) for value in (self._view.init, self._view.indices)]
 
     def _ordered_sizes(self) -> Iterable[Pair]:
         """The operand holds a window, if there is one."""
@@ -97,10 +97,10 @@ class GatherRowsRule(Rule):
         has_none = equal(sizes[0], 0)
         return [
             (
-                select(has_none, 0, 1 if place is None else sizes[place]),
+                select(has_none, 0, 1 if axis is None else sizes[axis]),
                 size_of(self._view.operand, dim),
             )
-            for dim, place in enumerate(self._view.windows.dims)
+            for dim, axis in enumerate(self._view.windows.dims)
         ]
 
 
@@ -132,15 +132,15 @@ class GatherRule(Rule):
         require_unit_strides(self.op, part)
         offsets: list[Number] = [0] * ir.ShapedType(self.op.operands[0].type).rank
         sizes = list(sizes_of(self.op.operands[0]))
-        for at, axis in enumerate(self._axes, start=self._batch):
+        for dim, axis in enumerate(self._axes, start=self._batch):
             if axis not in self._gathered:
-                offsets[axis], sizes[axis] = part.offset(at), part.size(at)
+                offsets[axis], sizes[axis] = part.offset(dim), part.size(dim)
         count = size_of(self.op.operands[1], self._batch)
         rows = Tile((*part.offsets[: self._batch], 0), (*part.sizes[: self._batch], count))
         return Tile(offsets, sizes), rows
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        operands = taken(parts, self.op.operands, take)
+        operands = operands_on_parts(parts, self.op.operands, take)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         return list(on_operands(self.op, operands, [type_]).results)
 
@@ -168,10 +168,12 @@ class ScatterRowsRule(Rule):
         """The part of the result that a part of the domain computes."""
         return Tile(part.offsets[1:], part.sizes[1:], part.strides[1:])
 
-    def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+    def part_for_result(self, result_part: Tile, number: int = 0) -> Tile:
         """The part of the domain that computes a part of the result."""
         rows = self.domain.sizes[0]
-        part = Tile((0, *wanted.offsets), (rows, *wanted.sizes), (1, *wanted.strides))
+        part = Tile(
+            (0, *result_part.offsets), (rows, *result_part.sizes), (1, *result_part.strides)
+        )
         self.check_part(part)
         return part
 
@@ -179,17 +181,17 @@ class ScatterRowsRule(Rule):
         require_unit_strides(self.op, part)
         view, windows = self._view, self._view.windows
         offsets, sizes = [part.offset(0)], [part.size(0)]
-        for dim, place in enumerate(windows.dims):
-            if place is None:
+        for dim, axis in enumerate(windows.dims):
+            if axis is None:
                 continue
-            length = size_of(view.updates, place)
+            length = size_of(view.updates, axis)
             if dim < windows.index_count:
                 offsets.append(0)
                 sizes.append(length)
                 continue
             # One that is longer than the destination is left out whole: no part of it may fit.
             length = select(at_most(length, self.domain.sizes[1 + dim]), length, 0)
-            begin, size = met(part.offset(1 + dim), part.size(1 + dim), length)
+            begin, size = overlap(part.offset(1 + dim), part.size(1 + dim), length)
             offsets.append(begin)
             sizes.append(size)
         rows = Tile((part.offset(0), 0), (part.size(0), windows.index_count))
@@ -197,7 +199,7 @@ class ScatterRowsRule(Rule):
 
     def _equal_sizes(self) -> Iterable[Pair]:
         rows = self.domain.sizes[0]
-        return [(size_of(each, 0), rows) for each in (self._view.indices, self._view.updates)]
+        return [(size_of(value, 0), rows) for value in (self._view.indices, self._view.updates)]
 
 
 class ScatterRule(Rule):
@@ -229,14 +231,14 @@ class ScatterRule(Rule):
         own = sizes_of(self._source)
         offsets: list[Number] = [0] * len(own)
         sizes = list(own)
-        for at, axis in enumerate(self._axes, start=self._batch):
+        for dim, axis in enumerate(self._axes, start=self._batch):
             if axis not in self._scattered:
-                offsets[at], sizes[at] = part.offset(axis), part.size(axis)
+                offsets[dim], sizes[dim] = part.offset(axis), part.size(axis)
         return Tile(offsets, sizes), part, Tile((0,) * (self._batch + 1), sizes_of(self._indices))
 
     def _equal_sizes(self) -> Iterable[Pair]:
         return [
-            (size_of(self._source, at), size_of(self._init, axis))
-            for at, axis in enumerate(self._axes, start=self._batch)
+            (size_of(self._source, dim), size_of(self._init, axis))
+            for dim, axis in enumerate(self._axes, start=self._batch)
             if axis not in self._scattered
         ]

@@ -9,7 +9,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st.rules.protocol import Pair, Rule, TakeElement, known_size
 from linalg_ext.structured.destination_ops import DynamicBroadcast, Reverse
 from linalg_ext.structured.sizes import size_of, sizes_of
-from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import Number, equal, maximum, select
 
 OPERAND, INIT = range(2)
@@ -42,7 +42,7 @@ class ReverseRule(_MovingRule):
 
     def _sizes(self) -> Sequence[Number]:
         both = zip(sizes_of(self._view.operand), sizes_of(self._view.init), strict=True)
-        return [known_size(*each) for each in both]
+        return [known_size(*pair) for pair in both]
 
     def _read(self, part: Tile) -> Tile:
         offsets: list[Number] = list(part.offsets)
@@ -54,8 +54,8 @@ class ReverseRule(_MovingRule):
 
     def _equal_sizes(self) -> Iterable[Pair]:
         sizes = self.domain.sizes
-        given = (sizes_of(self._view.operand), sizes_of(self._view.init))
-        return [pair for own in given for pair in zip(own, sizes, strict=True)]
+        shapes = (sizes_of(self._view.operand), sizes_of(self._view.init))
+        return [pair for own in shapes for pair in zip(own, sizes, strict=True)]
 
 
 class DynamicBroadcastRule(_MovingRule):
@@ -73,26 +73,27 @@ class DynamicBroadcastRule(_MovingRule):
 
     def _read(self, part: Tile) -> Tile:
         numbers: list[tuple[Number, Number, Number]] = []
-        for dim, place in enumerate(self._view.broadcast_dimensions):
-            own = (part.offset(place), part.size(place), part.stride(place))
+        for dim, axis in enumerate(self._view.broadcast_dimensions):
+            own = (part.offset(axis), part.size(axis), part.stride(axis))
             expands = self._view.expands(dim)
             if expands is None:
                 is_one = equal(size_of(self._view.operand, dim), 1)
                 offset, size = (
-                    select(is_one, there, here) for there, here in zip((0, 1), own[:2], strict=True)
+                    select(is_one, number, own_number)
+                    for number, own_number in zip((0, 1), own[:2], strict=True)
                 )
                 numbers.append((offset, size, own[2]))
             else:
                 numbers.append((0, 1, 1) if expands else own)
-        return Tile(*([each[at] for each in numbers] for at in range(3)))
+        return tile_of(numbers)
 
     def _equal_sizes(self) -> Iterable[Pair]:
         pairs: list[Pair] = []
-        for dim, place in enumerate(self._view.broadcast_dimensions):
-            size, wanted = size_of(self._view.operand, dim), self.domain.sizes[place]
+        for dim, axis in enumerate(self._view.broadcast_dimensions):
+            size, result_size = size_of(self._view.operand, dim), self.domain.sizes[axis]
             expands = self._view.expands(dim)
             if expands is None:
-                pairs.append((size, select(equal(size, 1), 1, wanted)))
+                pairs.append((size, select(equal(size, 1), 1, result_size)))
             else:
-                pairs.append((size, 1 if expands else wanted))
+                pairs.append((size, 1 if expands else result_size))
         return pairs

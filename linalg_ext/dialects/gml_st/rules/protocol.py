@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 from linalg_ext.bindings import arith, cf, ir
@@ -150,7 +150,7 @@ class Rule(ABC):
             What it gives for each result: a tensor of the shape of `part_of_result`.
 
         Raises:
-            Unserved: it has no exact answer; nothing was taken then.
+            Unserved: it has no exact answer; nothing was operands_on_parts then.
         """
         parts = self.operand_parts(part)
         self._demand_fit()
@@ -169,8 +169,8 @@ class Rule(ABC):
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
         """Build the same op on parts of its operands, with the types of its destinations."""
-        operands = taken(parts, self.op.operands, take)
-        types = [operands[at].type for at in self.destinations if at is not None]
+        operands = operands_on_parts(parts, self.op.operands, take)
+        types = [operands[position].type for position in self.destinations if position is not None]
         return list(on_operands(self.op, operands, types).results)
 
     def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
@@ -191,14 +191,14 @@ class Rule(ABC):
         """The part of a result that a part of the domain computes."""
         return part
 
-    def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+    def part_for_result(self, result_part: Tile, number: int = 0) -> Tile:
         """The part of the domain that computes a part of a result, all its reductions whole.
 
         Raises:
             Unserved: it has no exact answer.
         """
-        self.check_part(wanted)
-        return wanted
+        self.check_part(result_part)
+        return result_part
 
     def result_sizes(self, number: int = 0) -> tuple[Number, ...]:
         """The sizes of a result, from what the op is given."""
@@ -229,8 +229,10 @@ def require_unit_strides(op: ir.Operation, part: Tile) -> None:
         raise Unserved(f"{op.name} has no rule for parts with strides")
 
 
-def taken(parts: Sequence[Tile | None], operands: Sequence[ir.Value], take: Take) -> list[ir.Value]:
-    """The operands of an op on a part: tensors taken at their parts, the others as they are."""
+def operands_on_parts(
+    parts: Sequence[Tile | None], operands: Sequence[ir.Value], take: Take
+) -> list[ir.Value]:
+    """The operands of an op on a part: tensors at their parts, scalars as they are."""
     return [
         value if tile is None else take(position, tile)
         for position, (value, tile) in enumerate(zip(operands, parts, strict=True))
@@ -254,20 +256,17 @@ def demand(
     Raises:
         Unserved: it is known not to hold. Then nothing was built.
     """
-    asked = [(pair, is_eq(*pair), _EQUAL) for pair in equal]
-    asked += [(pair, is_le(*pair), _AT_MOST) for pair in at_most]
-    if any(known is False for _, known, _ in asked):
+    comparisons = [(pair, is_eq(*pair), _EQUAL) for pair in equal]
+    comparisons += [(pair, is_le(*pair), _AT_MOST) for pair in at_most]
+    if any(truth is False for _, truth, _ in comparisons):
         raise Unserved(f"the sizes of {op.name} do not fit")
-    open_ = [(pair, predicate) for pair, known, predicate in asked if known is None]
+    open_ = [(pair, predicate) for pair, truth, predicate in comparisons if truth is None]
     truths = [
-        arith.CmpIOp(predicate, value_of(left), value_of(right)).result
-        for (left, right), predicate in dict.fromkeys(open_)
+        arith.CmpIOp(predicate, value_of(lhs), value_of(rhs)).result
+        for (lhs, rhs), predicate in dict.fromkeys(open_)
     ]
     if truths:
-        all_hold, *others = truths
-        for other in others:
-            all_hold = arith.AndIOp(all_hold, other).result
-        cf.AssertOp(all_hold, f"{op.name}: the sizes do not fit")
+        cf.AssertOp(reduce(arith.andi, truths), f"{op.name}: the sizes do not fit")
 
 
 def known_size(*sizes: Number) -> Number:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import chain
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.dialects.gml_st.rules.protocol import Rule, Take, TakeElement, Unserved
 from linalg_ext.structured.maps import collapsed_tensor, groups_of
-from linalg_ext.structured.mixed import mixed_attribute
+from linalg_ext.structured.mixed import mixed_operands
 from linalg_ext.structured.sizes import mixed_sizes, sizes_of, tensor_type
-from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import Number, floordiv, is_eq, modulo, product
 
 
@@ -87,10 +88,8 @@ class CollapseShapeRule(_ReshapeRule):
         return tuple(product([self._source_sizes[dim] for dim in g]) for g in self._groups)
 
     def _source(self, part: Tile) -> Tile:
-        numbers = [
-            each for axis, group in enumerate(self._groups) for each in self._box(part, axis, group)
-        ]
-        return Tile(*([each[at] for each in numbers] for at in range(3)))
+        boxes = (self._box(part, axis, group) for axis, group in enumerate(self._groups))
+        return tile_of([*chain.from_iterable(boxes)])
 
     def _box(self, part: Tile, axis: int, group: list[int]) -> list[tuple[Number, Number, Number]]:
         """Offset, size and stride in each dimension of a group."""
@@ -99,21 +98,21 @@ class CollapseShapeRule(_ReshapeRule):
         if self.domain.spans(part, axis):
             return whole
         offset, size, stride = part.offset(axis), part.size(axis), part.stride(axis)
-        long = [at for at, each in enumerate(sizes) if each != 1]
+        long = [dim for dim, length in enumerate(sizes) if length != 1]
         if len(long) <= 1:
             whole[long[0] if long else -1] = (offset, size, stride)
             return whole
         if is_eq(stride, 1) is not True:
             raise self._refuse(group)
         # From outside inwards: one index each, until what is left is rows that are whole.
-        for at in range(len(group)):
-            inner = product(sizes[at + 1 :])
+        for dim in range(len(group)):
+            inner = product(sizes[dim + 1 :])
             if not isinstance(inner, int) or inner == 0:
                 raise self._refuse(group)
             if modulo(offset, inner) == 0 and modulo(size, inner) == 0:
-                whole[at] = (floordiv(offset, inner), floordiv(size, inner), 1)
+                whole[dim] = (floordiv(offset, inner), floordiv(size, inner), 1)
                 return whole
-            whole[at] = (floordiv(offset, inner), 1, 1)
+            whole[dim] = (floordiv(offset, inner), 1, 1)
             offset = modulo(offset, inner)
             if is_eq(floordiv(offset + size - 1, inner), 0) is not True:
                 raise self._refuse(group)
@@ -127,21 +126,16 @@ class CollapseShapeRule(_ReshapeRule):
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         value = take(0, source)
         inferred = collapsed_tensor(value.type, self._groups)
-        made: ir.Value = tensor.CollapseShapeOp(inferred, value, self._groups).result
-        return [made if inferred == type_ else tensor.CastOp(type_, made).result]
+        collapsed: ir.Value = tensor.CollapseShapeOp(inferred, value, self._groups).result
+        return [collapsed if inferred == type_ else tensor.CastOp(type_, collapsed).result]
 
 
 def _expanded(
     source: ir.Value, sizes: tuple[Number, ...], type_: ir.Type, groups: Sequence[Sequence[int]]
 ) -> ir.Value:
-    mixed = mixed_sizes(sizes)
-    dynamic = [size for size in mixed if not isinstance(size, int)]
-    source = _agreeing(source, type_, groups)
-    static = mixed_attribute(mixed)
+    # An axis of the source must be static where its group in the result is.
+    expected = collapsed_tensor(type_, groups)
+    if expected != source.type:
+        source = tensor.CastOp(expected, source).result
+    dynamic, static = mixed_operands(mixed_sizes(sizes))
     return tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
-
-
-def _agreeing(source: ir.Value, type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Value:
-    """The source as the type of the result has it: an axis is static where its group is."""
-    wanted = collapsed_tensor(type_, groups)
-    return source if wanted == source.type else tensor.CastOp(wanted, source).result

@@ -13,12 +13,12 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
     Unserved,
     require_unit_strides,
 )
-from linalg_ext.structured.mixed import OPERAND_SEGMENTS, mixed_attribute
+from linalg_ext.structured.mixed import OPERAND_SEGMENTS, mixed_operands
 from linalg_ext.structured.sizes import (
     insert_slice,
     kept_axes,
-    met,
     mixed_sizes,
+    overlap,
     pad_numbers,
     reduced,
     sizes_of,
@@ -38,7 +38,7 @@ class _SliceRule(Rule):
         self._slice = Tile(offsets, sizes, strides)
         self._kept = kept_axes(op, sliced.type)
 
-    def _others(self) -> tuple[None, ...]:
+    def _without_parts(self) -> tuple[None, ...]:
         return (None,) * len(self.op.operands)
 
 
@@ -53,17 +53,18 @@ class ExtractSliceRule(_SliceRule):
         return compose(Tile(*wide, self._widened(part.strides, 1)), self._slice)
 
     def _widened(self, numbers: Sequence[Number], else_: int) -> list[Number]:
-        places = {axis: at for at, axis in enumerate(self._kept)}
+        positions = {axis: position for position, axis in enumerate(self._kept)}
         return [
-            numbers[places[axis]] if axis in places else else_ for axis in range(self._slice.rank)
+            numbers[positions[axis]] if axis in positions else else_
+            for axis in range(self._slice.rank)
         ]
 
     def _parts(self, part: Tile) -> Sequence[Tile | None]:
-        return (self._of_source(part), *self._others()[1:])
+        return (self._of_source(part), *self._without_parts()[1:])
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        taken = take(0, self._of_source(part))
-        return [reduced(taken, self._of_source(part).sizes, self._kept)]
+        value = take(0, self._of_source(part))
+        return [reduced(value, self._of_source(part).sizes, self._kept)]
 
     def _element(self, point: Point, take: TakeElement) -> list[ir.Value]:
         tile = self._of_source(Tile(point.indices, (1,) * point.rank))
@@ -79,17 +80,17 @@ class InsertSliceRule(_SliceRule):
         if any(is_eq(stride, 1) is not True for stride in self._slice.strides):
             raise Unserved("tensor.insert_slice has no rule for slices with strides")
 
-    def _met(self, part: Tile) -> tuple[Tile, list[Number]]:
+    def _overlap(self, part: Tile) -> tuple[Tile, list[Number]]:
         """The part of the slice that a part of the result meets, and where it goes in the part."""
         require_unit_strides(self.op, part)
-        runs, places = [], []
+        runs, offsets = [], []
         for axis, size in enumerate(self._slice.sizes):
             offset = part.offset(axis) - self._slice.offset(axis)
-            run = met(offset, part.size(axis), size)
+            run = overlap(offset, part.size(axis), size)
             runs.append(run)
-            # Where nothing is met, nothing is put in, and that at a place which exists.
-            places.append(select(equal(run[1], 0), 0, maximum(run[0] - offset, 0)))
-        return Tile([run[0] for run in runs], [run[1] for run in runs]), places
+            # An empty run is put in at offset 0, which is in bounds.
+            offsets.append(select(equal(run[1], 0), 0, maximum(run[0] - offset, 0)))
+        return Tile([run[0] for run in runs], [run[1] for run in runs]), offsets
 
     def _of_source(self, run: Tile) -> Tile:
         for axis in range(run.rank):
@@ -103,13 +104,13 @@ class InsertSliceRule(_SliceRule):
         )
 
     def _parts(self, part: Tile) -> Sequence[Tile | None]:
-        run, _ = self._met(part)
-        return (self._of_source(run), part, *self._others()[2:])
+        run, _ = self._overlap(part)
+        return (self._of_source(run), part, *self._without_parts()[2:])
 
     def _build(self, part: Tile, parts: Sequence[Tile | None], take: Take) -> list[ir.Value]:
-        run, places = self._met(part)
+        run, offsets = self._overlap(part)
         source = self._of_source(run)
-        return [insert_slice(take(0, source), take(1, part), places, run.sizes)]
+        return [insert_slice(take(0, source), take(1, part), offsets, run.sizes)]
 
 
 class PadRule(Rule):
@@ -124,7 +125,7 @@ class PadRule(Rule):
         """The part of the source that a part of the result meets; of size 0 where it does not."""
         require_unit_strides(self.op, part)
         runs = [
-            met(part.offset(axis) - low, part.size(axis), size)
+            overlap(part.offset(axis) - low, part.size(axis), size)
             for axis, (low, size) in enumerate(zip(self._low, self._source_sizes, strict=True))
         ]
         return Tile([run[0] for run in runs], [run[1] for run in runs])
@@ -142,20 +143,19 @@ class PadRule(Rule):
             size - low - inner
             for size, low, inner in zip(part.sizes, lows, source.sizes, strict=True)
         ]
-        taken = take(0, source)
-        low, high = mixed_sizes(lows), mixed_sizes(highs)
-        dynamic = [[each for each in side if not isinstance(each, int)] for side in (low, high)]
+        value = take(0, source)
+        low, high, static_low, static_high = mixed_operands(mixed_sizes(lows), mixed_sizes(highs))
         attributes = {
-            "static_low": mixed_attribute(low),
-            "static_high": mixed_attribute(high),
-            OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(dynamic[0]), len(dynamic[1])]),
+            "static_low": static_low,
+            "static_high": static_high,
+            OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(low), len(high)]),
         }
         if "nofold" in self.op.attributes:
             attributes["nofold"] = self.op.attributes["nofold"]
         new = ir.Operation.create(
             self.op.name,
             results=[tensor_type(part.sizes, self.op.results[0].type)],
-            operands=[taken, *dynamic[0], *dynamic[1]],
+            operands=[value, *low, *high],
             attributes=attributes,
             regions=1,
         )

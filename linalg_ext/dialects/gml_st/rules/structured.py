@@ -41,18 +41,24 @@ from linalg_ext.dialects.gml_st.rules.protocol import (
     Take,
     TakeElement,
     Unserved,
-    taken,
+    operands_on_parts,
 )
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.extension import COMPUTE_TYPE, OVERWRITE
 from linalg_ext.structured.extension import NAMES as EXTENSION_OPS
-from linalg_ext.structured.maps import indexing_maps, is_valid, split_operands
+from linalg_ext.structured.maps import (
+    has_payload,
+    indexing_maps,
+    is_valid,
+    iterator_types,
+    split_operands,
+)
 from linalg_ext.structured.payload import Scalar, emit_function
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.structured.sizes import size_of
-from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.index_sets import Point, Tile, tile_of
 from linalg_ext.symbolic.integers import (
     Number,
     ceildiv,
@@ -72,12 +78,7 @@ _STRICT = frozenset(("linalg.transpose", "linalg.broadcast", "linalg.reduce", "l
 
 def maps_tensors(op: ir.Operation) -> bool:
     """Return whether an op has indexing maps and works on tensors."""
-    if op.name in EXTENSION_OPS:
-        return True
-    if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):
-        return False
-    body = list(op.regions[0].blocks[0].operations)
-    return bool(body) and body[-1].operation.name == "linalg.yield" and len(op.results) > 0
+    return op.name in EXTENSION_OPS or (len(op.results) > 0 and has_payload(op))
 
 
 class StructuredRule(Rule):
@@ -101,10 +102,11 @@ class StructuredRule(Rule):
         """The iteration space."""
         dims = self.maps[0].dims
         sizes = tuple(self._size(position, name) for position, name in enumerate(dims))
-        iterators = self._iterators()
-        # A parallel dimension that some result lacks: which iteration writes last is not ours to
-        # choose. A sum that is rounded, or written over, between two parts is another sum.
-        written = [_axes_of_dims(map) for map in self.maps[self._first_output :]]
+        outputs = self.maps[self._first_output :]
+        iterators = tuple(kind.value for kind in iterator_types(self.op, self.maps, outputs))
+        # A parallel dimension that a result lacks is not cut: the order of its writes would change.
+        # A sum that is rounded, or written over, between two parts is another sum.
+        written = [_axes_of_dims(map) for map in outputs]
         no_sums_in_parts = OVERWRITE in self.op.attributes or COMPUTE_TYPE in self.op.attributes
         whole = {
             dim
@@ -120,25 +122,15 @@ class StructuredRule(Rule):
 
     def _size(self, position: int, name: str) -> Number:
         """The size of a dimension: a static one where there is one, else that of a result."""
-        places = [
-            (at, axes[position])
-            for at, axes in enumerate(map(_axes_of_dims, self.maps))
+        sources = [
+            (operand, axes[position])
+            for operand, axes in enumerate(map(_axes_of_dims, self.maps))
             if position in axes
         ]
-        if not places:
+        if not sources:
             raise Unserved(f"dimension {name} of {self.op.name} is the size of no operand")
-        sizes = [size_of(self.operands[at], axis) for at, axis in reversed(places)]
+        sizes = [size_of(self.operands[operand], axis) for operand, axis in reversed(sources)]
         return next((size for size in sizes if isinstance(size, int)), sizes[0])
-
-    def _iterators(self) -> tuple[str, ...]:
-        if self.op.name == _GENERIC:
-            return tuple(
-                REDUCTION if "reduction" in str(each) else PARALLEL
-                for each in ir.ArrayAttr(self.op.attributes["iterator_types"])
-            )
-        written = {dim for map in self.maps[self._first_output :] for dim in _axes_of_dims(map)}
-        rank = len(self.maps[0].dims)
-        return tuple(PARALLEL if dim in written else REDUCTION for dim in range(rank))
 
     def _local(self, part: Tile) -> list[tuple[Tile, AffineMap] | None]:
         self.check_part(part)
@@ -159,28 +151,25 @@ class StructuredRule(Rule):
         return Tile(tile.offsets, sizes, tile.strides), local
 
     def _parts(self, part: Tile) -> Sequence[Tile | None]:
-        return tuple(None if found is None else found[0] for found in self._local(part))
+        return tuple(None if local is None else local[0] for local in self._local(part))
 
     def part_of_result(self, part: Tile, number: int = 0) -> Tile:
         """Return the part of a result that a part of the domain computes."""
         tile, _ = self._local_of(self._first_output + number, part)
         return tile
 
-    def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+    def part_for_result(self, result_part: Tile, number: int = 0) -> Tile:
         """The part that computes some of a result."""
         map = self.maps[self._first_output + number]
-        found: dict[str, tuple[Number, Number, Number]] = {}
+        by_dim: dict[str, tuple[Number, Number, Number]] = {}
         for axis, expr in enumerate(map.results):
-            numbers = (wanted.offset(axis), wanted.size(axis), wanted.stride(axis))
-            if isinstance(expr, AffineDim) and expr.name not in found:
-                found[expr.name] = numbers
-            elif constant_value(expr) != 0 or is_eq(wanted.size(axis), 1) is not True:
+            numbers = (result_part.offset(axis), result_part.size(axis), result_part.stride(axis))
+            if isinstance(expr, AffineDim) and expr.name not in by_dim:
+                by_dim[expr.name] = numbers
+            elif constant_value(expr) != 0 or is_eq(result_part.size(axis), 1) is not True:
                 raise Unserved(f"a result of {self.op.name} is written by the index {expr}")
-        parts = [
-            found.get(name, (0, size, 1))
-            for name, size in zip(map.dims, self.domain.sizes, strict=True)
-        ]
-        part = Tile(*([each[at] for each in parts] for at in range(3)))
+        sizes = zip(map.dims, self.domain.sizes, strict=True)
+        part = tile_of([by_dim.get(name, (0, size, 1)) for name, size in sizes])
         self.check_part(part)
         return part
 
@@ -193,16 +182,17 @@ class StructuredRule(Rule):
         """The op on a part."""
         local = self._local(part)
         maps = [
-            own if found is None else found[1] for own, found in zip(self.maps, local, strict=True)
+            own if local_part is None else local_part[1]
+            for own, local_part in zip(self.maps, local, strict=True)
         ]
-        parts = [None if found is None else found[0] for found in local]
+        parts = [None if local_part is None else local_part[0] for local_part in local]
         positions = reads_positions(self.op)
         must_be_generic = positions or any(
             new.results != own.results for new, own in zip(maps, self.maps, strict=True)
         )
         if must_be_generic and self.op.name in EXTENSION_OPS:
             raise Unserved(f"{self.op.name} cannot hold the maps of this part")
-        operands = taken(parts, self.operands, take)
+        operands = operands_on_parts(parts, self.operands, take)
         types = [value.type for value in operands[self._first_output :]]
         if not must_be_generic:
             new = on_operands(self.op, operands, types)
@@ -253,8 +243,8 @@ def _accumulation_of(op: ir.Operation, number: int) -> Accumulation | None:
     if start is None:
         return None
 
-    def combine(one: ir.Value, other: ir.Value) -> ir.Value:
-        value = emit_function(function, [Scalar(one), Scalar(other)])
+    def combine(first: ir.Value, second: ir.Value) -> ir.Value:
+        value = emit_function(function, [Scalar(first), Scalar(second)])
         if value is None:
             raise TypeError(f"{function} of {element} has a neutral element and no meaning")
         return value
@@ -305,13 +295,13 @@ def _local_map(map: AffineMap, part: Tile, *, may_change: bool) -> tuple[Tile, A
         Unserved: no map without symbols reads it so.
     """
     reader = _Reader(map.dims, part, may_change=may_change)
-    found = [reader.index(expr) for expr in map.results]
+    indices = [reader.index(expr) for expr in map.results]
     tile = Tile(
-        [each.offset for each in found],
-        [each.size for each in found],
-        [each.stride for each in found],
+        [index.offset for index in indices],
+        [index.size for index in indices],
+        [index.stride for index in indices],
     )
-    return tile, AffineMap(map.dims, (), tuple(each.expr for each in found))
+    return tile, AffineMap(map.dims, (), tuple(index.expr for index in indices))
 
 
 class _Reader:
@@ -324,8 +314,10 @@ class _Reader:
 
     def index(self, expr: AffineExpr) -> _LocalIndex:
         if isinstance(expr, AffineDim):
-            at = self.place[expr.name]
-            return _LocalIndex(self.part.offset(at), self.part.size(at), self.part.stride(at), expr)
+            dim = self.place[expr.name]
+            return _LocalIndex(
+                self.part.offset(dim), self.part.size(dim), self.part.stride(dim), expr
+            )
         common = self._common_stride(expr)
         base, local = self._split(expr, by=common)
         lowest, highest = self._range(local)
@@ -350,11 +342,11 @@ class _Reader:
         if isinstance(expr, AffineConst):
             return expr.value, AffineConst(0)
         if isinstance(expr, AffineDim):
-            at = self.place[expr.name]
-            stride = self.part.stride(at)
+            dim = self.place[expr.name]
+            stride = self.part.stride(dim)
             if not isinstance(stride, int):
                 raise Unserved(f"the stride of {expr.name} is not known, and it is no plain index")
-            return self.part.offset(at), expr * (stride // by)
+            return self.part.offset(dim), expr * (stride // by)
         if not isinstance(expr, AffineBinary):
             raise Unserved(f"the index {expr} has a symbol")
         if expr.kind is AffineKind.ADD:
@@ -429,9 +421,9 @@ def _common_factor(expr: AffineExpr) -> int:
 
 def _axes_of_dims(map: AffineMap) -> Mapping[int, int]:
     """For each dimension that some index is by itself, the axis of that index."""
-    places = {name: position for position, name in enumerate(map.dims)}
+    positions = {name: position for position, name in enumerate(map.dims)}
     return {
-        places[expr.name]: axis
+        positions[expr.name]: axis
         for axis, expr in reversed(list(enumerate(map.results)))
         if isinstance(expr, AffineDim)
     }

@@ -31,21 +31,21 @@ class ScanRule(Rule):
         return [self._view.dimension]
 
     def _parts(self, part: Tile) -> Sequence[Tile]:
-        others = [self._across(part)] * (len(self.op.operands) - self._long)
-        return [*[part] * self._long, *others]
+        across = [self._across(part)] * (len(self.op.operands) - self._long)
+        return [*[part] * self._long, *across]
 
-    def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+    def part_for_result(self, result_part: Tile, number: int = 0) -> Tile:
         """The part of the domain that computes a part of the result."""
         if number == 0:
-            return super().part_for_result(wanted)
-        whole, at = self.domain.all, self._view.dimension
+            return super().part_for_result(result_part)
+        whole, dim = self.domain.all, self._view.dimension
         return Tile(
             *(
-                (*given[:at], full[at], *given[at:])
-                for given, full in (
-                    (wanted.offsets, whole.offsets),
-                    (wanted.sizes, whole.sizes),
-                    (wanted.strides, whole.strides),
+                (*numbers[:dim], whole_numbers[dim], *numbers[dim:])
+                for numbers, whole_numbers in (
+                    (result_part.offsets, whole.offsets),
+                    (result_part.sizes, whole.sizes),
+                    (result_part.strides, whole.strides),
                 )
             )
         )
@@ -57,20 +57,20 @@ class ScanRule(Rule):
 
     def _equal_sizes(self) -> Iterable[Pair]:
         operands = list(self.op.operands)
-        wanted = [self.domain.sizes] * self._long
-        wanted += [self._without(self.domain.sizes)] * (len(operands) - self._long)
+        expected_sizes = [self.domain.sizes] * self._long
+        expected_sizes += [self._without(self.domain.sizes)] * (len(operands) - self._long)
         return [
             pair
-            for each, sizes in zip(operands, wanted, strict=True)
-            for pair in zip(sizes_of(each), sizes, strict=True)
+            for value, sizes in zip(operands, expected_sizes, strict=True)
+            for pair in zip(sizes_of(value), sizes, strict=True)
         ]
 
     def _across(self, part: Tile) -> Tile:
         return Tile(*map(self._without, (part.offsets, part.sizes, part.strides)))
 
     def _without(self, numbers: Sequence[Number]) -> tuple[Number, ...]:
-        at = self._view.dimension
-        return (*numbers[:at], *numbers[at + 1 :])
+        dim = self._view.dimension
+        return (*numbers[:dim], *numbers[dim + 1 :])
 
 
 class SortRule(Rule):
@@ -96,8 +96,8 @@ class SortRule(Rule):
     def _equal_sizes(self) -> Iterable[Pair]:
         return [
             pair
-            for each in self.op.operands
-            for pair in zip(sizes_of(each), self.domain.sizes, strict=True)
+            for value in self.op.operands
+            for pair in zip(sizes_of(value), self.domain.sizes, strict=True)
         ]
 
 
@@ -122,4 +122,4 @@ class SoftmaxRule(Rule):
 
 def _agreed_sizes(values: Sequence[ir.Value]) -> list[Number]:
     """The sizes of values that ought to be of one shape: a number where there is one."""
-    return [known_size(*each) for each in zip(*map(sizes_of, values), strict=True)]
+    return [known_size(*sizes) for sizes in zip(*map(sizes_of, values), strict=True)]
