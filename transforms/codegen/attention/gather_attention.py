@@ -23,7 +23,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.generics import maps_of, output_of
 from linalg_ext.transforms.ir_utils.walking import is_unused, producer, select
 
 from ._attention import Attention, find_attention
@@ -37,14 +37,14 @@ def gather_attention(module: ir.Operation) -> Report:
     report = Report(NAME)
     for op in contractions(module, ir.RankedTensorType):
         report.matched[op.name] += 1
-        found = find_attention(op)
-        if isinstance(found, str):
-            report.leave("attention", found)
-        elif found is not None and not this_machine().has_fma:
+        attention = find_attention(op)
+        if isinstance(attention, str):
+            report.leave("attention", attention)
+        elif attention is not None and not this_machine().has_fma:
             report.leave("attention", "the machine has no FMA")
-        elif found is not None:
+        elif attention is not None:
             report.changed["attention"] += 1
-            _gather(found)
+            _gather(attention)
     return report
 
 
@@ -63,21 +63,21 @@ def contractions(module: ir.Operation, kind: Any) -> list[Any]:
 def _gather(attention: Attention) -> None:
     last = attention.op
     widened = _read_narrow(last)
-    others = (last, *widened)
-    old = [op for op in attention.ops if op not in others and op.name != "arith.constant"]
+    remaining = (last, *widened)
+    old = [op for op in attention.ops if op not in remaining and op.name != "arith.constant"]
     new: list[tuple[Any, Any]] = []
     with last.location, ir.InsertionPoint(last):
         for op in old:
-            destination = op.operands[len(op.operands) - 1]
+            destination = output_of(op)
             is_cloned = any(destination == before for before, _ in new)
-            made = op.clone()
+            clone = op.clone()
             for position, value in enumerate(op.operands):
-                made.operands[position] = _new_value(value, new)
+                clone.operands[position] = _new_value(value, new)
             if "shape" not in op.name and not is_cloned and _is_empty(destination):
-                with ir.InsertionPoint(made):
+                with ir.InsertionPoint(clone):
                     own = producer(destination).clone()
-                made.operands[len(op.operands) - 1] = own.results[0]
-            new.append((op.results[0], made.results[0]))
+                clone.operands[len(op.operands) - 1] = own.results[0]
+            new.append((op.results[0], clone.results[0]))
         for position, value in enumerate(list(last.operands)[:-1]):
             last.operands[position] = _new_value(value, new)
     _bring_destination(last)
@@ -92,7 +92,7 @@ def _read_narrow(op: Any) -> list[Any]:
     Returns:
         The ops that widened.
     """
-    found: list[Any] = []
+    widening_ops: list[Any] = []
     body = op.regions[0].blocks[0]
     for position, value in enumerate(list(op.operands)[:-1]):
         widening = producer(value)
@@ -105,20 +105,20 @@ def _read_narrow(op: Any) -> list[Any]:
             cast = arith.ExtFOp(wide, argument)
         argument.replace_all_uses_except(cast.result, cast.operation)
         op.operands[position] = source
-        found.append(widening)
-    return found
+        widening_ops.append(widening)
+    return widening_ops
 
 
 def _only_widens(op: Any) -> bool:
     if op.name != "linalg.generic" or len(op.operands) != 2:
         return False
-    first, *others = op.regions[0].blocks[0].operations
+    first, *rest = op.regions[0].blocks[0].operations
     is_identity = all(map_ == ir.AffineMap.get_identity(map_.n_dims) for map_ in maps_of(op))
-    return is_identity and first.operation.name == "arith.extf" and len(others) == 1
+    return is_identity and first.operation.name == "arith.extf" and len(rest) == 1
 
 
 def _new_value(value: Any, new: list[tuple[Any, Any]]) -> Any:
-    return next((made for before, made in new if before == value), value)
+    return next((replacement for before, replacement in new if before == value), value)
 
 
 def _is_empty(value: Any) -> bool:

@@ -114,13 +114,13 @@ def _may_be_product(op: Any) -> bool:
 
 
 def _loops_around(op: Any) -> list[Any]:
-    found: list[Any] = []
+    loops: list[Any] = []
     above = op.parent
     while above is not None:
         if above.name in _LOOPS:
-            found.insert(0, above.operation)
+            loops.insert(0, above.operation)
         above = above.operation.parent
-    return found
+    return loops
 
 
 def _strips_of(
@@ -160,7 +160,7 @@ def _is_before(value: Any, loop: Any) -> bool:
 
 
 def _reader(op: Any, contraction: Contraction) -> StripReader | None:
-    """A product with the columns of an operand first, and then what is summed over."""
+    """Return a product with the columns of an operand first, and then its summed dimensions."""
     columns = contraction.c[-1:]
     number = 1 if columns and columns[0] in contraction.b else 0
     own, other = (contraction.b, contraction.a)[:: 1 if number else -1]
@@ -186,13 +186,13 @@ def _strips(operand: Any, axes: Sequence[int], width: int) -> Any:
     expanded = tensor.expand_shape(apart, operand, groups, [], split)
     order = [*(groups[axis][0] for axis in axes), groups[column][1]]
     init = tensor.empty([split[axis] for axis in order], type_.element_type)
-    made = linalg.TransposeOp([init.type], expanded, init, order).operation
-    linalg.fill_builtin_region(made)
-    return made.results[0]
+    transposed = linalg.TransposeOp([init.type], expanded, init, order).operation
+    linalg.fill_builtin_region(transposed)
+    return transposed.results[0]
 
 
 def _expand_only_reader(collapsed: Any) -> None:
-    """Have the only reader of a collapsed tensor, an element-wise op, read it as it was before."""
+    """Move the only reader of a collapsed tensor, an element-wise op, before the reshape."""
     uses = list(collapsed.uses)
     reader = uses[0].owner.operation if len(uses) == 1 else None
     if reader is None or not _is_elementwise(reader, collapsed):
@@ -210,7 +210,7 @@ def _expand_only_reader(collapsed: Any) -> None:
 
 
 def _is_elementwise(op: Any, read: Any) -> bool:
-    """Return whether an op gives one element for each of what it reads, at the same place."""
+    """Return whether an op computes one element for each element that it reads."""
     if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
         return False
     rank, maps = read.type.rank, maps_of(op)
@@ -222,4 +222,4 @@ def _is_elementwise(op: Any, read: Any) -> bool:
     if any(m != identity for v, m in zip(op.operands, maps, strict=True) if v == read):
         return False
     body = op.regions[0].blocks[0].operations
-    return all(each.operation.name.startswith(("arith.", "math.")) for each in list(body)[:-1])
+    return all(inner.operation.name.startswith(("arith.", "math.")) for inner in list(body)[:-1])

@@ -45,15 +45,15 @@ from linalg_ext.transforms.analysis.fills import preceding_zeros
 from linalg_ext.transforms.codegen.base.blocked_sums import (
     LONG,
     can_be_split,
-    length_at_run_time,
+    dynamic_length,
     split_sums,
 )
 from linalg_ext.transforms.codegen.base.epilogue import (
-    FoundEpilogue,
+    EpilogueMatch,
     call_in_place,
     find_epilogue,
-    fits,
-    move_before,
+    move_operands_before,
+    reads_in_vectors,
 )
 from linalg_ext.transforms.codegen.base.machine import Machine, choose_dot, this_machine
 from linalg_ext.transforms.codegen.base.payload import Elementwise
@@ -66,6 +66,7 @@ from linalg_ext.transforms.codegen.base.problem import (
     dimensions_of,
 )
 from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.generics import output_of
 from linalg_ext.transforms.ir_utils.module_functions import CONTRACTION, Functions
 from linalg_ext.transforms.ir_utils.walking import select
 from linalg_ext.transforms.parallel.share_work import threads_of
@@ -101,11 +102,9 @@ def pack_contractions(module: ir.Operation) -> Report:
         if is_block:
             blocks.remove(op)
         report.matched[op.name] += not is_block
-        reason = _rewrite(op, functions, pending, None if is_block else blocks)
-        if reason is None:
-            report.changed["linalg contraction"] += 1
-        else:
-            report.leave("linalg contraction", reason)
+        report.record(
+            "linalg contraction", _rewrite(op, functions, pending, None if is_block else blocks)
+        )
     report.decisions += functions.decisions
     return report
 
@@ -140,14 +139,14 @@ def _rewrite(
     if isinstance(product, str):
         return product
     factors = product.factors
-    read = [value for factor in factors for value in (factor.value, *factor.others)]
+    read = [value for factor in factors for value in (factor.value, *factor.extra_operands)]
     if any(buffer_of(value) == buffer_of(product.output) for value in read):
         return "the output is an input"
     zeros = preceding_zeros(op)
-    found = find_epilogue(op, product.c, zeros) if zeros is not None else None
-    planned = _planned(product, zeros, found, functions.machine)
-    if found is not None and (isinstance(planned, str) or not _can_finish(planned[1], found)):
-        found = None
+    match = find_epilogue(op, product.c, zeros) if zeros is not None else None
+    planned = _planned(product, zeros, match, functions.machine)
+    if match is not None and (isinstance(planned, str) or not _can_finish(planned[1], match)):
+        match = None
         planned = _planned(product, zeros, None, functions.machine)
     if isinstance(planned, str):
         return planned
@@ -157,20 +156,20 @@ def _rewrite(
     if _uses_all_once(plan):
         return "the product is element by element: each value is used once"
     if blocks is not None and _is_long(plan, op):
-        parts = _split(op, plan.problem, zeros, found)
+        parts = _split(op, plan.problem, zeros, match)
         blocks += parts
         pending[:0] = parts
         return None
-    epilogue = None if found is None else found.epilogue
+    epilogue = None if match is None else match.epilogue
     name = functions.named(plan, arguments, epilogue, [factor.prologue for factor in factors])
     operands = [factor.value for factor in factors]
-    others = [factor.zero_point for factor in factors if factor.zero_point is not None]
-    others += [value for factor in factors for value in factor.others]
-    if found is not None:
-        operands += [found.destination, *others, *found.values]
+    extra_operands = [factor.zero_point for factor in factors if factor.zero_point is not None]
+    extra_operands += [value for factor in factors for value in factor.extra_operands]
+    if match is not None:
+        operands += [match.destination, *extra_operands, *match.values]
     else:
-        operands += [product.output, *others]
-    call_in_place(functions, name, operands, op, zeros, found, pending)
+        operands += [product.output, *extra_operands]
+    call_in_place(functions, name, operands, op, zeros, match, pending)
     return None
 
 
@@ -181,28 +180,28 @@ def _is_long(plan: Plan, op: Any) -> bool:
     return not plan.is_inner and not is_short and can_be_split(op)
 
 
-def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
+def _split(op: Any, problem: Problem, zeros: Any, match: EpilogueMatch | None) -> list[Any]:
     """Cut a contraction with a long depth into blocks of it; return the ops to go on with.
 
     It is erased, or moved to where the run finds its depth to be short.
     """
-    output = op.operands[len(op.operands) - 1]
+    output = output_of(op)
     if problem.depth.size is not None:
         with op.location, ir.InsertionPoint(op):
             written = split_sums(op, _BLOCK, with_zeros=True)
         op.erase()
         return written
-    steps: list[Any] = [each for each in (zeros, op) if each is not None]
-    steps += [] if found is None else [found.op]
-    if found is not None:
-        move_before(found, op)
+    steps: list[Any] = [step for step in (zeros, op) if step is not None]
+    steps += [] if match is None else [match.op]
+    if match is not None:
+        move_operands_before(match, op)
     with op.location, ir.InsertionPoint(op):
-        length = length_at_run_time(op)
+        length = dynamic_length(op)
         is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(LONG))
         branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             # The other branch can do without a buffer between, and then no other op may use it.
-            is_between = found is not None and found.destination != output
+            is_between = match is not None and match.destination != output
             own = output
             if is_between:
                 own = memref.alloc(output.type, list(output.owner.operands), [], alignment=64)
@@ -229,9 +228,9 @@ def _writing_to(new: Any, old: Any, op: Any) -> Any:
 
 
 def _planned(
-    product: Product, zeros: Any, found: FoundEpilogue | None, machine: Machine
+    product: Product, zeros: Any, match: EpilogueMatch | None, machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
-    output = product.output if found is None else found.destination
+    output = product.output if match is None else match.destination
     values = [(factor.value, factor.dims) for factor in product.factors]
     arguments = []
     for value, dims in (*values, (output, product.c)):
@@ -250,11 +249,13 @@ def _planned(
     return _plan_of_types(product, problem, arguments, machine)
 
 
-def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
+def _can_finish(plan: Plan, match: EpilogueMatch) -> bool:
     words = plan.problem.words
     if plan.problem.is_undivided and (words is None or words > _MOST_WORDS):
         return False
-    return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
+    return plan.pieces_c > 0 and reads_in_vectors(
+        plan.problem.columns, match.epilogue, plan.tile.lanes
+    )
 
 
 def _is_small(problem: Problem) -> bool:
@@ -302,10 +303,10 @@ class _Functions(Functions):
         )
         name = self.known(key)
         if name is None:
-            taken = chosen(plan)
-            nest = ContractionNest(taken, arguments, epilogue, prologues)
-            name = self.add(key, taken, nest.function)
-            self.decisions.append(PlannedContraction(name, plan, taken, epilogue, current()))
+            selected = chosen(plan)
+            nest = ContractionNest(selected, arguments, epilogue, prologues)
+            name = self.add(key, selected, nest.function)
+            self.decisions.append(PlannedContraction(name, plan, selected, epilogue, current()))
         return name
 
 
@@ -349,7 +350,7 @@ def _plan_of_types(
 
 
 def _read_as(element: str, product: Product, arguments: Sequence[Argument]) -> list[Argument]:
-    """The operands with what becomes of their elements when they are read."""
+    """Return the operands with the casts of their elements."""
     *inputs, output = arguments
     read = [
         replace(

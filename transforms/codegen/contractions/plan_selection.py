@@ -69,16 +69,16 @@ def candidates(plan: Plan, target: Target, *, most: int = 12) -> list[Candidate]
     if expected is None:
         return []
     first = Candidate(Variation(), plan, expected)
-    found: list[Candidate] = []
+    alternatives: list[Candidate] = []
     for variation in _variations(plan, target):
         other = varied(plan, variation)
-        known = other is None or any(one.plan == other for one in found)
-        if other is None or known or not _fits(other, target):
+        is_repeated = other is None or any(candidate.plan == other for candidate in alternatives)
+        if other is None or is_repeated or not _fits(other, target):
             continue
         time = estimate(other, target)
         if time is not None:
-            found.append(Candidate(variation, other, time))
-    ranked = sorted(found, key=lambda one: one.estimate.seconds)
+            alternatives.append(Candidate(variation, other, time))
+    ranked = sorted(alternatives, key=lambda candidate: candidate.estimate.seconds)
     return [first, *ranked[: most - 1]]
 
 
@@ -96,8 +96,8 @@ def _variations(plan: Plan, target: Target) -> Iterator[Variation]:
 
 
 def _tiles(plan: Plan, target: Target) -> list[Tile]:
-    """The quickest tile of each width, and the next lower one, which may leave smaller edges."""
-    found = []
+    """Return the quickest tile of each width and the next lower, with smaller edges perhaps."""
+    tiles = []
     registers = target.vector_registers
     for vectors in range(1, 7):
         fitting = [
@@ -105,9 +105,9 @@ def _tiles(plan: Plan, target: Target) -> list[Tile]:
             for rows in range(1, registers)
             if rows * vectors + vectors + 1 <= registers - 1
         ]
-        fitting.sort(key=lambda one: cycles_of_a_step(one, target) / (one.rows * one.vectors))
-        found += fitting[:2]
-    return found
+        fitting.sort(key=lambda tile: cycles_of_a_step(tile, target) / (tile.rows * tile.vectors))
+        tiles += fitting[:2]
+    return tiles
 
 
 def _fits(plan: Plan, target: Target) -> bool:
@@ -186,10 +186,12 @@ class PlannedContraction:
                 f"result {seconds_text(time.result)}",
             ),
         ]
-        others = [one for one in self.candidates() if one.plan != plan][:_ALTERNATIVES]
-        for one in others:
-            relative = one.estimate.seconds / time.seconds if time.seconds else 1.0
-            rows.append(("not", f"{one.variation}: {_compared(relative)}"))
+        alternatives = [candidate for candidate in self.candidates() if candidate.plan != plan][
+            :_ALTERNATIVES
+        ]
+        for candidate in alternatives:
+            relative = candidate.estimate.seconds / time.seconds if time.seconds else 1.0
+            rows.append(("not", f"{candidate.variation}: {_compared(relative)}"))
         return rows
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.codegen.base.blocked_sums import compensated, nothing
+from linalg_ext.transforms.codegen.base.blocked_sums import add_compensated, negative_zero
 from linalg_ext.transforms.codegen.base.transposition import transposed
 from linalg_ext.transforms.ir_utils.arithmetic import as_row, constant, index, on_rows
 from linalg_ext.transforms.ir_utils.generics import loop_of
-from linalg_ext.transforms.ir_utils.walking import producer
+from linalg_ext.transforms.ir_utils.walking import ops_of, producer
 
 from .loop_nests import LOAD, Nest, is_in_rows
 
@@ -76,26 +76,26 @@ def of_body(
     depth: int,
     values: Sequence[Any],
     pass_: Pass | None,
-    wanted: Sequence[Any],
+    requested: Sequence[Any],
 ) -> list[Any]:
-    """As `computed`, for values of the body that do not depend on operands that are None."""
+    """Compute values of the body that do not depend on operands that are None."""
     body = member.nest.body
     known: dict[Any, Any] = dict(zip(body.arguments, values, strict=True))
     outputs = list(body.arguments)[member.nest.inputs :]
-    for op in (each.operation for each in body.operations):
+    for op in ops_of(body):
         if op.name == "linalg.yield":
             break
         if any(value in known and known[value] is None for value in op.operands):
             known.update(dict.fromkeys(op.results))
             continue
         if op.name == "linalg.index":
-            made = [_position(member, depth, op, pass_)]
+            results = [_position(member, depth, op, pass_)]
         elif op.name == LOAD and pass_ is not None:
-            made = [_loaded(op, known, pass_)]
+            results = [_loaded(op, known, pass_)]
         else:
-            made = on_rows(op, _old_last(op, outputs), known)
-        known.update(zip(op.results, made, strict=True))
-    return [known.get(value, value) for value in wanted]
+            results = on_rows(op, _old_last(op, outputs), known)
+        known.update(zip(op.results, results, strict=True))
+    return [known.get(value, value) for value in requested]
 
 
 def _old_last(op: Any, outputs: Sequence[Any]) -> list[Any]:
@@ -134,7 +134,6 @@ _FAR = 1 << 47
 
 
 def row_type(lanes: int, element: Any) -> Any:
-    """Return the type of a vector."""
     return ir.VectorType.get([lanes], element)
 
 
@@ -201,12 +200,12 @@ def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> lis
         places: where `count` elements lie side by side, for each lane.
         count: how many vectors.
     """
-    seen = _as_bytes(source) if is_truth(source.type) else source
-    element = seen.type.element_type
+    loadable = _as_bytes(source) if is_truth(source.type) else source
+    element = loadable.type.element_type
     type_ = row_type(count, element)
     # Some machines know a float only by converting it; what moves here is its bits.
     bits = row_type(count, ir.IntegerType.get_signless(element.width))
-    columns = [arith.bitcast(bits, vector.load(type_, seen, where)) for where in places]
+    columns = [arith.bitcast(bits, vector.load(type_, loadable, where)) for where in places]
     rows = [
         arith.bitcast(row_type(len(columns), element), row)
         for row in transposed(columns, count, vector.shuffle)
@@ -238,7 +237,6 @@ def store_row(
 
 
 def is_truth(type_: Any) -> bool:
-    """Return whether a memref is of truth values."""
     return str(type_.element_type) == "i1"
 
 
@@ -257,7 +255,7 @@ def _as_truth(bytes_: Any) -> Any:
 
 
 def first_lanes(lanes: int, count: Any) -> Any:
-    """Return the first `count` lanes."""
+    """Return the mask of the first `count` lanes."""
     return vector.create_mask(row_type(lanes, ir.IntegerType.get_signless(1)), [count])
 
 
@@ -269,13 +267,12 @@ def whole_steps(low: Any, high: Any, step: int) -> Any:
     return arith.subi(high, arith.remui(rest, index(step)))
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(first: Any, second: Any) -> bool:
     """Return whether two positions are known to be equal: as numbers, or as one SSA value."""
-    return type(one) is type(other) and bool(one == other)
+    return type(first) is type(second) and bool(first == second)
 
 
 def size_of(nest: Nest, dim: int) -> Any:
-    """Return the length of a loop, as a value."""
     static = nest.static_extent(dim)
     if static is not None:
         return index(static)
@@ -302,7 +299,7 @@ def in_blocks(
         is_even: True where the last block is as long as the others.
     """
     low, high, step = bounds
-    errors = [nothing(starts[at].type) for at in sums]
+    errors = [negative_zero(starts[at].type) for at in sums]
     outer = scf.ForOp(index(low), index(high), index(step), [*starts, *errors])
     with ir.InsertionPoint(outer.body):
         begin, carried = outer.induction_variable, list(outer.inner_iter_args)
@@ -312,6 +309,6 @@ def in_blocks(
             end = arith.minui(end, index(high))
         values = block(begin, end, totals)
         for place, at in enumerate(sums):
-            values[at], errors[place] = compensated(totals[at], errors[place], values[at])
+            values[at], errors[place] = add_compensated(totals[at], errors[place], values[at])
         scf.YieldOp([*values, *errors])
     return list(outer.results)[: len(starts)]

@@ -44,10 +44,10 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, Aff
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
 from linalg_ext.symbolic.piecewise import MOST_PIECES, NotInPieces, Pieces
-from linalg_ext.transforms.codegen.base.index_conditions import evaluated, loops_of
+from linalg_ext.transforms.codegen.base.index_conditions import evaluate, loops_of
 from linalg_ext.transforms.ir_utils.arithmetic import fold_known, index, part_along, strides_of
 from linalg_ext.transforms.ir_utils.generics import extents_of, loop_of, parallel_loops
-from linalg_ext.transforms.ir_utils.walking import operations, select
+from linalg_ext.transforms.ir_utils.walking import operations, ops_of, select
 
 NAME = "linalg-ext-split-index-sets"
 
@@ -96,7 +96,7 @@ class _Cut:
 
 
 def _split(op: Any) -> bool:
-    """Put ops over parts of its loops in the place of an op, if any loop is to be split."""
+    """Replace an op by ops over parts of its loops, if any loop is to be split."""
     cut = next(_cuts(op), None)
     if cut is None:
         return False
@@ -156,7 +156,7 @@ def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
         if op.operation.name != "arith.cmpi" or loops_of(op.operation.results[0]) != {loop}:
             continue
         try:
-            answer = evaluated(op.operation.results[0], positions)
+            answer = evaluate(op.operation.results[0], positions)
         except (NotInPieces, TypeError):  # TypeError: a function of NumPy's
             continue
         if answer is not None:
@@ -171,7 +171,7 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
     with op.location, ir.InsertionPoint(op):
         clone = op.clone()
         body = clone.regions[0].blocks[0]
-        ops = [each.operation for each in body.operations]
+        ops = ops_of(body)
         fold_known({ops[at]: bool(answer.over(start).offset) for at, answer in cut.answers.items()})
         _begin_at(body, cut.loop, start)
         kept = [at for at in range(len(inputs)) if any(True for _ in body.arguments[at].uses)]
@@ -180,7 +180,7 @@ def _part(op: Any, cut: _Cut, start: int, end: int) -> Any:
                 body.erase_argument(at)
         operands = [(inputs[at], maps[at]) for at in kept]
         operands += zip(outputs, maps[len(inputs) :], strict=True)
-        parts = [_operand_of_part(*each, dim, start, size) for each in operands]
+        parts = [_operand_of_part(*operand, dim, start, size) for operand in operands]
         part = _rebuilt(clone, parts, len(kept))
         clone.erase()
     return part
@@ -208,10 +208,10 @@ def _of_part(expr: AffineExpr, dim: str, start: int, size: int) -> AffineExpr:
     if _is_linear(moved):
         return moved
     try:
-        first, *others = _values(moved, dim, size).pieces
+        first, *later_pieces = _values(moved, dim, size).pieces
     except NotInPieces:
         return moved
-    return moved if others else AffineDim(dim) * first.slope + first.offset
+    return moved if later_pieces else AffineDim(dim) * first.slope + first.offset
 
 
 def _begin_at(body: Any, loop: int, start: int) -> None:
